@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from graphrag_bench.data.rows import R, read_text, shaped
 from graphrag_bench.errors import UserError
@@ -99,12 +100,7 @@ def json_line_objects(path: Path) -> Iterator[tuple[str, object]]:
 
 def parquet_objects(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The rows of a parquet file; raises UserError without pyarrow, and for another file."""
-    try:
-        parquet = import_module("pyarrow.parquet")
-    except ModuleNotFoundError:
-        raise UserError(
-            "Parquet needs pyarrow: pip install 'graphrag-bench[interchange]'."
-        ) from None
+    parquet = pyarrow("pyarrow.parquet")
     number = 0
     try:
         with parquet.ParquetFile(path) as file:
@@ -114,3 +110,13 @@ def parquet_objects(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
                     yield f"{path}, row {number}", row
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
+
+
+def pyarrow(module: str) -> Any:
+    """Return a module of pyarrow; raises UserError, with what to install, when it is missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        raise UserError(
+            "Parquet needs pyarrow: pip install 'graphrag-bench[interchange]'."
+        ) from None

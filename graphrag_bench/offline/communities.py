@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveInt
 
+from graphrag_bench.columns import incidence
 from graphrag_bench.contract import artifact
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.node_groups import (
-    Edges,
-    Groups,
-    Split,
-    as_communities,
-    by_label,
-    components,
-    hierarchy,
-    subgraphs,
-)
-from graphrag_bench.values import IntArray
+
+Row = tuple[int, int, Sequence[int]]
+"""The level of a community, the row of its parent (-1 for none), and its nodes."""
 
 
 @artifact("communities.leiden")
@@ -44,47 +37,54 @@ def leiden(
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5.
     """
-
-    def split(edges: Edges, groups: Groups) -> Split:
-        found, part = _partitioned(edges, groups, resolution, seed)
-        return found, part, np.zeros(len(found), bool)
-
-    edges = Edges.of(graph)
-    waiting = components(edges, use_lcc)
-    return as_communities(hierarchy(edges, waiting, split, max_cluster_size), graph)
-
-
-def _partitioned(
-    edges: Edges, groups: Groups, resolution: float, seed: int
-) -> tuple[Groups, IntArray]:
-    """The communities of the subgraph of each group, and of each the group it is a part of.
-
-    In order of the groups, then of the lowest node. `edges` are those within the groups.
-    """
-    starts = groups.starts
-    label = np.empty(starts[-1], np.int64)
-    n_labels = 0
-    for row, (ends, weights) in enumerate(subgraphs(edges, groups)):
-        of_group, size = slice(*starts[row : row + 2]), int(groups.sizes[row])
-        label[of_group] = _partition(size, ends, weights, resolution, seed)
-        label[of_group] += n_labels
-        n_labels = int(label[of_group].max()) + 1
-    return by_label(groups, label)
+    view = _positive(graph)
+    waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
+    if use_lcc and waiting:
+        waiting = [max(waiting, key=len)]
+    rows: list[Row] = []
+    level, parents = 0, [-1] * len(waiting)
+    while waiting:
+        first = len(rows)
+        for members, parent in zip(waiting, parents, strict=True):
+            parts = _partition(view, members, resolution, seed)
+            if level == 0 or len(parts) > 1:
+                rows += [(level, parent, part) for part in parts]
+        parents = [row for row in range(first, len(rows)) if len(rows[row][2]) > max_cluster_size]
+        waiting = [list(rows[row][2]) for row in parents]
+        level += 1
+    return communities_of(rows, graph)
 
 
-def _partition(
-    n_nodes: int, ends: IntArray, weights: NDArray[np.object_], resolution: float, seed: int
-) -> list[int]:
+def communities_of(rows: Sequence[Row], graph: Graph) -> Communities:
+    """Return the communities of these rows over a graph, with the chunks of their members."""
+    nodes = incidence((members for _, _, members in rows), graph.n_nodes)
+    chunks = (nodes @ graph.node_chunk.astype(bool, copy=False)).tocsr()
+    chunks.sort_indices()
+    level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
+    return Communities(level, parent, nodes, chunks)
+
+
+def _positive(graph: Graph) -> Any:
+    """The pairs of positive weight as igraph has them, without self-loops."""
     import igraph
+
+    pairs = graph.pairs
+    keep = (pairs.weight > 0) & (pairs.source != pairs.target)
+    ends = np.stack([pairs.source[keep], pairs.target[keep]], axis=1)
+    weights = {"weight": pairs.weight[keep].tolist()}
+    return igraph.Graph(n=graph.n_nodes, edges=ends, edge_attrs=weights)
+
+
+def _partition(view: Any, members: Sequence[int], resolution: float, seed: int) -> list[list[int]]:
+    """The communities of a subgraph, each sorted, in order of the lowest node."""
     import leidenalg
 
-    made = leidenalg.find_partition(
-        igraph.Graph(n=n_nodes, edges=ends),
+    parts = leidenalg.find_partition(
+        view.induced_subgraph(members),
         leidenalg.RBConfigurationVertexPartition,
-        weights=weights.tolist(),
+        weights="weight",
         n_iterations=-1,
         seed=seed,
         resolution_parameter=resolution,
     )
-    membership: list[int] = made.membership
-    return membership
+    return sorted(sorted(members[place] for place in part) for part in parts if part)

@@ -22,10 +22,10 @@ from graphrag_bench.graph.extraction import (
     TextExtraction,
 )
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
 from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.offline.chunk_graph import core_chunks, n_core
-from graphrag_bench.offline.extraction import TitleUse
+from graphrag_bench.offline.tagging import TitleUse
 from graphrag_bench.offline.text_extraction import nlp_text_extraction
 from graphrag_bench.offline.text_llm_extraction import CONTINUE, EXTRACT, MORE, llm_text_extraction
 from graphrag_bench.progress import Progress

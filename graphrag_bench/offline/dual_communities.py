@@ -16,7 +16,7 @@ from graphrag_bench.graph.clustering import kmeans
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.offline.node_groups import Groups, as_communities
+from graphrag_bench.offline.communities import communities_of
 from graphrag_bench.offline.sentences import vectors_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Ranked
@@ -65,9 +65,7 @@ def dual(
             found += [cluster] if len(cluster) <= _SMALL else made.merged(made.clusters(cluster))
             advance(1)
     kept = sorted((np.sort(one) for one in found if len(one) > 1), key=lambda one: int(one[0]))
-    members = np.concatenate([np.zeros(0, np.int64), *kept])
-    groups = Groups(members, np.array([len(one) for one in kept], np.int64))
-    return as_communities([(np.full(len(kept), -1, np.int64), groups)], graph)
+    return communities_of([(0, -1, members.tolist()) for members in kept], graph)
 
 
 def subgraph_texts(graph: Graph) -> list[str]:

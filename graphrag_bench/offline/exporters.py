@@ -12,11 +12,10 @@ import numpy as np
 
 from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.records import pyarrow
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.graphml import SEPARATOR
-from graphrag_bench.offline.importers.parquet import arrow
-from graphrag_bench.offline.importers.rows import ATTRIBUTES
-from graphrag_bench.offline.importers.sources import chunk_id
+from graphrag_bench.offline.importers.rows import ATTRIBUTES, chunk_id
 from graphrag_bench.text import count_tokens
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -165,5 +164,5 @@ def _cell(column: Any, row: int) -> str:
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    table = arrow("pyarrow").Table.from_pylist(list(rows))
-    arrow("pyarrow.parquet").write_table(table, path)
+    table = pyarrow("pyarrow").Table.from_pylist(list(rows))
+    pyarrow("pyarrow.parquet").write_table(table, path)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from itertools import combinations
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,18 +11,26 @@ from pydantic import NonNegativeInt
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.rows import read_text
+from graphrag_bench.data.readers.passages import squash
+from graphrag_bench.data.rows import json_file
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.offline.importers.sources import squash
-from graphrag_bench.offline.pruning import Prune, pruned
-from graphrag_bench.plain_json import read_json
+from graphrag_bench.models.nlp import Nlp, Sentence
+from graphrag_bench.offline.tagging import (
+    TitleUse,
+    facts_of,
+    named_entities,
+    read_chunks,
+    together,
+)
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 
 CO_OCCURS = "occurs with"
-TitleUse = Literal["off", "entity", "about"]
+Prune = Literal["none", "unjoined", "leaves", "single"]
+"""Which phrases of one passage go: none, those with no neighbour, with at most one, or all."""
+
+_MOST_NEIGHBOURS: Mapping[Prune, float] = {"unjoined": 0, "leaves": 1, "single": float("inf")}
 
 
 @artifact("extraction.openie_file")
@@ -58,10 +65,7 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
 
 
 def _documents(path: Path) -> list[Any]:
-    try:
-        content = read_json(read_text(path), str(path))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
+    content = json_file(path)
     documents = content.get("docs") if isinstance(content, dict) else None
     if not isinstance(documents, list):
         raise UserError(f"{path}: the field 'docs' with a list of passages is missing.")
@@ -107,16 +111,12 @@ def nlp_extraction(
     """
     rows, n_sentences, n_related = [], 0, 0
     named: list[set[str]] = []
-    texts = list(chunk_table.texts)
-    with progress.task("reading sentences", len(texts)) as advance:
-        for row, sentences in enumerate(nlp.sentences(texts)):
-            name = chunk_table.titles[row] if title != "off" else ""
-            rows.append(_chunk(sentences, name, title, noun_phrases, co_occurrence))
-            always = [name, *(entity for one in sentences for entity, _ in one.entities)]
-            named.append({normalise_name(entity) for entity in always})
-            n_sentences += len(sentences)
-            n_related += sum(bool(sentence.relations) for sentence in sentences)
-            advance(1)
+    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
+        rows.append(_chunk(sentences, name, title, noun_phrases, co_occurrence))
+        always = [name, *(entity for one in sentences for entity, _ in one.entities)]
+        named.append({normalise_name(entity) for entity in always})
+        n_sentences += len(sentences)
+        n_related += sum(bool(sentence.relations) for sentence in sentences)
     share = n_related / n_sentences if n_sentences else 0.0
     rows = pruned(rows, named, prune)
     n_triples = sum(len(row.triples) for row in rows)
@@ -136,22 +136,50 @@ def _chunk(
             kept |= set(sentence.phrases)
         related = list(facts_of(sentence, name if title == "about" else "", kept))
         joined = {frozenset((fact.head, fact.tail)) for fact in related}
-        named = [entity for entity, label in sentence.entities if label not in NUMERIC]
-        distinct = list(dict.fromkeys(named))
-        pairs = list(combinations(distinct, 2)) if len(distinct) <= co_occurrence else []
-        if title == "about" and name and co_occurrence:
-            pairs += [(name, entity) for entity in distinct if name not in distinct]
+        distinct = list(dict.fromkeys(named_entities(sentence)))
+        pairs = together(distinct, name if title == "about" else "", co_occurrence)
         triples += related
         triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
 
 
-def facts_of(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:
-    """The relations between kept names; `subject` replaces a personal pronoun."""
-    for relation in sentence.relations:
-        head, tail = (
-            subject if part in sentence.pronouns else part
-            for part in (relation.head, relation.tail)
-        )
-        if head in kept and tail in kept and head != tail:
-            yield Triple(head, relation.relation, tail)
+def pruned(
+    rows: Sequence[ChunkExtraction], named: Sequence[set[str]], prune: Prune
+) -> list[ChunkExtraction]:
+    """The rows without those phrases and their triples, in the same order.
+
+    `named` has the normalised names of each passage that always stay: named entities, titles.
+    A name that is an entity in one passage stays in all. Neighbours are the distinct other ends of
+    its triples in all passages.
+    """
+    if prune == "none":
+        return list(rows)
+    n_passages: Counter[str] = Counter()
+    neighbours: dict[str, set[str]] = {}
+    kept: set[str] = set()
+    for number, row in enumerate(rows):
+        triples = [(normalise_name(one.head), normalise_name(one.tail)) for one in row.triples]
+        names = {normalise_name(name) for name in row.entities}
+        n_passages.update(names.union(*triples))
+        kept |= named[number]
+        for head, tail in triples:
+            neighbours.setdefault(head, set()).add(tail)
+            neighbours.setdefault(tail, set()).add(head)
+    most = _MOST_NEIGHBOURS[prune]
+    gone = {
+        name
+        for name, n in n_passages.items()
+        if n == 1 and name not in kept and len(neighbours.get(name, ())) <= most
+    }
+    return [_without(row, gone) for row in rows]
+
+
+def _without(row: ChunkExtraction, gone: set[str]) -> ChunkExtraction:
+    return ChunkExtraction(
+        tuple(name for name in row.entities if normalise_name(name) not in gone),
+        tuple(
+            one
+            for one in row.triples
+            if normalise_name(one.head) not in gone and normalise_name(one.tail) not in gone
+        ),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from pydantic import NonNegativeInt, PositiveInt
@@ -10,12 +9,13 @@ from pydantic import NonNegativeInt, PositiveInt
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.extraction import ChunkFacts, EntityRecord, FactExtraction, FactRecord
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.offline.extraction import TitleUse
-from graphrag_bench.offline.fact_records import FactReply, read_facts
+from graphrag_bench.offline.asking import documents_of_chunks
 from graphrag_bench.offline.gleaning import Conversations, Gleaning
 from graphrag_bench.offline.parts import Extractor
+from graphrag_bench.offline.records import read_facts
+from graphrag_bench.offline.tagging import TitleUse, read_chunks
 from graphrag_bench.offline.text_llm_extraction import gleaned_tokens
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -49,14 +49,10 @@ def nlp_facts(
     fact.
     Source: ours, so that hypergraphs of facts can be made without a language model.
     """
-    texts = list(chunk_table.texts)
     rows = []
-    with progress.task("reading sentences", len(texts)) as advance:
-        for row, sentences in enumerate(nlp.sentences(texts)):
-            name = chunk_table.titles[row] if title != "off" else ""
-            told = (_fact(one, name, about=title == "about", numbers=numbers) for one in sentences)
-            rows.append(ChunkFacts(tuple(fact for fact in told if fact.entities)))
-            advance(1)
+    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
+        told = (_fact(one, name, about=title == "about", numbers=numbers) for one in sentences)
+        rows.append(ChunkFacts(tuple(fact for fact in told if fact.entities)))
     return FactExtraction.of(rows, {})
 
 
@@ -103,7 +99,7 @@ def llm_facts(
         builder="fact_extraction.llm",
         advice=ADVICE,
         read=partial(read_facts, purpose=STEP),
-        nothing=FactReply,
+        nothing=ChunkFacts(),
         rounds=max_gleaning,
         continue_prompt=continue_prompt,
         more_prompt=more_prompt,
@@ -112,25 +108,10 @@ def llm_facts(
         Extractor(llm_build, max_tokens),
         gleaning,
         [extract_prompt.render({"passage": passage}) for passage in chunk_table.passages],
-        [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))],
+        documents_of_chunks(chunk_table),
         progress,
     )
-    return _extraction(held.hold(), held)
-
-
-def _extraction(
-    replies: Sequence[Sequence[FactReply]], held: Conversations[FactReply]
-) -> FactExtraction:
-    every = [reply for of in replies for reply in of]
-    told = [[fact for reply in of for fact in reply.records.facts] for of in replies]
+    told = [[fact for reply in of for fact in reply.records.facts] for of in held.hold()]
     rows = [ChunkFacts(tuple(fact for fact in facts if fact.entities)) for facts in told]
-    return FactExtraction.of(
-        rows,
-        {
-            "facts_without_entities": sum(map(len, told)) - sum(len(row.facts) for row in rows),
-            "malformed_records": sum(reply.malformed for reply in every),
-            **held.extractor.statistics,
-            "failed_chunks": held.failed_chunks,
-            "failed_gleanings": held.failed_gleanings,
-        },
-    )
+    n_without = sum(map(len, told)) - sum(len(row.facts) for row in rows)
+    return FactExtraction.of(rows, {"facts_without_entities": n_without, **held.statistics})

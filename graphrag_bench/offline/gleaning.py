@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Reading, ask_each
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.structured import Reading, ask_each
+from graphrag_bench.offline.asking import failures
 from graphrag_bench.offline.parts import Extractor, refuse_all_failed, window_of
+from graphrag_bench.offline.records import R, RecordReply
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.text import count_tokens
@@ -18,23 +19,7 @@ from graphrag_bench.text import count_tokens
 _YES_TOKENS = 8
 
 T = TypeVar("T")
-
-
-class Reply(Protocol):
-    """A reply that was read: its text, and whether any record is in it."""
-
-    @property
-    def text(self) -> str:
-        """The reply as it came."""
-        ...
-
-    @property
-    def has_records(self) -> bool:
-        """Whether a record was read."""
-        ...
-
-
-R = TypeVar("R", bound=Reply)
+Replies = dict[int, RecordReply[R] | UnreadableReply | CallFailed]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +28,15 @@ class Gleaning(Generic[R]):
 
     At most `rounds` rounds of `continue_prompt`, and `more_prompt` between them, both with the
     variables `told`. `read` raises UnreadableReply for a reply without records that does not say
-    that there are none; in a round such a reply is `nothing`. `step` and `builder` name what is
-    asked for in messages, `advice` says what to do when no chunk has a reply.
+    that there are none; in a round such a reply has the records `nothing`. `step` and `builder`
+    name what is asked for in messages, `advice` says what to do when no chunk has a reply.
     """
 
     step: str
     builder: str
     advice: str
-    read: Callable[[str, bool], R]
-    nothing: Callable[[str], R]
+    read: Callable[[str, bool], RecordReply[R]]
+    nothing: R
     rounds: int
     continue_prompt: Prompt
     more_prompt: Prompt
@@ -72,10 +57,10 @@ class Conversations(Generic[R]):
     items: Sequence[str]
     progress: Progress
     going: list[int] = field(default_factory=list)
-    replies: dict[int, list[R]] = field(default_factory=dict)
+    replies: dict[int, list[RecordReply[R]]] = field(default_factory=dict)
     failed_gleanings: int = 0
 
-    def hold(self) -> list[list[R]]:
+    def hold(self) -> list[list[RecordReply[R]]]:
         """The replies of each chunk, of all rounds; raises UserError when none can be read."""
         self._extract()
         rounds = self.gleaning.rounds
@@ -88,19 +73,23 @@ class Conversations(Generic[R]):
         return [self.replies.get(row, []) for row in range(len(self.chats))]
 
     @property
-    def failed_chunks(self) -> int:
-        """How many chunks have no readable reply."""
-        return len(self.chats) - len(self.replies)
+    def statistics(self) -> dict[str, float]:
+        """How replies were read, and in how many chunks and rounds none could be."""
+        every = [reply for of in self.replies.values() for reply in of]
+        return {
+            "malformed_records": sum(reply.malformed for reply in every),
+            **self.extractor.statistics,
+            "failed_chunks": len(self.chats) - len(self.replies),
+            "failed_gleanings": self.failed_gleanings,
+        }
 
     def _extract(self) -> None:
         step, read = self.gleaning.step, self.gleaning.read
         self.going = list(range(len(self.chats)))
-        results = self._asked(Reading(step, read), step, retry=True)
-        failures = [
-            one for one in results.values() if isinstance(one, UnreadableReply | CallFailed)
-        ]
+        results: Replies[R] = self._asked(Reading(step, read), step, retry=True)
+        lost = failures([*results.values()])
         where = f"Step '{step}' ({self.gleaning.builder})"
-        refuse_all_failed(where, failures, len(results), self.gleaning.advice)
+        refuse_all_failed(where, lost, len(results), self.gleaning.advice)
         self._keep(results)
 
     def _glean(self, last: bool) -> None:
@@ -112,7 +101,7 @@ class Conversations(Generic[R]):
         self.failed_gleanings += len(self.going) - len(fitting)
         self.going = fitting
         reading = Reading("glean", self._read_more)
-        results = self._asked(reading, "gleaning")
+        results: Replies[R] = self._asked(reading, "gleaning")
         self.failed_gleanings += sum(isinstance(one, CallFailed) for one in results.values())
         self._keep(results)
         if last:
@@ -141,13 +130,13 @@ class Conversations(Generic[R]):
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return n_tokens + self.extractor.limit(chat) <= window
 
-    def _read_more(self, text: str, cut: bool) -> R:
+    def _read_more(self, text: str, cut: bool) -> RecordReply[R]:
         try:
             return self.gleaning.read(text, cut)
         except UnreadableReply:
-            return self.gleaning.nothing(text)
+            return RecordReply(text, self.gleaning.nothing)
 
-    def _keep(self, results: Mapping[int, R | UnreadableReply | CallFailed]) -> None:
+    def _keep(self, results: Replies[R]) -> None:
         self.going = []
         for row, reply in results.items():
             if not isinstance(reply, UnreadableReply | CallFailed):

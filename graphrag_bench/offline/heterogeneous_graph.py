@@ -17,25 +17,24 @@ from pydantic import NonNegativeInt, PositiveInt
 from graphrag_bench.columns import Texts, cells, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.clustering import kmeans
 from graphrag_bench.graph.extraction import TextExtraction
 from graphrag_bench.graph.fragments import WHOLE, Fragments
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.chat import LLM
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.structured import Reading, ask_each
 from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.asking import room_for, written_texts
 from graphrag_bench.offline.communities import leiden
-from graphrag_bench.offline.parts import refuse_all_failed
 from graphrag_bench.offline.sentences import (
     central_texts,
     chunks_of,
     sentence_chunks,
     vectors_of,
 )
-from graphrag_bench.offline.text_graph import room_for, text_graph
+from graphrag_bench.offline.text_graph import text_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import decode, encode, normalise_name
@@ -53,12 +52,23 @@ Tell = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
 _IN_TITLE = 3
 
 
-@artifact("graph.heterogeneous", provides=PROVIDES)
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    template = max(map(template_tokens, (settings["attribute_prompt"], settings["element_prompt"])))
+    return template + sizes.chunk, settings["element_tokens"] / 2
+
+
+@artifact(
+    "graph.heterogeneous",
+    provides=PROVIDES,
+    fixed={"llm_build": None, "attribute_prompt": ATTRIBUTES_OF, "element_prompt": ELEMENTS_OF},
+)
+@artifact("graph.heterogeneous_llm", provides=PROVIDES, calls=1, tokens=_tokens)
 def heterogeneous(
     *,
     text_extraction: TextExtraction,
     chunk_table: ChunkTable,
     embedder: Embedder,
+    llm_build: LLM | None,
     progress: Progress,
     relationship_tokens: PositiveInt = 60,
     attribute_tokens: PositiveInt = 150,
@@ -68,6 +78,8 @@ def heterogeneous(
     neighbours: NonNegativeInt = 10,
     balance: bool = True,
     seed: NonNegativeInt = 0,
+    attribute_prompt: Prompt = ATTRIBUTES_OF,
+    element_prompt: Prompt = ELEMENTS_OF,
 ) -> Graph:
     """Seven types of nodes, each described by its text, joined by edges without a name.
 
@@ -81,113 +93,50 @@ def heterogeneous(
     `cluster_size` members or fewer on average. Its `title` names the three most connected
     entities. A `text` is a chunk, joined to its units. Units, attributes, elements and texts are
     joined to the `neighbours` most similar of these. With `balance` an edge weighs 1 / the higher
-    degree of its ends, else 1. Attributes and elements are central sentences. Raises UserError when
-    nothing was extracted, or nothing is described.
-    Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release.
-    Deviation: extracted, not written by a model.
+    degree of its ends, else 1. Attributes and elements are central sentences; in
+    `heterogeneous_llm` the build model writes them, one call for each, from as much of what is
+    told as fits its window, and central sentences stand in where no reply came (the announced call
+    for each chunk is a guess). Raises UserError when nothing was extracted, nothing is described,
+    or no reply about a kind of node was of use.
+    Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release;
+    prompts are ours.
+    Deviation: without a model, extracted.
     """
-    central = partial(_central, embedder, progress)
-    attributes = partial(central, most_tokens=attribute_tokens)
-    elements = partial(central, most_tokens=element_tokens)
+    describe = partial(_described, llm_build, embedder, progress)
+    attributes = partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens)
+    elements = partial(describe, ELEMENT, element_prompt, element_tokens)
     made = _Nodes(len(chunk_table))
     _base(made, text_extraction, chunk_table, relationship_tokens)
-    _told(made, attributes, elements, embedder, progress, pivots, cluster_size, seed)
+    _attributes(made, attributes, pivots)
+    found = _elements(made, elements, seed)
+    _join_elements(made, found, embedder, progress, cluster_size, seed)
     _texts(made, chunk_table)
     _join_similar(made, embedder, progress, neighbours)
     return _weighed(made, balance)
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    template = max(map(template_tokens, (settings["attribute_prompt"], settings["element_prompt"])))
-    return template + sizes.chunk, settings["element_tokens"] / 2
-
-
-@artifact("graph.heterogeneous_llm", provides=PROVIDES, calls=1, tokens=_tokens)
-def heterogeneous_llm(
-    *,
-    text_extraction: TextExtraction,
-    chunk_table: ChunkTable,
-    embedder: Embedder,
-    llm_build: LLM,
-    progress: Progress,
-    relationship_tokens: PositiveInt = 60,
-    attribute_tokens: PositiveInt = 300,
-    element_tokens: PositiveInt = 300,
-    pivots: PositiveInt = 10,
-    cluster_size: PositiveInt = 39,
-    neighbours: NonNegativeInt = 10,
-    balance: bool = True,
-    seed: NonNegativeInt = 0,
-    attribute_prompt: Prompt = ATTRIBUTES_OF,
-    element_prompt: Prompt = ELEMENTS_OF,
-) -> Graph:
-    """As `graph.heterogeneous`, with attributes and elements written by the build model.
-
-    One call for each, from as much of what is told as fits the model's window. Where no reply came,
-    the central sentences stand in its place; raises UserError when that happens to all of a kind.
-    The announced call for each chunk is a guess: how many there are is not known before.
-    Source: NodeRAG (Xu et al. 2025), graph augmentation; prompts are ours.
-    """
-    written = partial(_written, llm_build, embedder, progress)
-    attributes = partial(written, attribute_prompt, ATTRIBUTE, most_tokens=attribute_tokens)
-    elements = partial(written, element_prompt, ELEMENT, most_tokens=element_tokens)
-    made = _Nodes(len(chunk_table))
-    _base(made, text_extraction, chunk_table, relationship_tokens)
-    _told(made, attributes, elements, embedder, progress, pivots, cluster_size, seed)
-    _texts(made, chunk_table)
-    _join_similar(made, embedder, progress, neighbours)
-    return _weighed(made, balance)
-
-
-def _central(
+def _described(
+    llm: LLM | None,
     embedder: Embedder,
     progress: Progress,
-    names: Sequence[str],
-    told: Sequence[Sequence[str]],
-    most_tokens: int,
-) -> list[str]:
-    return central_texts(told, most_tokens, embedder, progress)
-
-
-def _written(
-    llm: LLM,
-    embedder: Embedder,
-    progress: Progress,
-    prompt: Prompt,
     kind: str,
+    prompt: Prompt,
+    most_tokens: int,
     names: Sequence[str],
     told: Sequence[Sequence[str]],
-    most_tokens: int,
 ) -> list[str]:
-    step = f"write {kind}s"
-    room = room_for(llm, prompt, most_tokens)
-    cut = [decode(encode("\n".join(texts))[:room]) for texts in told]
-    pairs = zip(names, cut, strict=True)
-    chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
-    with progress.task(step, len(chats)) as advance:
-        replies = ask_each(
-            llm,
-            chats,
-            Reading(step, partial(_plain, step)),
-            max_tokens=most_tokens,
-            items=list(names),
-            retry=False,
-            advance=advance,
-        )
-    failures = [reply for reply in replies if not isinstance(reply, str)]
-    advice = "build.graph=heterogeneous takes central sentences."
-    refuse_all_failed(f"Step '{step}'", failures, len(replies), advice, was="was of use")
-    if not failures:
-        return [reply for reply in replies if isinstance(reply, str)]
+    written: list[str | None] = [None] * len(told)
+    if llm is not None:
+        room = room_for(llm, prompt, most_tokens)
+        cut = [decode(encode("\n".join(texts))[:room]) for texts in told]
+        pairs = zip(names, cut, strict=True)
+        chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
+        advice = "build.graph=heterogeneous takes central sentences."
+        written = written_texts(llm, chats, names, most_tokens, f"write {kind}s", advice, progress)
+    if None not in written:
+        return [text for text in written if text is not None]
     central = central_texts(told, most_tokens, embedder, progress)
-    pairs_of = zip(replies, central, strict=True)
-    return [reply if isinstance(reply, str) else text for reply, text in pairs_of]
-
-
-def _plain(step: str, text: str, cut: bool) -> str:
-    if not text.strip():
-        raise UnreadableReply(step, text)
-    return text.strip()
+    return [text or other for text, other in zip(written, central, strict=True)]
 
 
 @dataclass
@@ -288,21 +237,6 @@ def _base(
         )
     for number, (text, (named, held_by)) in enumerate(units.items()):
         made.join(made.add(UNIT, str(number), text, held_by), named)
-
-
-def _told(
-    made: _Nodes,
-    attributes: Tell,
-    elements: Tell,
-    embedder: Embedder,
-    progress: Progress,
-    pivots: int,
-    cluster_size: int,
-    seed: int,
-) -> None:
-    _attributes(made, attributes, pivots)
-    found = _elements(made, elements, seed)
-    _join_elements(made, found, embedder, progress, cluster_size, seed)
 
 
 def _attributes(made: _Nodes, tell: Tell, pivots: int) -> None:

@@ -19,7 +19,7 @@ from graphrag_bench.graph.fragments import WHOLE, Fragments
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.offline.sentences import vectors_of
-from graphrag_bench.offline.synonymy import NameSearch, with_synonyms
+from graphrag_bench.offline.synonymy import synonym_pairs, with_synonyms
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens, normalise_name
 from graphrag_bench.values import IntArray
@@ -67,8 +67,6 @@ def hypergraph_synonymy(
     min_entities: PositiveInt = 1,
     synonyms_per_node: PositiveInt = 10,
     synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
-    exact_up_to: NonNegativeInt = 50_000,
-    probes: PositiveInt = 32,
 ) -> Graph:
     """The hypergraph with edges between entities of similar names, weighted by their cosine.
 
@@ -81,9 +79,8 @@ def hypergraph_synonymy(
     graph = facts.graph(len(chunk_table), description_tokens)
     names = list(facts.entities)
     vectors = np.ascontiguousarray(vectors_of(names, embedder, progress, "embedding node names"))
-    search = NameSearch(synonyms_per_node, synonymy_threshold, exact_up_to, probes)
-    codes, cosine, measured = search.pairs(vectors, progress)
-    graph = replace(graph, statistics={**graph.statistics, **measured, "synonyms": len(codes)})
+    codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
+    graph = replace(graph, statistics={**graph.statistics, "synonyms": len(codes)})
     return with_synonyms(graph, codes // len(names), codes % len(names), cosine)
 
 

@@ -21,9 +21,9 @@ from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Embedder, encode_in_blocks
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import StoredAs, VectorIndex
-from graphrag_bench.offline.knowledge_graph import node_rows
-from graphrag_bench.offline.titles import Titles, titled
+from graphrag_bench.offline.knowledge_graph import Titles, node_rows, titled
 from graphrag_bench.progress import Progress
+from graphrag_bench.values import IntArray
 
 RelationshipText = Literal["context", "description"]
 
@@ -150,11 +150,22 @@ def relationship_index(
     (`text="description"`: the edge's description alone).
     """
     texts = relationship_texts(graph, text)
-    facts = np.flatnonzero(~np.asarray(graph.synonym, bool))
-    given = [texts[row] for row in facts.tolist()]
-    index = index_texts(given, embedder, progress, "relationships")
+    rows = np.flatnonzero(~np.asarray(graph.synonym, bool))
+    return _index_of_rows(texts, rows, embedder, progress, "relationships", stored_as)
+
+
+def _index_of_rows(
+    texts: Sequence[str],
+    rows: IntArray,
+    embedder: Embedder,
+    progress: Progress,
+    what: str,
+    stored_as: StoredAs,
+) -> VectorIndex:
+    """The vectors of some of the texts, and zeros for the others."""
+    index = index_texts([texts[row] for row in rows.tolist()], embedder, progress, what)
     vectors = np.zeros((len(texts), embedder.dimension), stored_as)
-    vectors[facts] = index.vectors
+    vectors[rows] = index.vectors
     return VectorIndex(vectors, index.statistics)
 
 
@@ -193,12 +204,8 @@ def community_index(
     Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
     """
     texts = list(reports.texts)
-    told = [row for row, text in enumerate(texts) if text]
-    given = [texts[row] for row in told]
-    index = index_texts(given, embedder, progress, "reports")
-    vectors = np.zeros((len(texts), embedder.dimension), stored_as)
-    vectors[told] = index.vectors
-    return VectorIndex(vectors, index.statistics)
+    rows = np.flatnonzero([bool(text) for text in texts])
+    return _index_of_rows(texts, rows, embedder, progress, "reports", stored_as)
 
 
 @artifact("tfidf")

@@ -11,11 +11,12 @@ from graphrag_bench.columns import Texts, cells
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.keyword_graph import KeywordGraph
+from graphrag_bench.graph.tri_graph import KeywordGraph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.indices import index_texts
+from graphrag_bench.offline.tagging import TitleUse, read_chunks
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import IntArray
 
@@ -103,13 +104,10 @@ def _sentences(
 ) -> tuple[list[str], tuple[IntArray, IntArray]]:
     rows: dict[str, int] = {}
     sentences, chunks = [], []
-    texts = list(chunk_table.texts)
-    with progress.task("reading sentences", len(texts)) as advance:
-        for chunk, found in enumerate(nlp.sentences(texts)):
-            title = [chunk_table.titles[chunk]] if titles else []
-            for text in (*title, *(sentence.text for sentence in found)):
-                if line := " ".join(text.split()):
-                    sentences.append(rows.setdefault(line, len(rows)))
-                    chunks.append(chunk)
-            advance(1)
+    use: TitleUse = "entity" if titles else "off"
+    for chunk, (title, found) in enumerate(read_chunks(chunk_table, nlp, progress, use)):
+        for text in (title, *(sentence.text for sentence in found)):
+            if line := " ".join(text.split()):
+                sentences.append(rows.setdefault(line, len(rows)))
+                chunks.append(chunk)
     return list(rows), (np.array(sentences, np.int64), np.array(chunks, np.int64))

@@ -1,26 +1,26 @@
-"""Extraction to knowledge graph: normalised nodes and distinct facts."""
+"""Extraction to knowledge graphs: normalised nodes and distinct facts, titles, attributes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
-import numpy as np
-
-from graphrag_bench.columns import Texts, cells
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.extraction import Extraction
+from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, SchemaExtraction, Triple
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.titles import Titles, titled
+from graphrag_bench.offline.extraction import CO_OCCURS
+from graphrag_bench.offline.merging import Merger
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import FloatArray, IntArray
 
 Counted = Literal["read", "chunk"]
 """Whether a fact that a chunk states twice counts each time it is read, or once for the chunk."""
+Titles = Literal["off", "entity", "about"]
+"""A title is not an entity, is one of its passage, or is joined with all entities there as well."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
+ATTRIBUTED = KG_ATTRIBUTES | {"node.type", "node.attributes"}
+_NO_ENTITIES = "The graph has no entities. Likely causes: the model is too small to extract, its "
 
 
 @artifact("graph.kg", provides=KG_ATTRIBUTES)
@@ -40,83 +40,7 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
 
 def node_rows(extraction: Extraction) -> dict[str, int]:
     """Normalised node names in order of first appearance, with their rows."""
-    return {name: row for row, name in enumerate(_Facts.of(extraction).names)}
-
-
-@dataclass(frozen=True, eq=False)
-class _Facts:
-    """What an extraction says of nodes and facts, by columns, each mention in the order it is read.
-
-    `names` are those of the nodes in order of first appearance; `node` and `node_chunk` int64
-    (n_mentions,). A fact has `head`, `relation` (a place in `relations`), `tail` and `chunk` int64
-    and `weight` float64 (n_triples,).
-    """
-
-    names: list[str]
-    node: IntArray
-    node_chunk: IntArray
-    relations: list[str]
-    head: IntArray
-    relation: IntArray
-    tail: IntArray
-    chunk: IntArray
-    weight: FloatArray
-
-    @classmethod
-    def of(cls, extraction: Extraction) -> _Facts:
-        rows = extraction.rows
-        triples = [triple for row in rows for triple in row.triples]
-        entities, heads, relations, tails, normal = _coded(
-            [name for row in rows for name in row.entities],
-            [triple.head for triple in triples],
-            [triple.relation for triple in triples],
-            [triple.tail for triple in triples],
-        )
-        entity_chunk = np.repeat(np.arange(len(rows)), [len(row.entities) for row in rows])
-        triple_chunk = np.repeat(np.arange(len(rows)), [len(row.triples) for row in rows])
-        empty = np.array([not name for name in normal], bool)
-        named = ~empty[entities]
-        whole = ~(empty[heads] | empty[relations] | empty[tails]) & (heads != tails)
-        chunk = triple_chunk[whole]
-        node = np.concatenate(
-            [entities[named], np.stack([heads[whole], tails[whole]], axis=1).ravel()]
-        )
-        node_chunk = np.concatenate([entity_chunk[named], np.repeat(chunk, 2)])
-        order = np.argsort(node_chunk, kind="stable")  # of a chunk its entities come first
-        first, row_of = _in_order_of_appearance(node[order])
-        rows_of = np.zeros(len(normal), np.int64)
-        rows_of[node[order]] = row_of
-        return cls(
-            names=[normal[code] for code in first.tolist()],
-            node=row_of,
-            node_chunk=node_chunk[order],
-            relations=normal,
-            head=rows_of[heads[whole]],
-            relation=relations[whole],
-            tail=rows_of[tails[whole]],
-            chunk=chunk,
-            weight=np.array([triple.weight for triple in triples], np.float64)[whole],
-        )
-
-
-def _coded(*columns: list[str]) -> tuple[Any, ...]:
-    raw = dict.fromkeys(chain(*columns))
-    normal: dict[str, int] = {}
-    codes = {text: normal.setdefault(normalise_name(text), len(normal)) for text in raw}
-    coded = [np.fromiter(map(codes.__getitem__, part), np.int64, len(part)) for part in columns]
-    return (*coded, list(normal))
-
-
-def _in_order_of_appearance(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The distinct codes in the order in which they first come, and the place there of each code.
-
-    Both int64, of the lengths of the distinct codes and of `codes`.
-    """
-    distinct, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return distinct[order], place[inverse]
+    return _merged(extraction, "read").nodes
 
 
 def fact_graph(extraction: Extraction, n_chunks: int, *, counted: Counted = "read") -> Graph:
@@ -124,30 +48,97 @@ def fact_graph(extraction: Extraction, n_chunks: int, *, counted: Counted = "rea
 
     A fact that is read again in the same chunk counts again, or not with `counted="chunk"`.
     """
-    told = _Facts.of(extraction)
-    if not told.names:
+    merger = _merged(extraction, counted)
+    if not merger.nodes:
         raise UserError(
-            "The graph has no entities. Likely causes: the model is too small to extract, its "
-            "context window cuts the prompt, the texts are in another language than the model's, "
-            "the OpenIE file is empty, or the texts name nothing. build.extraction=nlp reads "
-            "entities without a model; llm, nlp and openie_file are the ways there are."
+            f"{_NO_ENTITIES}context window cuts the prompt, the texts are in another language than "
+            "the model's, the OpenIE file is empty, or the texts name nothing. "
+            "build.extraction=nlp reads entities without a model; llm, nlp and openie_file are the "
+            "ways there are."
         )
-    _, ends = _in_order_of_appearance(told.head * len(told.names) + told.tail)
-    _, fact = _in_order_of_appearance(ends * max(len(told.relations), 1) + told.relation)
-    first = np.unique(fact, return_index=True)[1]  # in order of appearance, as the facts are
-    relations = [told.relations[code] for code in told.relation[first].tolist()]
-    weight = np.array(told.weight)
-    if counted == "chunk":
-        once = np.zeros(len(fact), bool)
-        once[np.unique(fact * n_chunks + told.chunk, return_index=True)[1]] = True
-        weight[~once] = 0.0
-    return Graph(
-        names=Texts.of(told.names),
-        source=told.head[first],
-        target=told.tail[first],
-        weight=np.bincount(fact, weight, len(first)).astype(np.float64),
-        synonym=np.zeros(len(first), bool),
-        relations=Texts.of(relations),
-        node_chunk=cells(told.node, told.node_chunk, (len(told.names), n_chunks)),
-        relationship_chunk=cells(fact, told.chunk, (len(first), n_chunks)),
-    )
+    return merger.graph(n_chunks, described=False)
+
+
+def _merged(extraction: Extraction, counted: Counted) -> Merger:
+    merger = Merger(named=True)
+    for chunk, row in enumerate(extraction.rows):
+        for name in row.entities:
+            merger.node(name, chunks=(chunk,))
+        seen: set[tuple[str, str, str]] = set()
+        for one in row.triples:
+            head, tail = merger.normalised(one.head), merger.normalised(one.tail)
+            relation = merger.normalised(one.relation)
+            if not (head and relation and tail) or head == tail:
+                continue
+            weight = 0.0 if counted == "chunk" and (head, relation, tail) in seen else one.weight
+            seen.add((head, relation, tail))
+            merger.relationship(
+                one.head, one.tail, relation=relation, weight=weight, chunks=(chunk,)
+            )
+    return merger
+
+
+def titled(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
+    """The extraction with the title of each chunk as the first of its entities.
+
+    With `about` a chunk is about its title: the title co-occurs with every entity of the chunk
+    that no triple there joins with it. Chunks without a title are left as they are, and so is an
+    extraction that found nothing at all, so that titles do not hide it.
+    """
+    if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
+        return extraction
+    rows = [
+        _titled(row, chunk_table.titles[number], about=titles == "about")
+        for number, row in enumerate(extraction.rows)
+    ]
+    return Extraction(tuple(rows), extraction.statistics)
+
+
+def _titled(row: ChunkExtraction, title: str, *, about: bool) -> ChunkExtraction:
+    own = normalise_name(title)
+    if not own:
+        return row
+    joined = {own}
+    for triple in row.triples:
+        ends = {normalise_name(triple.head), normalise_name(triple.tail)}
+        joined |= ends if own in ends else set()
+    triples = []
+    for entity in row.entities if about else ():
+        name = normalise_name(entity)
+        if name and name not in joined:
+            joined.add(name)
+            triples.append(Triple(title, CO_OCCURS, entity))
+    return ChunkExtraction((title, *row.entities), (*row.triples, *triples))
+
+
+@artifact("graph.attributed", provides=ATTRIBUTED)
+def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) -> Graph:
+    """The knowledge graph of facts by a schema, whose nodes have types and attributes.
+
+    Nodes are normalised names of entities, of ends of triples and of what attributes are stated
+    of, in order of first appearance; a node's type is the most frequent one (ties: seen first; ""
+    does not count). A relationship row is one distinct (head, relation, tail), its weight the
+    number of times it was read; triples with an empty part or equal ends are dropped. An attribute
+    is one distinct (node, name, value) with the chunks that state it. Raises UserError when
+    nothing was extracted.
+    Source: Youtu-GraphRAG (Dong et al. 2025), levels 1 and 2 of its knowledge tree.
+    """
+    merger = Merger(named=True)
+    for chunk, row in enumerate(schema_extraction.rows):
+        for entity in row.entities:
+            merger.node(entity.name, entity.type.strip().lower(), chunks=(chunk,))
+        for fact in row.triples:
+            if relation := normalise_name(fact.relation):
+                merger.relationship(
+                    fact.head, fact.tail, relation=relation, weight=fact.weight, chunks=(chunk,)
+                )
+        for stated in row.attributes:
+            merger.attribute(stated.entity, stated.name, stated.value, (chunk,))
+    if not merger.nodes:
+        raise UserError(
+            f"{_NO_ENTITIES}context window cuts the prompt, or the texts name nothing. "
+            "build.schema_extraction=nlp reads entities without a language model."
+        )
+    graph = merger.graph(len(chunk_table), described=False, typed=True, attributes=True)
+    assert graph.node_attributes is not None
+    return replace(graph, statistics={"attributes": len(graph.node_attributes)})

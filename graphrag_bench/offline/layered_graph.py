@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.clustering import (
     Clusters,
@@ -26,12 +25,12 @@ from graphrag_bench.graph.clustering import (
 from graphrag_bench.graph.extraction import TextExtraction
 from graphrag_bench.graph.fragments import WHOLE, Fragments
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.models.embedder import Embedder, Vectors
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Listed, list_reading
+from graphrag_bench.offline.asking import failures, records_of, room_for
 from graphrag_bench.offline.indices import named_text
-from graphrag_bench.offline.parts import Extractor, refuse_all_failed
+from graphrag_bench.offline.parts import Extractor
 from graphrag_bench.offline.sentences import (
     central_texts,
     chunks_of,
@@ -40,7 +39,7 @@ from graphrag_bench.offline.sentences import (
     split_sentences,
     vectors_of,
 )
-from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES, room_for, text_graph
+from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES, text_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -92,52 +91,6 @@ class Growth:
     least_change: float
 
 
-@artifact("graph.layered", provides=TKG_ATTRIBUTES)
-def layered(
-    *,
-    text_extraction: TextExtraction,
-    chunk_table: ChunkTable,
-    embedder: Embedder,
-    progress: Progress,
-    description_tokens: PositiveInt | None = None,
-    clustering: Clustering = "kmeans",
-    cluster_size: Annotated[int, Field(ge=2)] = 10,
-    reduction: Reduction = "pca",
-    reduction_dimension: PositiveInt = 2,
-    threshold: Annotated[float, Field(ge=0, lt=1)] = 0.1,
-    bic_patience: PositiveInt | None = 10,
-    max_layers: PositiveInt = 50,
-    most_sparse: Share = 0.98,
-    least_change: Share = 0.05,
-    summary_tokens: PositiveInt = 150,
-    seed: NonNegativeInt = 224,
-) -> Graph:
-    """The textual knowledge graph with layers of entities that summarise clusters of others.
-
-    The entities of a layer are clustered by the vectors of their names and descriptions, into 49
-    clusters at most: by balanced k-means of `cluster_size` (`kmeans`), or by one Gaussian mixture
-    (`gmm`: `reduction`, `reduction_dimension`, `threshold`, `bic_patience`). Each cluster of two
-    or more gives an entity of the next layer, which is joined to its members by "summarises",
-    weight 1. It is named after the three most connected members, and described by the central
-    sentences of all, `summary_tokens` at most. It has no chunk of its own; its type is `layer N`.
-    An entity alone in its cluster is clustered again with the next layer. A name that a node has
-    already is that node. There are no more layers when clusters are as sparse as `most_sparse`,
-    or changed their sparsity by the share `least_change` at most, or two entities are left;
-    `cluster_sparsity` says what it is. `description_tokens` as of `graph.tkg`. Raises UserError
-    when nothing was extracted.
-    Source: HiRAG (Huang et al. 2025), hierarchical index; its release: a mixture after UMAP in two
-    dimensions, 0.98, 0.05, 0.1.
-    Deviation: k-means, because PCA, which stands in for UMAP (an extra), leaves no gaps for a
-    mixture; extracted, not written by a model (`graph.layered_llm`).
-    """
-    base = text_graph(text_extraction, chunk_table, keywords=False, most_tokens=description_tokens)
-    mixture = Mixture(reduction_dimension, threshold, 0, reduction, bic_patience, most_swept=None)
-    cluster = _clustering(clustering, cluster_size, mixture, np.random.default_rng(seed))
-    growth = Growth(max_layers, most_sparse, least_change)
-    tell = partial(_central, embedder, progress, summary_tokens)
-    return grow(base, growth, tell, _embedding(embedder, progress), cluster)
-
-
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
     return min(_MOST_CLUSTERS, sizes.n_chunks) * 6 // 5 or 1
 
@@ -147,13 +100,18 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     return template_tokens(settings["summary_prompt"]) + told, (settings["max_tokens"] or _SURE) / 2
 
 
+@artifact(
+    "graph.layered",
+    provides=TKG_ATTRIBUTES,
+    fixed={"llm_build": None, "max_tokens": None, "summary_prompt": SUMMARISE},
+)
 @artifact("graph.layered_llm", provides=TKG_ATTRIBUTES, calls=_calls, tokens=_tokens)
-def layered_llm(
+def layered(
     *,
     text_extraction: TextExtraction,
     chunk_table: ChunkTable,
     embedder: Embedder,
-    llm_build: LLM,
+    llm_build: LLM | None,
     progress: Progress,
     description_tokens: PositiveInt | None = None,
     clustering: Clustering = "kmeans",
@@ -170,24 +128,41 @@ def layered_llm(
     summary_prompt: Prompt = SUMMARISE,
     seed: NonNegativeInt = 224,
 ) -> Graph:
-    """As `graph.layered`, with the entities of a cluster written by the build model, one or more.
+    """The textual knowledge graph with layers of entities that summarise clusters of others.
 
-    One call for each cluster, from as much of what is told of its entities as fits the model's
-    window. Each entity that it names is joined to all members. Where no reply could be read, the
-    entity of `graph.layered` stands in its place, which is counted; raises UserError when that
-    happens to all of a layer. How many clusters there are is not known before: the announced calls
-    are a guess.
-    Source: HiRAG (Huang et al. 2025), hierarchical index; the prompt is ours.
-    Deviation: k-means as there; the release draws entities of a large cluster at random until
-    60,000 tokens are left; its model also writes which member a new entity is related to.
+    The entities of a layer are clustered by the vectors of their names and descriptions, into 49
+    clusters at most: by balanced k-means of `cluster_size` (`kmeans`), or by one Gaussian mixture
+    (`gmm`: `reduction`, `reduction_dimension`, `threshold`, `bic_patience`). Each cluster of two
+    or more gives an entity of the next layer, which is joined to its members by "summarises",
+    weight 1. It is named after the three most connected members, and described by the central
+    sentences of all, `summary_tokens` at most. It has no chunk of its own; its type is `layer N`.
+    An entity alone in its cluster is clustered again with the next layer. A name that a node has
+    already is that node. There are no more layers when clusters are as sparse as `most_sparse`,
+    or changed their sparsity by the share `least_change` at most, or two entities are left;
+    `cluster_sparsity` says what it is. `description_tokens` as of `graph.tkg`. Raises UserError
+    when nothing was extracted.
+
+    In `layered_llm` the build model writes the entities of a cluster, one or more, each joined to
+    all members: one call for each cluster, from as much of what its entities say as fits the
+    window. Where no reply could be read the entity of `layered` stands in its place, which is
+    counted; raises UserError when that happens to all of a layer. How many clusters there are is
+    not known before: the announced calls are a guess.
+    Source: HiRAG (Huang et al. 2025), hierarchical index; its release: a mixture after UMAP in two
+    dimensions, 0.98, 0.05, 0.1; the prompt is ours.
+    Deviation: k-means, because PCA, which stands in for UMAP (an extra), leaves no gaps for a
+    mixture; `layered` extracts what a model writes there. The release draws entities of a large
+    cluster at random until 60,000 tokens are left; its model also writes which member a new entity
+    is related to.
     """
     base = text_graph(text_extraction, chunk_table, keywords=False, most_tokens=description_tokens)
     mixture = Mixture(reduction_dimension, threshold, 0, reduction, bic_patience, most_swept=None)
     cluster = _clustering(clustering, cluster_size, mixture, np.random.default_rng(seed))
     growth = Growth(max_layers, most_sparse, least_change)
-    central = partial(_central, embedder, progress, summary_tokens)
-    tell = partial(_written, llm_build, progress, summary_prompt, max_tokens, central)
-    return grow(base, growth, tell, _embedding(embedder, progress), cluster)
+    summarise: Summarise = partial(_central, embedder, progress, summary_tokens)
+    if llm_build is not None:
+        summarise = partial(_written, llm_build, progress, summary_prompt, max_tokens, summarise)
+    embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding entities")
+    return grow(base, growth, summarise, embed, cluster)
 
 
 def _clustering(
@@ -197,10 +172,6 @@ def _clustering(
         return balanced_clusters(vectors, max(size, -(-len(vectors) // _MOST_CLUSTERS)), rng)
 
     return balanced if clustering == "kmeans" else partial(mixture_layer, mixture=mixture, rng=rng)
-
-
-def _embedding(embedder: Embedder, progress: Progress) -> Callable[[Sequence[str]], Vectors]:
-    return lambda texts: vectors_of(texts, embedder, progress, "embedding entities")
 
 
 @dataclass
@@ -259,14 +230,14 @@ class Layers:
         return named_text(self.names[row], self.texts[row])
 
 
-Tell = Callable[[Layers, Sequence[Sequence[int]], str], list[list[Entity]]]
+Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[Entity]]]
 """The entities that summarise each family of rows of a layer, whose type is given."""
 
 
 def grow(
     base: Graph,
     growth: Growth,
-    tell: Tell,
+    summarise: Summarise,
     embed: Callable[[Sequence[str]], Vectors],
     cluster: Callable[[Vectors], Clusters],
 ) -> Graph:
@@ -282,7 +253,7 @@ def grow(
         if sparsity >= growth.most_sparse or still or not families:
             break
         n_layers, before = n_layers + 1, sparsity
-        told = tell(made, families, f"layer {n_layers}")
+        told = summarise(made, families, f"layer {n_layers}")
         pairs = zip(families, told, strict=True)
         fresh = [made.summarise(family, one) for family, said in pairs for one in said]
         alone = [int(pool[rows[0]]) for rows in clusters if len(rows) == 1]
@@ -321,7 +292,7 @@ def _written(
     progress: Progress,
     prompt: Prompt,
     most_tokens: int | None,
-    central: Tell,
+    central: Summarise,
     made: Layers,
     families: Sequence[Sequence[int]],
     kind: str,
@@ -331,18 +302,17 @@ def _written(
         prompt.render({"entities": cut("\n".join(made.told(row) for row in family), room)})
         for family in families
     ]
-    with progress.task(STEP, len(chats)) as advance:
-        replies = Extractor(llm, most_tokens).ask(
-            chats,
-            list_reading(SummaryEntities, "entities", STEP),
-            items=[", ".join(made.first_names(family)) for family in families],
-            advance=advance,
-        )
-    failures = [one for one in replies if isinstance(one, UnreadableReply | CallFailed)]
-    advice = "build.graph=layered takes central sentences."
-    refuse_all_failed(f"Step '{STEP}'", failures, len(replies), advice, was="was of use")
-    if failures:
-        progress.say(f"{STEP}: {len(failures)} of {len(replies)} replies were not of use")
+    replies = records_of(
+        Extractor(llm, most_tokens),
+        chats,
+        list_reading(SummaryEntities, "entities", STEP),
+        [", ".join(made.first_names(family)) for family in families],
+        progress,
+        "build.graph=layered takes central sentences.",
+        was="was of use",
+    )
+    if n_failed := len(failures(replies)):
+        progress.say(f"{STEP}: {n_failed} of {len(replies)} replies were not of use")
     pairs = zip(families, replies, strict=True)
     lacking = [family for family, one in pairs if not isinstance(one, Listed)]
     stand_ins = iter(central(made, lacking, kind) if lacking else [])

@@ -14,10 +14,11 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.models.llm import LLM, Chat
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Listed, list_reading
-from graphrag_bench.offline.parts import CUT, MOST_TOKENS, REPLIES, Extractor, refuse_all_failed
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Listed, list_reading
+from graphrag_bench.offline.asking import documents_of_chunks, records_of
+from graphrag_bench.offline.parts import CUT, MOST_TOKENS, REPLIES, Extractor
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 
@@ -39,6 +40,10 @@ class Triples(BaseModel):
 
 M = TypeVar("M", Entities, Triples)
 Reply = Listed[M] | UnreadableReply | CallFailed
+ADVICE = (
+    "The model may be too small to extract, or its window may cut the prompt; "
+    "build.extraction=nlp reads entities without a model."
+)
 _SAID = 0.75
 """Tokens of both replies for a token of the chunk: 45 triples of a chunk of 1,200 take 670."""
 
@@ -72,7 +77,7 @@ def llm_extraction(
     section 4.
     """
     passages = chunk_table.passages
-    items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
+    items = documents_of_chunks(chunk_table)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     of_entities = Extractor(llm_build, max_entity_tokens)
     named = _asked(of_entities, chats, Entities, "extract entities", items, progress)
@@ -100,16 +105,8 @@ def _asked(
     progress: Progress,
 ) -> list[Reply[M]]:
     (field,) = model.model_fields
-    with progress.task(purpose, len(chats)) as advance:
-        reading = list_reading(model, field, purpose)
-        results = extractor.ask(chats, reading, items=items, advance=advance)
-    failures = [result for result in results if not isinstance(result, Listed)]
-    refuse_all_failed(
-        f"Step '{purpose}'", failures, len(chats),
-        "The model may be too small to extract, or its window may cut the prompt; "
-        "build.extraction=nlp reads entities without a model.",
-    )  # fmt: skip
-    return results
+    reading = list_reading(model, field, purpose)
+    return records_of(extractor, chats, reading, items, progress, ADVICE)
 
 
 def _extraction(

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, Field, PositiveInt, field_validator
 
-from graphrag_bench.columns import row_ids
+from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import ask_all, settled
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask_all, settled
+from graphrag_bench.offline.community_contents import Contents
 from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.offline.report_tables import Part, report_tables
 from graphrag_bench.offline.reports import report_text
-from graphrag_bench.offline.row_log import RowLog
-from graphrag_bench.offline.told import Told
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -93,7 +91,6 @@ def llm_reports(
     graph: Graph,
     llm_build: LLM,
     progress: Progress,
-    scratch: Path,
     report_prompt: Prompt = REPORT,
     window_share: Annotated[float, Field(gt=0, le=1)] = 0.6,
     max_input_tokens: PositiveInt = 12_000,
@@ -111,9 +108,7 @@ def llm_reports(
     counted; raises UserError when no reply of all could be read.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
-    told = Told(graph, communities)
-    written = RowLog.anew(scratch / "reports", n_texts=2)
-    writer = _Writer(told, llm_build, report_prompt, max_tokens, progress, written)
+    writer = _Writer(Contents(graph, communities), llm_build, report_prompt, max_tokens, progress)
     writer.limit(window_share, max_input_tokens)
     with progress.task(STEP, len(communities)) as advance:
         for level in range(int(communities.level.max(initial=-1)), -1, -1):
@@ -125,18 +120,12 @@ def llm_reports(
 
 class _Writer:
     def __init__(
-        self,
-        told: Told,
-        llm: LLM,
-        prompt: Prompt,
-        max_tokens: int,
-        progress: Progress,
-        written: RowLog,
+        self, contents: Contents, llm: LLM, prompt: Prompt, max_tokens: int, progress: Progress
     ) -> None:
-        self.told, self.llm, self.prompt, self.progress = told, llm, prompt, progress
-        self.max_tokens, self.budget, self.written = max_tokens, 0, written
-        n = len(told.communities)
-        self.place = np.full(n, -1, np.int64)
+        self.contents, self.llm, self.prompt, self.progress = contents, llm, prompt, progress
+        self.max_tokens, self.budget = max_tokens, 0
+        self.texts: dict[int, tuple[str, str]] = {}
+        n = len(contents.communities)
         self.ratings, self.failed = np.zeros(n), np.zeros(n, bool)
         self.last_failure: UnreadableReply | CallFailed | None = None
 
@@ -147,7 +136,7 @@ class _Writer:
         self.max_tokens = max(min(self.max_tokens, left), 1)
 
     def write(self, rows: Sequence[int], advance: Any) -> None:
-        tables = (report_tables(self.told, row, self._parts(row), self.budget) for row in rows)
+        tables = (report_tables(self.contents, row, self._parts(row), self.budget) for row in rows)
         results = ask_all(
             self.llm,
             [self.prompt.render({"tables": shown}) for shown in tables],
@@ -157,27 +146,26 @@ class _Writer:
             items=[f"community {row}" for row in rows],
             advance=advance,
         )
-        self.place[rows] = np.arange(len(self.written), len(self.written) + len(rows))
-        reports = [self._report(row, result) for row, result in zip(rows, results, strict=True)]
-        self.written.append([(one.title, one.text if one.summary else "") for one in reports])
-        self.ratings[rows] = [report.rating for report in reports]
+        for row, result in zip(rows, results, strict=True):
+            report = self._report(row, result)
+            self.texts[row] = report.title, report.text if report.summary else ""
+            self.ratings[row] = report.rating
 
     def _report(self, row: int, result: Report | UnreadableReply | CallFailed) -> Report:
         if not isinstance(result, UnreadableReply | CallFailed):
             return result
         self.failed[row], self.last_failure = True, result
         said = result.reply.strip() if isinstance(result, UnreadableReply) else ""
-        title = self.told.title(row)
+        title = self.contents.title(row)
         return settled(self.llm, result, Report(title=title, summary=said, rating=0.0))
 
     def _parts(self, community: int) -> list[Part]:
-        nodes, chunks = self.told.communities.nodes, self.told.communities.chunks
+        nodes, chunks = self.contents.communities.nodes, self.contents.communities.chunks
         n_chunks = np.diff(chunks.indptr)
         whole = max(int(n_chunks[community]), 1)
         parts = []
-        for row in self.told.parts(community).tolist():
-            _, text = self.written.row(int(self.place[row]))
-            if text:
+        for row in self.contents.parts(community):
+            if text := self.texts[row][1]:
                 rating = float(self.ratings[row])
                 parts.append(Part(text, rating, float(n_chunks[row] / whole), row_ids(nodes, row)))
         return parts
@@ -191,5 +179,5 @@ class _Writer:
         )  # fmt: skip
         if n_failed:
             self.progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
-        titles, texts = (self.written.column(which, self.place) for which in (0, 1))
+        titles, texts = (Texts.of([self.texts[row][at] for row in range(n)]) for at in (0, 1))
         return Reports(titles, texts, self.ratings, self.failed)

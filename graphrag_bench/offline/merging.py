@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,80 +14,9 @@ from graphrag_bench.graph.fragments import Fragments
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.node_attributes import NodeAttributes, Stated
 from graphrag_bench.text import count_tokens, normalise_name
-from graphrag_bench.values import IntArray
 
 BETWEEN = " "
 """The separator of two descriptions of the same thing."""
-
-
-class _Said:
-    def __init__(self) -> None:
-        self.rows, self._said = array("q"), array("q")
-        self._chunks = array("q")
-        self._texts: dict[str, int] = {}
-
-    def add(self, row: int, text: str, chunks: Sequence[int] = ()) -> None:
-        self.rows.append(row)
-        self._said.append(self._texts.setdefault(text, len(self._texts)))
-        self._chunks.append(chunks[0] if len(chunks) == 1 else -1)
-
-    def fragments(self, n_rows: int) -> Fragments:
-        rows, said, chunks = (
-            np.array(held, np.int64) for held in (self.rows, self._said, self._chunks)
-        )
-        known = chunks >= 0
-        return Fragments.coded(self._texts, rows[known], said[known], chunks[known], n_rows)
-
-    def joined(
-        self, n_rows: int, separator: str, *, sort: bool, most_tokens: int | None = None
-    ) -> Texts:
-        """The distinct texts of each row with `separator`: sorted, or in order of first mention.
-
-        Of each row the first that fit `most_tokens` are taken, and the very first where even that
-        does not fit.
-        """
-        from scipy.sparse import csr_matrix
-
-        rows, said, _, _ = self._distinct()
-        texts = list(self._texts)
-        if most_tokens is not None:
-            n_tokens = np.array([count_tokens(text) for text in texts], np.int64)[said]
-            so_far = np.cumsum(n_tokens)
-            starts = np.searchsorted(rows, rows)
-            kept = so_far - (so_far - n_tokens)[starts] <= most_tokens
-            kept |= starts == np.arange(len(rows))
-            rows, said = rows[kept], said[kept]
-        if sort:
-            rank = np.empty(len(texts), np.int64)
-            rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-            order = np.lexsort((rank[said], rows))
-            rows, said = rows[order], said[order]
-        ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
-        ones = np.ones(len(said), bool)
-        held = csr_matrix((ones, said, ends), shape=(n_rows, len(texts)))
-        return Texts.of(texts).joined(held, separator)
-
-    def most_frequent(self, n_rows: int) -> Texts:
-        rows, said, counts, first = self._distinct()
-        order = np.lexsort((first, -counts, rows))
-        rows, said = rows[order], said[order]
-        best = np.flatnonzero(np.diff(rows, prepend=-1))
-        found = np.full(n_rows, len(self._texts))
-        found[rows[best]] = said[best]
-        texts = [*self._texts, ""]
-        return Texts.of([texts[code] for code in found.tolist()])
-
-    def _distinct(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Each row with each of its texts once, by row, then first mention.
-
-        Rows, texts, how often each was said and the place where first, all int64 (n,).
-        """
-        n_texts = max(len(self._texts), 1)
-        codes = np.array(self.rows, np.int64) * n_texts + np.array(self._said, np.int64)
-        distinct, first, counts = np.unique(codes, return_index=True, return_counts=True)
-        order = np.lexsort((first, distinct // n_texts))
-        distinct = distinct[order]
-        return distinct // n_texts, distinct % n_texts, counts[order], first[order]
 
 
 class Merger:
@@ -103,29 +32,30 @@ class Merger:
         self.nodes: dict[str, int] = {}
         self.relationships: dict[tuple[int, str, int], int] = {}
         self._normal: dict[str, str] = {}
-        self._types, self._descriptions = _Said(), _Said()
-        self._facts, self._keywords = _Said(), _Said()
+        self._ends: list[tuple[int, int]] = []
         self._relations: list[str] = []
-        # flat: the garbage collector would look through a list of pairs again and again
-        self._heads, self._tails = array("q"), array("q")
-        self._weighed, self._weights = array("q"), array("d")
-        self._in_chunks, self._facts_in_chunks = array("q"), array("q")
+        self._weights: list[float] = []
+        self._types: list[tuple[int, str]] = []
+        self._keywords: list[tuple[int, str]] = []
+        self._descriptions: list[tuple[int, str, Sequence[int]]] = []
+        self._facts: list[tuple[int, str, Sequence[int]]] = []
+        self._node_chunks: dict[tuple[int, int], None] = {}
+        self._relationship_chunks: dict[tuple[int, int], None] = {}
         self._stated: list[Stated] = []
 
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Iterable[int] = ()
     ) -> int | None:
         """The row of a node, after noting what was told of it; None for a name without letters."""
-        if not (normal := self._normalised(name)):
+        if not (normal := self.normalised(name)):
             return None
-        held = tuple(chunks)
         row = self.nodes.setdefault(normal, len(self.nodes))
-        for chunk in held:
-            self._in_chunks.extend((row, chunk))
+        sources = tuple(chunks)
+        self._node_chunks.update(((row, chunk), None) for chunk in sources)
         if text := description.strip():
-            self._descriptions.add(row, text, held)
+            self._descriptions.append((row, text, sources))
         if kind:
-            self._types.add(row, kind)
+            self._types.append((row, kind))
         return row
 
     def relationship(
@@ -143,40 +73,38 @@ class Merger:
 
         Ends that are not nodes yet become nodes, without type and description.
         """
-        held = tuple(chunks)
-        if not self._normalised(source) or not self._normalised(target):
+        sources = tuple(chunks)
+        if not self.normalised(source) or not self.normalised(target):
             return
-        head, tail = self.node(source, chunks=held), self.node(target, chunks=held)
+        head, tail = self.node(source, chunks=sources), self.node(target, chunks=sources)
         assert head is not None and tail is not None  # neither name is empty
         if head == tail:
             return
         key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
         row = self.relationships.setdefault(key, len(self.relationships))
-        if row == len(self._relations):
-            self._heads.append(head)
-            self._tails.append(tail)
+        if row == len(self._ends):
+            self._ends.append((head, tail))
             self._relations.append(relation)
-        self._weighed.append(row)
-        self._weights.append(weight)
-        for chunk in held:
-            self._facts_in_chunks.extend((row, chunk))
+            self._weights.append(0.0)
+        self._weights[row] += weight
+        self._relationship_chunks.update(((row, chunk), None) for chunk in sources)
         if text := description.strip():
-            self._facts.add(row, text, held)
-        for keyword in keywords:
-            self._keywords.add(row, keyword)
+            self._facts.append((row, text, sources))
+        self._keywords += [(row, keyword) for keyword in keywords]
 
     def attribute(self, node: str, name: str, value: str, chunks: Iterable[int] = ()) -> None:
         """Note a named value of a node, which becomes one where it is none yet.
 
         Nothing is noted where one of the three has no letters.
         """
-        held = tuple(chunks)
-        if not (self._normalised(name) and self._normalised(value)):
+        sources = tuple(chunks)
+        if not (self.normalised(name) and self.normalised(value)):
             return
-        if (row := self.node(node, chunks=held)) is not None:
-            self._stated.append((row, name, value, held))
+        if (row := self.node(node, chunks=sources)) is not None:
+            self._stated.append((row, name, value, sources))
 
-    def _normalised(self, name: str) -> str:
+    def normalised(self, name: str) -> str:
+        """The normalised form of a name, made once."""
         normal = self._normal.get(name)
         if normal is None:
             normal = self._normal[name] = normalise_name(name)
@@ -185,7 +113,7 @@ class Merger:
     @property
     def has_keywords(self) -> bool:
         """Whether any relationship has a keyword."""
-        return bool(self._keywords.rows)
+        return bool(self._keywords)
 
     def graph(
         self,
@@ -203,31 +131,65 @@ class Merger:
 
         A node's type is the most frequent one, ties to the one seen first; descriptions are the
         distinct ones, sorted, joined by a space, of which `most_tokens` keeps the first mentioned
-        that fit; keywords are joined by ", " in order of first mention; weights are summed; a
-        relationship keeps the direction of its first mention.
+        that fit, one at least; keywords are joined by ", " in order of first mention; weights are
+        summed; a relationship keeps the direction of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
-        of, weight = np.array(self._weighed, np.int64), np.array(self._weights, np.float64)
-        told = partial(_Said.joined, separator=BETWEEN, sort=True, most_tokens=most_tokens)
+        ends = np.array(self._ends, np.int64).reshape(-1, 2)
+        kinds, themes = _grouped(self._types, n), _grouped(self._keywords, n_rows)
         return Graph(
             names=Texts.of(list(self.nodes)),
-            source=np.array(self._heads, np.int64),
-            target=np.array(self._tails, np.int64),
-            weight=np.bincount(of, weight, n_rows).astype(np.float64),
+            source=ends[:, 0],
+            target=ends[:, 1],
+            weight=np.array(self._weights, np.float64),
             synonym=np.zeros(n_rows, bool),
             relations=Texts.of(self._relations),
-            node_chunk=_incidence(self._in_chunks, n, n_chunks),
-            relationship_chunk=_incidence(self._facts_in_chunks, n_rows, n_chunks),
-            types=self._types.most_frequent(n) if described or typed else None,
-            descriptions=told(self._descriptions, n) if described else None,
-            facts=told(self._facts, n_rows) if described else None,
-            keywords=self._keywords.joined(n_rows, ", ", sort=False) if keywords else None,
+            node_chunk=_incidence(self._node_chunks, n, n_chunks),
+            relationship_chunk=_incidence(self._relationship_chunks, n_rows, n_chunks),
+            types=Texts.of(list(map(_most_frequent, kinds))) if described or typed else None,
+            descriptions=_joined(self._descriptions, n, most_tokens) if described else None,
+            facts=_joined(self._facts, n_rows, most_tokens) if described else None,
+            keywords=Texts.of([", ".join(dict.fromkeys(one)) for one in themes])
+            if keywords
+            else None,
             node_attributes=NodeAttributes.of(self._stated, n_chunks) if attributes else None,
-            node_fragments=self._descriptions.fragments(n) if described else None,
-            fact_fragments=self._facts.fragments(n_rows) if described else None,
+            node_fragments=_fragments(self._descriptions, n) if described else None,
+            fact_fragments=_fragments(self._facts, n_rows) if described else None,
         )
 
 
-def _incidence(held: array[int], n_rows: int, n_chunks: int) -> Any:
-    rows, chunks = np.array(held, np.int64).reshape(-1, 2).T
+def _grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
+    found: list[list[str]] = [[] for _ in range(n_rows)]
+    for row, text in notes:
+        found[row].append(text)
+    return found
+
+
+def _most_frequent(kinds: Sequence[str]) -> str:
+    return Counter(kinds).most_common(1)[0][0] if kinds else ""
+
+
+def _joined(
+    notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int, most_tokens: int | None
+) -> Texts:
+    rows = _grouped(((row, text) for row, text, _ in notes), n_rows)
+    return Texts.of([BETWEEN.join(sorted(_fitting(texts, most_tokens))) for texts in rows])
+
+
+def _fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
+    distinct = list(dict.fromkeys(texts))
+    if most_tokens is None:
+        return distinct
+    so_far = accumulate(map(count_tokens, distinct))
+    return distinct[: max(1, sum(n_tokens <= most_tokens for n_tokens in so_far))]
+
+
+def _fragments(notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int) -> Fragments:
+    """What was read from exactly one chunk."""
+    found = ((row, text, chunks[0]) for row, text, chunks in notes if len(chunks) == 1)
+    return Fragments.of(found, n_rows)
+
+
+def _incidence(pairs: Iterable[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:
+    rows, chunks = np.array(list(pairs), np.int64).reshape(-1, 2).T
     return cells(rows, chunks, (n_rows, n_chunks))

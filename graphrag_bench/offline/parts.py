@@ -8,10 +8,11 @@ from typing import TypeVar
 
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.models.llm import LLM, Chat, Metered
-from graphrag_bench.models.outcomes import CallFailed, RunStopped, ServerFailed
-from graphrag_bench.models.structured import Reading, ask_each
-from graphrag_bench.models.windows import reply_tokens
+from graphrag_bench.llm.calls import CallFailed, Chat, RunStopped, ServerFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.structured import Reading, ask_each
+from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.offline.plan import Planned
 from graphrag_bench.progress import Advance
 

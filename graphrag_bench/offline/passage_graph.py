@@ -12,7 +12,8 @@ from graphrag_bench.columns import Texts, cells, incidence
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.nlp import NUMERIC, Nlp
+from graphrag_bench.models.nlp import Nlp
+from graphrag_bench.offline.tagging import named_entities, read_chunks
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
@@ -20,7 +21,6 @@ from graphrag_bench.values import IntArray
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
 MAX_DF = 500
 """The most frequent name of 1,890 passages of MuSiQue is in 321: it bites in larger sets alone."""
-_BLOCK = 1 << 21
 
 
 @artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
@@ -80,59 +80,32 @@ def _mentions(
 ) -> tuple[dict[str, int], list[list[int]]]:
     names: dict[str, int] = {}
     rows: list[list[int]] = []
-    texts = list(chunk_table.texts)
-    with progress.task("linking entities", len(texts)) as advance:
-        for row, sentences in enumerate(nlp.sentences(texts)):
-            found = [chunk_table.titles[row]] if title else []
-            for sentence in sentences:
-                found += [name for name, label in sentence.entities if label not in NUMERIC]
-            normal = dict.fromkeys(filter(None, map(normalise_name, found)))
-            rows.append([names.setdefault(name, len(names)) for name in normal])
-            advance(1)
+    for own, sentences in read_chunks(chunk_table, nlp, progress, "entity" if title else "off"):
+        found = [own, *(name for one in sentences for name in named_entities(one))]
+        normal = dict.fromkeys(filter(None, map(normalise_name, found)))
+        rows.append([names.setdefault(name, len(names)) for name in normal])
     return names, rows
 
 
 def _joined(matrix: Any, min_shared: int) -> tuple[IntArray, IntArray, Any]:
     """Ends (lower first) of every pair that shares enough entities, sorted, and what it shares.
 
-    The last is a bool CSR (n_pairs, n_entities), its columns sorted. Each mention of an entity is
-    joined with the later passages of the entity, some rows of the matrix at a time.
+    The last is a bool CSR (n_pairs, n_entities), its columns sorted. `matrix` is int64
+    (n_passages, n_entities).
     """
-    from scipy.sparse import csr_matrix
-
     n, n_entities = matrix.shape
-    order = np.argsort(matrix.indices, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))  # of each mention among those of all entities, in turn
-    row = np.repeat(np.arange(n), np.diff(matrix.indptr))
-    ends = np.cumsum(np.bincount(matrix.indices, minlength=n_entities))
-    n_later = ends[matrix.indices] - place - 1
-    later = row[order]
-    found: list[tuple[IntArray, IntArray, IntArray]] = []
-    for first, last in _blocks(np.concatenate([[0], np.cumsum(n_later)])[matrix.indptr]):
-        part = slice(matrix.indptr[first], matrix.indptr[last])
-        shifts = place[part] + 1 - (np.cumsum(n_later[part]) - n_later[part])
-        there = later[np.repeat(shifts, n_later[part]) + np.arange(n_later[part].sum())]
-        codes = np.repeat(row[part], n_later[part]) * n + there
-        by_pair = np.argsort(codes, kind="stable")  # in a pair by entity, as they come
-        codes = codes[by_pair]
-        starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        pairs, sizes = codes[starts], np.diff(starts, append=len(codes))
-        kept = np.repeat(sizes >= min_shared, sizes)
-        entities = np.repeat(matrix.indices[part], n_later[part])[by_pair][kept]
-        found.append((pairs[sizes >= min_shared], sizes[sizes >= min_shared], entities))
-    pairs, sizes, entities = map(np.concatenate, zip(*found, strict=True))
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    ones = np.ones(len(entities), bool)
-    shared = csr_matrix((ones, entities, starts), shape=(len(pairs), n_entities))
+    by_entity = matrix.tocsc()
+    codes, of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for entity, (start, stop) in enumerate(pairwise(by_entity.indptr.tolist())):
+        passages = np.sort(by_entity.indices[start:stop]).astype(np.int64)
+        low, high = np.triu_indices(len(passages), 1)
+        codes.append(passages[low] * n + passages[high])
+        of.append(np.full(len(low), entity))
+    every, entities = np.concatenate(codes), np.concatenate(of)
+    pairs, place, counts = np.unique(every, return_inverse=True, return_counts=True)
+    enough = counts >= min_shared
+    rows = np.cumsum(enough) - 1
+    kept = enough[place]
+    pairs = pairs[enough]
+    shared = cells(rows[place[kept]], entities[kept], (len(pairs), n_entities))
     return pairs // n, pairs % n, shared
-
-
-def _blocks(before: IntArray) -> list[tuple[int, int]]:
-    """Rows from and to, so that a block has about `_BLOCK` pairs, one row at least.
-
-    `before` (n + 1,) are the pairs before each row.
-    """
-    marks = np.arange(0, int(before[-1]) + 1, _BLOCK)
-    firsts = np.unique(np.append(np.searchsorted(before, marks), [0, len(before) - 1]))
-    return list(pairwise(firsts.tolist())) or [(0, 0)]

@@ -15,13 +15,15 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.pseudo_questions import PseudoQuestions
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.models.structured import Listed, list_reading
+from graphrag_bench.models.nlp import Nlp, Sentence
 from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.asking import documents_of_chunks, records_of
 from graphrag_bench.offline.indices import index_texts
-from graphrag_bench.offline.parts import MOST_TOKENS, Extractor, refuse_all_failed
+from graphrag_bench.offline.parts import MOST_TOKENS, Extractor
+from graphrag_bench.offline.tagging import named_entities, read_chunks
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -48,11 +50,8 @@ def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> P
     Source: ours, so that HopRAG's graph can be made without a language model.
     """
     rows: list[Row] = []
-    texts = list(chunk_table.texts)
-    with progress.task("reading questions", len(texts)) as advance:
-        for chunk, sentences in enumerate(nlp.sentences(texts)):
-            rows += _told(chunk, chunk_table.titles[chunk], sentences)
-            advance(1)
+    for chunk, (title, sentences) in enumerate(read_chunks(chunk_table, nlp, progress)):
+        rows += _told(chunk, title, sentences)
     return _made(rows)
 
 
@@ -60,7 +59,7 @@ def _told(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[Row]:
     answered: list[Row] = []
     raised: dict[str, str] = {}
     for sentence in sentences:
-        named = _named(sentence)
+        named = named_entities(sentence)
         raised.update({normalise_name(name): name for name in named if normalise_name(name)})
         if named or title:
             text = f"{title}: {sentence.text}" if title else sentence.text
@@ -95,25 +94,22 @@ def llm_questions(
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
     passages = chunk_table.passages
-    items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
+    items = documents_of_chunks(chunk_table)
     asked: list[tuple[int, bool, str]] = []
     extractor = Extractor(llm_build, max_tokens)
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
         purpose = "questions answered" if answered else "questions raised"
         chats = [prompt.render({"passage": passage}) for passage in passages]
         reading = list_reading(Questions, "questions", purpose)
-        with progress.task(purpose, len(chats)) as advance:
-            replies = extractor.ask(chats, reading, items=items, advance=advance)
-        failures = [reply for reply in replies if not isinstance(reply, Listed)]
         advice = "build.pseudo_questions=nlp reads them without a model."
-        refuse_all_failed(f"Step '{purpose}'", failures, len(chats), advice)
+        replies = records_of(extractor, chats, reading, items, progress, advice)
         for chunk, reply in enumerate(replies):
             texts = reply.value.questions if isinstance(reply, Listed) else []
             asked += [(chunk, answered, text.strip()) for text in texts if text.strip()]
     asked.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
     read = nlp.sentences([text for _, _, text in asked])
     made = _made(
-        (*row, tuple(name for one in sentences for name in _named(one)))
+        (*row, tuple(name for one in sentences for name in named_entities(one)))
         for row, sentences in zip(asked, read, strict=True)
     )
     return replace(made, statistics=extractor.statistics)
@@ -125,10 +121,6 @@ def question_index(
 ) -> VectorIndex:
     """One vector for each pseudo-question, in their order."""
     return index_texts(list(pseudo_questions.texts), embedder, progress, "pseudo-questions")
-
-
-def _named(sentence: Sentence) -> list[str]:
-    return [name for name, label in sentence.entities if label not in NUMERIC]
 
 
 def _made(given: Iterable[Row]) -> PseudoQuestions:

@@ -1,31 +1,43 @@
-"""Delimited records of a passage's entities and relationships, read from a model's reply."""
+"""Delimited records of a passage, read from a reply: entities and relationships, or facts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.graph.extraction import ChunkRecords, EntityRecord, RelationshipRecord
+from graphrag_bench.graph.extraction import (
+    ChunkFacts,
+    ChunkRecords,
+    EntityRecord,
+    FactRecord,
+    RelationshipRecord,
+)
 from graphrag_bench.text import normalise_name
 
 RECORD, FIELD, COMPLETE = "##", "<|>", "<|COMPLETE|>"
+_MOST, _LEAST = 10.0, 0.0
+"""The range of completeness; the highest is that of a fact without a score."""
 _KINDS = ("entity", "relationship")
 _IGNORED = "content_keywords"
 _BETWEEN_RECORDS = re.compile(rf"{RECORD}|{re.escape(COMPLETE)}|\n(?=\s*\(\s*[\"']?[a-z_]+[\"']?<)")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 
 
+R = TypeVar("R", bound=ChunkRecords | ChunkFacts)
+
+
 @dataclass(frozen=True)
-class RecordReply:
+class RecordReply(Generic[R]):
     """A reply with its records, and how many were malformed or of negative strength.
 
     `cut` says that the reply reached its end in the middle, so that its last record is left out.
     """
 
     text: str
-    records: ChunkRecords
+    records: R
     malformed: int = 0
     negative: int = 0
     cut: bool = False
@@ -33,18 +45,21 @@ class RecordReply:
     @property
     def has_records(self) -> bool:
         """Whether a record was read."""
-        return self.records != ChunkRecords()
+        return self.records != type(self.records)()
 
 
 @dataclass
 class _Found:
     entities: list[EntityRecord] = field(default_factory=list)
     relationships: list[RelationshipRecord] = field(default_factory=list)
+    facts: list[FactRecord] = field(default_factory=list)
     malformed: int = 0
     negative: int = 0
 
 
-def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
+def read_records(
+    text: str, cut: bool, *, keywords: bool, purpose: str
+) -> RecordReply[ChunkRecords]:
     """The records of a reply; raises UnreadableReply when it has none and does not say so.
 
     Records are separated by `##`, their fields by `<|>`; what counts is the text between a
@@ -60,9 +75,29 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
     for fields in record_fields(text, cut):
         _read(fields, keywords, found)
     records = ChunkRecords(tuple(found.entities), tuple(found.relationships))
-    if not (found.entities or found.relationships) and (COMPLETE not in text or found.malformed):
+    return _reply(text, records, found, cut, purpose)
+
+
+def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply[ChunkFacts]:
+    """The facts of a reply; raises UnreadableReply when it has none and does not say so.
+
+    Records are told apart as `read_records` says. A fact has a text and, in its last field, a
+    completeness, which is moved into 0..10 and is 10 where it is no number. Entities, of a name and
+    a description at least, belong to the fact before them; one that stands before every fact is
+    malformed. More fields are ignored.
+    Source: HyperGraphRAG (Luo et al. 2025), the layout of its released prompt.
+    """
+    found = _Found()
+    for fields in record_fields(text, cut):
+        _read_fact(fields, found)
+    return _reply(text, ChunkFacts(tuple(found.facts)), found, cut, purpose)
+
+
+def _reply(text: str, records: R, found: _Found, cut: bool, purpose: str) -> RecordReply[R]:
+    reply = RecordReply(text, records, found.malformed, found.negative, cut)
+    if not reply.has_records and (COMPLETE not in text or found.malformed):
         raise UnreadableReply(purpose, text)
-    return RecordReply(text, records, found.malformed, found.negative, cut)
+    return reply
 
 
 def record_fields(text: str, cut: bool) -> Iterator[list[str]]:
@@ -111,3 +146,16 @@ def _bare(text: str) -> str:
         if len(text) > 1 and text[0] == text[-1] == quote:
             text = text[1:-1].strip()
     return text
+
+
+def _read_fact(fields: list[str], found: _Found) -> None:
+    kind = fields[0].lower() if fields else ""
+    if kind == "fact" and len(fields) > 1 and fields[1]:
+        complete = number_of(fields[-1], _MOST) if len(fields) > 2 else _MOST
+        found.facts.append(FactRecord(fields[1], (), min(max(complete, _LEAST), _MOST)))
+    elif kind == "entity" and len(fields) > 2 and normalise_name(fields[1]) and found.facts:
+        last = found.facts[-1]
+        named = (*last.entities, EntityRecord(fields[1], "", fields[2]))
+        found.facts[-1] = replace(last, entities=named)
+    else:
+        found.malformed += 1

@@ -7,9 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from graphrag_bench.offline.told import Told
+from graphrag_bench.offline.community_contents import Contents
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import IntArray
 
@@ -33,75 +31,67 @@ class Part:
     nodes: IntArray
 
 
-def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int) -> str:
+def report_tables(contents: Contents, community: int, parts: Sequence[Part], budget: int) -> str:
     """Entities by degree and relationships by rank, half of the budget each; ties by name.
 
     Where that cuts rows off and there are reports on parts, those come first, the largest
     occurrence first (ties by text), as many as fit; entities and relationships that they do not
     cover go before the others and share what is left. Rows are cut at their boundaries. The tables
-    are told by the members alone: the same ones give the same text wherever their rows are.
+    depend on the members alone: the same ones give the same text wherever their rows are.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
     Deviation: nano-graphrag numbers reports by community and divides occurrence by the largest of
     all communities, and a rank counts the neighbours of ends outside the community too; each of
     these would change with what the community does not hold.
     """
-    nodes, rows = told.members(community), told.relationships(community)
-    entities, relationships = _tables(told, community, nodes, rows, budget)
+    nodes, rows = contents.members(community), contents.relationships(community)
+    members = set(nodes)
+
+    def tables(room: int) -> tuple[list[str], list[str]]:
+        entities, relationships = _entities(contents, nodes), _rows(contents, rows, members)
+        return _fitting(entities, room // 2), _fitting(relationships, room // 2)
+
+    entities, relationships = tables(budget)
     reports: list[str] = []
     if parts and (len(entities) < len(nodes) or len(relationships) < len(rows)):
         ordered = sorted(parts, key=lambda part: (-part.occurrence, part.text))
-        reports = _fitting(
-            (
-                _line(position, part.text, part.rating, round(part.occurrence, 3))
-                for position, part in enumerate(ordered)
-            ),
-            budget,
+        lines = (
+            _line(place, part.text, part.rating, round(part.occurrence, 3))
+            for place, part in enumerate(ordered)
         )
-        covered = np.zeros(told.graph.n_nodes, bool)
-        for part in ordered[: len(reports)]:
-            covered[part.nodes] = True
-        ends = covered[told.graph.source[rows]] & covered[told.graph.target[rows]]
-        nodes = nodes[np.argsort(covered[nodes], kind="stable")]
-        rows = rows[np.argsort(ends, kind="stable")]
-        left = max(budget - sum(map(count_tokens, reports)), 0)
-        entities, relationships = _tables(told, community, nodes, rows, left)
-    tables = {"Reports": reports, "Entities": entities, "Relationships": relationships}
+        reports = _fitting(lines, budget)
+        covered = {node for part in ordered[: len(reports)] for node in part.nodes.tolist()}
+        nodes.sort(key=covered.__contains__)
+        rows.sort(key=lambda row: covered.issuperset(contents.ends[row]))
+        entities, relationships = tables(max(budget - sum(map(count_tokens, reports)), 0))
+    named = {"Reports": reports, "Entities": entities, "Relationships": relationships}
     shown = (
         f"-----{name}-----\n{_HEADS[name]}\n" + "\n".join(lines)
-        for name, lines in tables.items()
+        for name, lines in named.items()
         if lines
     )
     return "\n\n".join(shown)
 
 
-def _tables(
-    told: Told, community: int, nodes: IntArray, rows: IntArray, budget: int
-) -> tuple[list[str], list[str]]:
-    half = budget // 2
-    relationships = _relationships(told, rows, told.rank(community, rows))
-    return _fitting(_entities(told, nodes), half), _fitting(relationships, half)
+def _entities(contents: Contents, nodes: Sequence[int]) -> Iterator[str]:
+    types = contents.graph.types
+    for place, node in enumerate(nodes):
+        yield _line(
+            place, contents.names[node], types[node] if types else "",
+            contents.descriptions[node], contents.degree[node],
+        )  # fmt: skip
 
 
-def _entities(told: Told, nodes: IntArray) -> Iterator[str]:
-    graph = told.graph
-    for position, node in enumerate(map(int, nodes)):
-        kind = graph.types[node] if graph.types else ""
-        degree = int(graph.degree[node])
-        yield _line(position, graph.names[node], kind, told.description(node), degree)
-
-
-def _relationships(told: Told, rows: IntArray, rank: IntArray) -> Iterator[str]:
-    graph = told.graph
-    for position, row in enumerate(map(int, rows)):
-        head, tail = (graph.names[int(ends[row])] for ends in (graph.source, graph.target))
-        yield _line(position, head, tail, told.fact(row), int(rank[position]))
+def _rows(contents: Contents, rows: Sequence[int], members: set[int]) -> Iterator[str]:
+    for place, row in enumerate(rows):
+        head, tail = (contents.names[end] for end in contents.ends[row])
+        yield _line(place, head, tail, contents.facts[row], contents.rank(row, members))
 
 
 def _line(*cells: object) -> str:
-    held = io.StringIO()
+    text = io.StringIO()
     flat = [" ".join(cell.split()) if isinstance(cell, str) else cell for cell in cells]
-    csv.writer(held, lineterminator="").writerow(flat)
-    return held.getvalue()
+    csv.writer(text, lineterminator="").writerow(flat)
+    return text.getvalue()
 
 
 def _fitting(lines: Iterable[str], budget: int) -> list[str]:

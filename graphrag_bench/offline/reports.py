@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.columns import incidence, row_ids
+from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.offline.row_log import RowLog
+from graphrag_bench.offline.community_contents import Contents
 from graphrag_bench.offline.sentences import Sentences, chunks_of, crowded, sentence_chunks
-from graphrag_bench.offline.told import Told
 from graphrag_bench.progress import Progress
-from graphrag_bench.values import FloatArray, IntArray
-
-_AT_ONCE = 500
-"""Communities whose sentences are in memory at a time; their reports are written together."""
+from graphrag_bench.values import FloatArray
 
 
 @artifact("reports.extractive")
@@ -32,7 +26,6 @@ def extractive(
     graph: Graph,
     embedder: Embedder,
     progress: Progress,
-    scratch: Path,
     summary_tokens: PositiveInt = 150,
     finding_tokens: PositiveInt = 80,
     findings: PositiveInt = 5,
@@ -51,85 +44,37 @@ def extractive(
     centrality (Erkan and Radev 2004).
     Deviation: extracted, not written; `reports.llm` writes them.
     """
-    extracts = _Extracts(
-        Told(graph, communities), embedder, summary_tokens, finding_tokens, findings, max_sentences
-    )
-    order = by_family(communities.parent)
-    written = RowLog(scratch / "reports", n_texts=3)
-    with progress.task("writing reports", len(order)) as advance:
-        advance(len(written))
-        for start in range(len(written), len(order), _AT_ONCE):
-            rows = order[start : start + _AT_ONCE]
-            written.append(extracts.reports(rows.tolist()))
-            advance(len(rows))
-    places = np.argsort(order)
-    titles, texts, read = (written.column(which, places) for which in range(3))
-    chunks = incidence((map(int, row.split()) for row in read), graph.n_chunks)
-    return Reports(titles, texts, coverage(communities), chunks=chunks)
+    contents = Contents(graph, communities)
+    about = [contents.sentences(row, max_sentences) for row in range(len(communities))]
+    by_member: list[dict[int, list[str]]] = [{} for _ in about]
+    for pairs, texts_of in zip(about, by_member, strict=True):
+        for member, text in pairs:
+            texts_of.setdefault(member, []).append(text)
+    wanted = [([text for _, text in pairs], summary_tokens) for pairs in about]
+    wanted += [(own, finding_tokens) for texts_of in by_member for own in texts_of.values()]
+    every = [text for pairs in about for _, text in pairs]
+    known = Sentences.of(every, embedder, progress, among=crowded(wanted))
+    titles = [contents.title(row) for row in range(len(communities))]
+    texts = []
+    for row, (pairs, texts_of) in enumerate(zip(about, by_member, strict=True)):
+        blocks = [(titles[row], known.summary([text for _, text in pairs], summary_tokens))]
+        blocks += [
+            (contents.names[node], known.summary(texts_of[node], finding_tokens))
+            for node in contents.members(row)[:findings]
+            if node in texts_of
+        ]
+        texts.append(report_text(blocks))
+    ratings, chunks = coverage(communities), _chunks(graph, communities, texts)
+    return Reports(Texts.of(titles), Texts.of(texts), ratings, chunks=chunks)
 
 
-def by_family(parent: IntArray) -> IntArray:
-    """The rows of communities, those of one family together: one of level 0 and all within it.
-
-    They share sentences. Families are in order of their level 0, rows as they are in a family.
-    """
-    root = np.where(parent < 0, np.arange(len(parent)), parent)
-    for _ in range(len(root).bit_length()):
-        root = root[root]
-    return np.argsort(root, kind="stable")
-
-
-@dataclass(frozen=True, eq=False)
-class _Extracts:
-    told: Told
-    embedder: Embedder
-    summary_tokens: int
-    finding_tokens: int
-    findings: int
-    max_sentences: int
-
-    @cached_property
-    def _sentence_chunks(self) -> Mapping[str, set[int]]:
-        graph = self.told.graph
-        columns = [held for held in (graph.node_fragments, graph.fact_fragments) if held]
-        return sentence_chunks(pair for fragments in columns for pair in fragments.pairs())
-
-    def _chunks(self, row: int, text: str) -> str:
-        held = self.told.communities.chunks
-        own = set(row_ids(held, row).tolist())
-        return " ".join(str(one) for one in chunks_of(text, self._sentence_chunks) if one in own)
-
-    def reports(self, rows: Sequence[int]) -> list[tuple[str, str, str]]:
-        about = [self.told.sentences(row, self.max_sentences) for row in rows]
-        groups = [_by_member(pairs) for pairs in about]
-        asked = [(every, self.summary_tokens) for every, _ in groups]
-        asked += [(own, self.finding_tokens) for _, by in groups for own in by.values()]
-        every = [text for part in about for _, text in part]
-        quiet = Progress(quiet=True)
-        known = Sentences.of(every, self.embedder, quiet, among=crowded(asked))
-        row_of = {text: row for row, text in enumerate(known.texts)}
-
-        def told_by(texts: Sequence[str], most: int) -> str:
-            return known.joined(known.central([row_of[text] for text in texts], most), most)
-
-        made = []
-        for row, (sentences, members) in zip(rows, groups, strict=True):
-            title = self.told.title(row)
-            blocks = [(title, told_by(sentences, self.summary_tokens))]
-            for node in self.told.members(row)[: self.findings].tolist():
-                if node in members:
-                    name = self.told.graph.names[node]
-                    blocks.append((name, told_by(members[node], self.finding_tokens)))
-            text = report_text(blocks)
-            made.append((title, text, self._chunks(row, text)))
-        return made
-
-
-def _by_member(pairs: Sequence[tuple[int, str]]) -> tuple[list[str], dict[int, list[str]]]:
-    members: dict[int, list[str]] = {}
-    for member, text in pairs:
-        members.setdefault(member, []).append(text)
-    return [text for _, text in pairs], members
+def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any:
+    """The chunks of a community of which a sentence stands in its report, as a bool CSR."""
+    columns = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
+    known = sentence_chunks(pair for fragments in columns for pair in fragments.pairs())
+    own = (row_ids(communities.chunks, row).tolist() for row in range(len(communities)))
+    found = (set(chunks_of(text, known)) for text in texts)
+    return incidence(map(set.intersection, found, map(set, own)), graph.n_chunks)
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:

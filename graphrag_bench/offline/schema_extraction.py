@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 from pydantic import NonNegativeInt
 
@@ -18,7 +17,8 @@ from graphrag_bench.graph.extraction import (
     Triple,
 )
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.offline.extraction import CO_OCCURS, TitleUse, facts_of
+from graphrag_bench.offline.extraction import CO_OCCURS
+from graphrag_bench.offline.tagging import TitleUse, facts_of, read_chunks, together
 from graphrag_bench.progress import Progress
 
 COPULA, IS = "be", "is"
@@ -56,13 +56,9 @@ def nlp_schema_extraction(
     Source: ours, so that Youtu-GraphRAG's graph can be made without a language model.
     """
     rows = []
-    texts = list(chunk_table.texts)
-    with progress.task("reading sentences", len(texts)) as advance:
-        for row, sentences in enumerate(nlp.sentences(texts)):
-            name = chunk_table.titles[row] if title != "off" else ""
-            reader = _Reader(name, title == "about" and bool(name), noun_phrases, co_occurrence)
-            rows.append(reader.chunk(sentences))
-            advance(1)
+    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
+        reader = _Reader(name, title == "about" and bool(name), noun_phrases, co_occurrence)
+        rows.append(reader.chunk(sentences))
     return SchemaExtraction.of(rows, {})
 
 
@@ -114,10 +110,8 @@ class _Reader:
 
     def _together(self, named: dict[str, str], held: list[Triple]) -> Iterator[Triple]:
         joined = {frozenset((fact.head, fact.tail)) for fact in held}
-        pairs = list(combinations(named, 2)) if len(named) <= self.co_occurrence else []
-        if self.about and self.co_occurrence and self.name not in named:
-            pairs += [(self.name, other) for other in named]
-        for head, tail in pairs:
+        title = self.name if self.about else ""
+        for head, tail in together(list(named), title, self.co_occurrence):
             if frozenset((head, tail)) not in joined:
                 yield Triple(head, CO_OCCURS, tail)
 

@@ -19,16 +19,21 @@ from graphrag_bench.graph.extraction import (
     SchemaRecords,
     Triple,
 )
-from graphrag_bench.models.json_replies import read_cut_list, read_json, schema_of
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.structured import Reading
-from graphrag_bench.offline.parts import MOST_TOKENS, Extractor, refuse_all_failed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.json_replies import read_cut_list, read_json, schema_of
+from graphrag_bench.llm.structured import Reading
+from graphrag_bench.offline.asking import documents_of_chunks, records_of
+from graphrag_bench.offline.parts import MOST_TOKENS, Extractor
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 
 EXTRACT = Prompt("graphrag_bench.offline:prompts/schema_facts.j2")
 STEP = "extract facts by a schema"
+ADVICE = (
+    "The model may be too small to extract, or its window may cut the prompt; "
+    "build.schema_extraction=nlp reads facts without a model."
+)
 NODE_TYPES = (
     "person", "location", "organization", "event", "object", "concept", "time period",
     "creative work", "biological entity", "natural phenomenon",
@@ -125,17 +130,10 @@ def llm_schema_extraction(
     }
     passages = chunk_table.passages
     chats = [extract_prompt.render({**schema, "passage": passage}) for passage in passages]
-    items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
     reading = Reading(STEP, read_facts, schema_of(Facts))
     extractor = Extractor(llm_build, max_tokens)
-    with progress.task(STEP, len(chats)) as advance:
-        replies = extractor.ask(chats, reading, items=items, advance=advance)
-    failures = [reply for reply in replies if not isinstance(reply, Read)]
-    refuse_all_failed(
-        f"Step '{STEP}' (schema_extraction.llm)", failures, len(chats),
-        "The model may be too small to extract, or its window may cut the prompt; "
-        "build.schema_extraction=nlp reads facts without a model.",
-    )  # fmt: skip
+    items = documents_of_chunks(chunk_table)
+    replies = records_of(extractor, chats, reading, items, progress, ADVICE)
     bound = None if agentic else (node_types, relation_types, attribute_types)
     found = [one if isinstance(one, Read) else None for one in replies]
     return _extraction(found, bound, extractor)

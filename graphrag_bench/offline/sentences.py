@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -88,6 +89,15 @@ class Sentences:
                 room -= cost
         return [pool[place] for place in sorted(chosen)]
 
+    def summary(self, texts: Sequence[str], max_tokens: int) -> str:
+        """The central ones of some of these sentences as one text, at most `max_tokens`."""
+        return self.joined(self.central([self._row_of[text] for text in texts], max_tokens),
+                           max_tokens)  # fmt: skip
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {text: row for row, text in enumerate(self.texts)}
+
     def joined(self, rows: Sequence[int], max_tokens: int) -> str:
         """Some sentences as one text, cut at `max_tokens`."""
         text = " ".join(self.texts[row] for row in rows)
@@ -101,9 +111,7 @@ def central_texts(
 ) -> list[str]:
     """One text for each list of sentences: its central ones, at most `max_tokens` together."""
     known = Sentences.of([text for texts in told for text in texts], embedder, progress)
-    row_of = {text: row for row, text in enumerate(known.texts)}
-    rows = ([row_of[text] for text in texts] for texts in told)
-    return [known.joined(known.central(some, max_tokens), max_tokens) for some in rows]
+    return [known.summary(texts, max_tokens) for texts in told]
 
 
 def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:

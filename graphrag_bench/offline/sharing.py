@@ -3,48 +3,45 @@
 from __future__ import annotations
 
 import gzip
-import json
-import re
+import lzma
 import shutil
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any
+from typing import Any
 
-from graphrag_bench.contract import builders
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.lookup import by_beginning
-from graphrag_bench.offline.manifest import (
-    MANIFEST,
-    RECIPE,
-    Damaged,
-    check_recipe,
-    content_of,
-    is_stored,
-    read_manifest,
-    seal,
-    verify,
-)
-from graphrag_bench.offline.store import loaded
-from graphrag_bench.unpacking import UNREADABLE, opened_tar
+from graphrag_bench.offline.recipe import Damaged, check, content_of, is_stored, read_recipe
 
-FORMAT = "graphrag-bench artifacts 2"
-_NAME = re.compile(r"[\w][\w.-]*")
+_FAULTS = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An artifact on disk: its data set's folder name, resource, key, recipe and folder."""
+    """An artifact on disk: artifacts/<dataset>/<resource>/<key>/."""
 
-    dataset: str
-    resource: str
-    key: str
-    recipe: Mapping[str, Any]
     folder: Path
+    recipe: Mapping[str, Any]
+
+    @property
+    def dataset(self) -> str:
+        """The name of the folder of its data set."""
+        return self.folder.parents[1].name
+
+    @property
+    def resource(self) -> str:
+        """What it is, e.g. `graph`."""
+        return self.folder.parent.name
+
+    @property
+    def key(self) -> str:
+        """What it was made of, as 12 digits."""
+        return self.folder.name
 
     @property
     def n_bytes(self) -> int:
@@ -63,39 +60,25 @@ class Stored:
 
 
 def stored(artifacts: Path) -> list[Stored]:
-    """The artifacts below a folder whose recipe can be read, by data set, resource and key."""
-    return [one for one in _found(artifacts) if isinstance(one, Stored)]
-
-
-def unreadable(artifacts: Path) -> list[Damaged]:
-    """What is wrong with those that have no readable recipe."""
-    return [one for one in _found(artifacts) if isinstance(one, Damaged)]
-
-
-def _found(artifacts: Path) -> Iterator[Stored | Damaged]:
-    for folder in sorted(artifacts.glob("*/*/*")):
-        if folder.is_dir() and not folder.suffix and is_stored(folder):
-            dataset, resource, key = folder.relative_to(artifacts).parts
-            try:
-                yield Stored(dataset, resource, key, check_recipe(folder), folder)
-            except Damaged as error:
-                yield error
+    """Return the artifacts below a folder, by data set, resource and key; raises Damaged."""
+    folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
+    return [Stored(folder, read_recipe(folder)) for folder in folders if is_stored(folder)]
 
 
 def find(artifacts: Path, key: str) -> Stored:
-    """The artifact whose key begins with `key`; raises UserError unless there is exactly one."""
-    held = {one.key: one for one in stored(artifacts)}
-    return by_beginning(key, held, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
+    """Return the artifact whose key begins with `key`; raises UserError unless there is one."""
+    by_key = {one.key: one for one in stored(artifacts)}
+    return by_beginning(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
 
 def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:
-    """The artifact after everything it is built from, as far as it is there."""
-    held = {(item.dataset, item.resource, item.key): item for item in stored(artifacts)}
+    """Return the artifact after everything it is built from, as far as it is there."""
+    every = {item.place: item for item in stored(artifacts)}
     found: dict[str, Stored] = {}
 
     def visit(item: Stored) -> None:
         for resource, key in sorted(item.recipe["inputs"].items()):
-            below = held.get((item.dataset, resource, key))
+            below = every.get(f"{item.dataset}/{resource}/{key}")
             if below is not None and below.place not in found:
                 visit(below)
         found[item.place] = item
@@ -104,22 +87,12 @@ def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:
     return list(found.values())
 
 
-def one_of(items: Sequence[Stored], resource: str) -> Stored:
-    """The artifact of that resource among some; raises UserError where there is none."""
-    for item in items:
-        if item.resource == resource:
-            return item
-    what = resource.replace("_", " ")
-    raise UserError(f"The {what} is not there; import or build it too.")
-
-
 def export_artifacts(items: Sequence[Stored], file: Path) -> str:
-    """Write artifacts, each after a check of its files, as one .tar.gz; the digest of its content.
+    """Write artifacts, each after a check of its files, as one .tar.gz; return its content digest.
 
-    The archive is put in its place when it is whole.
+    Equal artifacts give equal bytes. The archive gets its name when it is whole.
     """
     new = file.with_name(f"{file.name}.part")
-    contents = {item.place: _content(item.folder) for item in items}
     try:
         with (
             new.open("wb") as raw,
@@ -127,26 +100,17 @@ def export_artifacts(items: Sequence[Stored], file: Path) -> str:
             tarfile.open(fileobj=packed, mode="w") as archive,
         ):
             for item in items:
+                check(item.folder)
                 for path in item.files:
                     name = f"{item.place}/{path.relative_to(item.folder).as_posix()}"
                     archive.add(path, name, recursive=False, filter=_plain)
-            text = json.dumps({"format": FORMAT, "content": contents}, indent=1, sort_keys=True)
-            held = tarfile.TarInfo(MANIFEST)
-            held.size = len(text.encode())
-            archive.addfile(held, BytesIO(text.encode()))
         new.replace(file)
     finally:
         new.unlink(missing_ok=True)
-    return digest(contents)
-
-
-def _content(folder: Path) -> str:
-    verify(folder, "always")
-    return content_of(read_manifest(folder))
+    return digest({item.place: content_of(item.folder) for item in items})
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    """The entry without owner and time, so that equal artifacts give equal archives."""
     info.uid = info.gid = info.mtime = 0
     info.uname = info.gname = ""
     info.mode = 0o644
@@ -156,12 +120,12 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 def import_artifacts(
     file: Path, artifacts: Path, content: str | None = None
 ) -> tuple[list[str], list[str], str]:
-    """The places of the artifacts that were new, of those that were there, and the content digest.
+    """Put the artifacts of an archive in their places, after the whole archive was checked.
 
-    Nothing is put in place before the whole archive was checked: names, the hashes of all files,
-    that each key is the one its recipe gives, that its columns fit each other, and that the content
-    is `content` where that is given. A key tells what an artifact was made of; that nobody has
-    changed what is in it and its hashes too, only the digest tells. Raises UserError.
+    Returns the places that are new, those that were there already, and the content digest. The
+    check is of all hashes, of each key, and that the content is `content` where that is given: a
+    key says what an artifact was made of, and only the content that nobody has changed it together
+    with its hashes. Raises UserError.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
@@ -174,7 +138,7 @@ def import_artifacts(
         for place in new:
             target = artifacts / place
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(target, ignore_errors=True)
+            shutil.rmtree(target, ignore_errors=True)  # without a recipe it is no artifact
             (scratch / place).rename(target)
         return new, [place for place in contents if place not in new], found
     finally:
@@ -183,94 +147,33 @@ def import_artifacts(
 
 def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
     try:
-        with opened_tar(file) as archive:
-            for name, packed in _files(archive, file):
-                path = scratch / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("xb") as copy:
-                    shutil.copyfileobj(packed, copy)
-        told = json.loads((scratch / MANIFEST).read_bytes())
-        form = str(told["format"])
-        contents = dict(told["content"]) if form == FORMAT else {}
-    except (*UNREADABLE, tarfile.TarError, ValueError, LookupError, TypeError) as error:
+        with tarfile.open(file) as archive:
+            for info in archive:
+                if not info.isreg() or info.name.count("/") < 3:
+                    raise UserError(f"{file} holds '{info.name}', not a file of an artifact.")
+                archive.extract(info, scratch, filter="data")
+    except _FAULTS as error:
         raise UserError(f"{file} is not an archive of artifacts ({error}).") from None
-    if form != FORMAT:
-        raise UserError(f"{file} has the format '{form}', not '{FORMAT}'; export it again.")
-    places = {path.parent.relative_to(scratch).as_posix() for path in scratch.glob("*/*/*/*")}
-    if places != set(contents):
-        raise UserError(f"{file} is damaged: it does not hold the artifacts that it names.")
-    for place in sorted(contents):
-        _check(file, scratch / place, place, contents[place])
+    contents = {}
+    for folder in sorted(scratch.glob("*/*/*")):
+        place = folder.relative_to(scratch).as_posix()
+        try:
+            check(folder)
+        except Damaged as error:
+            raise UserError(f"{file} is damaged: {place}: {error.what}.") from None
+        contents[place] = content_of(folder)
+    if not contents:
+        raise UserError(f"{file} is not an archive of artifacts (it holds none).")
     return contents
 
 
-def _files(archive: tarfile.TarFile, file: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    for info in archive:
-        parts = info.name.split("/")
-        fits = info.name == MANIFEST or (len(parts) >= 4 and all(map(_NAME.fullmatch, parts)))
-        plain = info.isreg() and not info.issparse()
-        content = archive.extractfile(info) if plain and fits else None
-        if content is None:
-            raise UserError(f"{file} holds '{info.name}', which is not a file of an artifact.")
-        yield info.name, content
-
-
-def _check(file: Path, folder: Path, place: str, content: str) -> None:
-    try:
-        found = _content(folder)
-        wrong = "its manifest is not the one that the archive names" if found != content else ""
-        check_columns(folder)
-    except Damaged as error:
-        wrong = error.what
-    if wrong:
-        raise UserError(f"{file} is damaged: {place}: {wrong}. Nothing was taken from it.")
-
-
-def check_columns(folder: Path) -> bool:
-    """Whether the artifact could be loaded to check its columns; raises Damaged.
-
-    One of a builder that is not known here, of a plug-in, is left to its hashes.
-    """
-    recipe = check_recipe(folder)
-    known = {builder.name: builder for builder in builders.all()}
-    builder = known.get(recipe["builder"])
-    if builder is not None and builder.resource != folder.parent.name:
-        raise Damaged(folder, f"{RECIPE} is that of a {builder.resource}")
-    if builder is not None and not recipe.get("same_as"):
-        loaded(builder.produces, folder)
-    return builder is not None
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What became of the check of an artifact: "" where it is whole, else what is wrong."""
-
-    place: str
-    n_bytes: int
-    wrong: str
-
-
-def check_all(artifacts: Path, dataset: str | None = None, *, sealing: bool) -> Iterator[Checked]:
-    """Every artifact below a folder, read whole; `sealing` gives manifests to those without.
-
-    Those are checked by their recipe and columns first: an earlier version kept no manifest.
-    """
-    for one in _found(artifacts):
-        folder = one.folder
-        place = folder.relative_to(artifacts).as_posix()
-        if dataset not in (None, place.partition("/")[0]):
-            continue
-        wrong = ""
-        try:
-            if isinstance(one, Damaged):
-                raise one
-            if sealing and not (folder / MANIFEST).exists():
-                check_columns(folder)
-                seal(folder)
-            verify(folder, "always")
-            check_columns(folder)
-        except Damaged as error:
-            wrong = error.what
-        except UserError:
-            wrong = f"no {MANIFEST}: made by an earlier version, or damaged; --seal writes one"
-        yield Checked(place, 0 if isinstance(one, Damaged) else one.n_bytes, wrong)
+def verify(artifacts: Path, dataset: str | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield the folder of every artifact, and what is wrong with its files: "" for nothing."""
+    for folder in sorted(artifacts.glob(f"{dataset or '*'}/*/*")):
+        if not folder.suffix and is_stored(folder):
+            try:
+                check(folder)
+            except Damaged as error:
+                yield folder, error.what
+            else:
+                yield folder, ""

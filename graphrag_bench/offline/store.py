@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,21 +13,10 @@ from typing import Any
 from graphrag_bench.contract import resources
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.thinning import thinned
-from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
-from graphrag_bench.models.ledger import Ledger
-from graphrag_bench.models.llm import LLM, Metered
-from graphrag_bench.models.outcomes import CallFailed, RunStopped
-from graphrag_bench.offline.manifest import (
-    RECIPE,
-    Damaged,
-    Verify,
-    check_file,
-    check_recipe,
-    is_stored,
-    read_recipe,
-    seal,
-    verify,
-)
+from graphrag_bench.llm.calls import CallFailed, RunStopped
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.ledger import Ledger
+from graphrag_bench.llm.meter import IN_A_ROW, FailureGate, Metered
 from graphrag_bench.offline.parts import (
     ALLOWED_CUT,
     CUT,
@@ -43,14 +29,10 @@ from graphrag_bench.offline.parts import (
     stopped,
 )
 from graphrag_bench.offline.plan import AMBIENT, Planned
+from graphrag_bench.offline.recipe import RECIPE, Damaged, is_stored, read_recipe, write_recipe
 from graphrag_bench.progress import Progress
 
 LEDGER = "ledger.jsonl"
-_UNREADABLE = (
-    OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError,
-    SyntaxError, MemoryError, RecursionError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What readers of columns raise at bytes that are not theirs."""
 _MODELS = ("llm", "llm_build")
 
 
@@ -64,11 +46,11 @@ class Store:
 
     Those under `shared` are used as they are; nothing is ever written there. `explains` says
     whether to tell why an artifact is built although others of its kind are there: not where there
-    is one for each scope. `verify` says when files are checked against their manifest. A part that
-    is missing because the server failed ends a build, unless `allow_incomplete`: the artifact is
-    stored under another key then, and Incomplete raised. So does an extraction of which more than
-    the share `allow_cut` of the replies was cut. With `reading` nothing is built or
-    written: what is not there raises NotBuilt. `load` reads an artifact, as `loaded` does.
+    is one for each scope. A part that is missing because the server failed ends a build, unless
+    `allow_incomplete`: the artifact is stored under another key then, and Incomplete raised. So
+    does an extraction of which more than the share `allow_cut` of the replies was cut. With
+    `reading` nothing is built or written: what is not there raises NotBuilt. `load` reads an
+    artifact, as `loaded` does.
     """
 
     root: Path
@@ -79,7 +61,6 @@ class Store:
     gates: dict[str, FailureGate] = field(default_factory=dict)
     explains: bool = True
     shared: Path | None = None
-    verify: Verify = "first"
     allow_incomplete: bool = False
     reading: bool = False
     allow_cut: float = ALLOWED_CUT
@@ -94,18 +75,13 @@ class Store:
         return own
 
     def holds(self, planned: Planned) -> bool:
-        """Whether the artifact is there; it is checked when it is loaded."""
+        """Whether the artifact is there."""
         return is_stored(self.folder(planned))
 
     def ledgers(self, planned: Planned) -> list[Path]:
-        """The ledger of the calls that building an artifact took so far, if it took any.
-
-        Raises UserError where that of a finished build was changed after writing.
-        """
-        folder, built = self.folder(planned), self.holds(planned)
-        path = (folder if built else Path(f"{folder}.scratch")) / LEDGER
-        if path.is_file() and built and self.verify != "off":
-            check_file(folder, LEDGER)
+        """The ledger of the calls that building an artifact took so far, if it took any."""
+        folder = self.folder(planned)
+        path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
 
     def resources(
@@ -116,8 +92,6 @@ class Store:
         What is only needed to build something that is already there is not loaded. Primitives are
         what is not built: the corpus, the embedder, the models.
         """
-        from graphrag_bench.offline.shapes import misfits_together
-
         by_name = {planned.resource: planned for planned in plan}
         held: dict[str, Any] = {}
 
@@ -126,10 +100,7 @@ class Store:
                 held[resource] = self._get(by_name[resource], get)
             return held[resource] if resource in by_name else primitives[resource]
 
-        found = {resource: get(resource) for resource in sorted(wanted)}
-        for resource, reason in misfits_together(held):
-            raise Damaged(self.folder(by_name[resource]), reason)
-        return found
+        return {resource: get(resource) for resource in sorted(wanted)}
 
     def _get(self, planned: Planned, get: Any) -> Any:
         if self.reading:
@@ -153,11 +124,8 @@ class Store:
 
     def _load(self, planned: Planned, get: Any) -> Any:
         folder = self.folder(planned)
-        verify(folder, self.verify)
-        recipe = check_recipe(folder, planned.key)
-        if recipe.get("same_as"):
-            return get(recipe["same_as"])
-        return self.load(planned.builder.produces, folder)
+        same = read_recipe(folder).get("same_as")
+        return get(same) if same else self.load(planned.builder.produces, folder)
 
     def _build(self, planned: Planned, get: Any) -> None:
         if planned.missing:
@@ -176,8 +144,8 @@ class Store:
         began = time.perf_counter()
         made = self._made(planned, inputs, meters, scratch)
         left_out = missing(meters)
-        sealed = planned.without(left_out) if left_out else planned
-        recipe = {**sealed.recipe, "seconds": round(time.perf_counter() - began, 3)}
+        stored = planned.without(left_out) if left_out else planned
+        recipe = {**stored.recipe, "seconds": round(time.perf_counter() - began, 3)}
         if meters:
             recipe["calls"] = counts(meters)
         if statistics := getattr(made, "statistics", None):
@@ -191,12 +159,10 @@ class Store:
             recipe["same_as"] = same[0]
         else:
             made.save(new)
-        text = json.dumps(recipe, indent=1, sort_keys=True, ensure_ascii=False)
-        (new / RECIPE).write_text(text + "\n", encoding="utf-8")
         if (scratch / LEDGER).is_file():
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
-        seal(new)
-        target = self.root / sealed.resource / sealed.key
+        write_recipe(new, recipe)
+        target = self.root / stored.resource / stored.key
         shutil.rmtree(target, ignore_errors=True)  # one without a recipe is not an artifact
         new.rename(target)
         if left_out:
@@ -217,7 +183,7 @@ class Store:
             raise stopped(planned, error, meters) from error
         return thinned(made, **planned.thinning) if planned.thinning else made
 
-    def _metered(self, planned: Planned, llm: LLM, scratch: Path) -> Metered:
+    def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> Metered:
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
         name = planned.builder.name
         gate = FailureGate(name, self.failure_limit, self.failure_after, self.failure_in_a_row)
@@ -235,7 +201,7 @@ class Store:
         for path in found:
             if not path.parent.suffix:
                 with suppress(Damaged):
-                    recipes.append(check_recipe(path.parent))
+                    recipes.append(read_recipe(path.parent))
         if not recipes:
             return ""
         same = [recipe for recipe in recipes if recipe["builder"] == planned.builder.name]
@@ -246,28 +212,16 @@ class Store:
         return f"{what}: {'; '.join(reasons)}" if reasons else what
 
     def recipe(self, planned: Planned) -> dict[str, Any]:
-        """The recipe of an artifact that is there, with the seconds its building took.
-
-        Raises UserError where it was changed after writing.
-        """
-        folder = self.folder(planned)
-        if self.verify != "off":
-            check_file(folder, RECIPE)
-        return read_recipe(folder)
+        """The recipe of an artifact that is there, with the seconds its building took."""
+        return read_recipe(self.folder(planned))
 
 
 def loaded(produces: Any, folder: Path) -> Any:
-    """What a class loads from a folder, its columns checked against each other; raises Damaged."""
-    from graphrag_bench.offline.shapes import misfits
-
+    """What a class loads from a folder; raises Damaged where a file is missing or cut."""
     try:
-        made = produces.load(folder)
-        wrong = next(misfits(made), None)
-    except _UNREADABLE as error:
+        return produces.load(folder)
+    except (OSError, ValueError, LookupError, EOFError) as error:
         raise Damaged(folder, f"{type(error).__name__}: {error}") from error
-    if wrong is not None:
-        raise Damaged(folder, wrong)
-    return made
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, cells
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
@@ -40,8 +39,8 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     distinct, row = _first_seen(codes)
     pairs, tails = np.divmod(distinct, len(used))
     heads, relations = np.divmod(pairs, n_relations)
-    of_rows = _incidence(row, of_chunk, len(distinct), len(chunk_table))
-    of_nodes = _incidence(ends, np.repeat(of_chunk, 2), len(used), len(chunk_table))
+    of_rows = cells(row, of_chunk, (len(distinct), len(chunk_table)))
+    of_nodes = cells(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table)))
     return Graph(
         names=Texts.of([held.names[at] for at in used.tolist()]),
         source=heads,
@@ -106,12 +105,3 @@ def _first_seen(codes: IntArray) -> tuple[IntArray, IntArray]:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return distinct[order], place[inverse]
-
-
-def _incidence(rows: IntArray, columns: IntArray, n_rows: int, n_columns: int) -> Any:
-    from scipy.sparse import csr_matrix
-
-    cells = np.ones(len(rows), bool)
-    matrix = csr_matrix((cells, (rows, columns)), shape=(n_rows, n_columns))
-    matrix.sum_duplicates()
-    return matrix

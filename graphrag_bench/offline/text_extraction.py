@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 from pydantic import NonNegativeInt
 
@@ -17,7 +16,13 @@ from graphrag_bench.graph.extraction import (
     TextExtraction,
 )
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.offline.extraction import TitleUse, facts_of
+from graphrag_bench.offline.tagging import (
+    TitleUse,
+    facts_of,
+    named_entities,
+    read_chunks,
+    together,
+)
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 
@@ -46,15 +51,11 @@ def nlp_text_extraction(
     do not name it, and is described by the sentences that name it or, where none does, by the
     first; `entity` only describes it, `off` does not read it.
     """
-    texts = list(chunk_table.texts)
     rows = []
-    with progress.task("reading sentences", len(texts)) as advance:
-        for row, sentences in enumerate(nlp.sentences(texts)):
-            name = chunk_table.titles[row] if title != "off" else ""
-            about = title == "about" and bool(name)
-            reader = _Reader(name, about, numbers, noun_phrases, keywords, co_occurrence)
-            rows.append(reader.chunk(sentences))
-            advance(1)
+    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
+        about = title == "about" and bool(name)
+        reader = _Reader(name, about, numbers, noun_phrases, keywords, co_occurrence)
+        rows.append(reader.chunk(sentences))
     return TextExtraction.of(rows, {})
 
 
@@ -96,7 +97,9 @@ class _Reader:
     def _relationships(self, sentence: Sentence) -> Iterator[RelationshipRecord]:
         keywords = sentence.lemmas if self.keywords else ()
         seen = set()
-        for head, tail in (*self._facts(sentence), *self._together(sentence)):
+        distinct = list(dict.fromkeys(named_entities(sentence)))
+        pairs = together(distinct, self.name if self.about else "", self.co_occurrence)
+        for head, tail in (*self._facts(sentence), *pairs):
             ends = frozenset((normalise_name(head), normalise_name(tail)))
             if len(ends) == 2 and ends not in seen:
                 seen.add(ends)
@@ -106,11 +109,3 @@ class _Reader:
         kept = {record.name for record in self._entities(sentence)} | {self.name}
         for fact in facts_of(sentence, self.name if self.about else "", kept - {""}):
             yield fact.head, fact.tail
-
-    def _together(self, sentence: Sentence) -> Iterator[tuple[str, str]]:
-        named = [name for name, label in sentence.entities if label not in NUMERIC]
-        distinct = list(dict.fromkeys(named))
-        if len(distinct) <= self.co_occurrence:
-            yield from combinations(distinct, 2)
-        if self.about and self.co_occurrence and self.name not in distinct:
-            yield from ((self.name, other) for other in distinct)

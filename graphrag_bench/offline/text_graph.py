@@ -11,14 +11,13 @@ from pydantic import PositiveInt
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.extraction import TextExtraction
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.structured import Reading, ask_each
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.offline.asking import room_for, written_texts
 from graphrag_bench.offline.merging import Merger
-from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, decode, encode
@@ -30,54 +29,11 @@ TKG_ATTRIBUTES = frozenset(
 RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.offline:prompts/description_summary.j2")
 STEP = "summarise descriptions"
-_MOST_TOKENS = 32_768
+_AS_READ = {
+    "llm_build": None, "summary_from": 500, "max_tokens": 500, "summary_prompt": SUMMARY,
+}  # fmt: skip
 TextTitles = Literal["off", "entity"]
 """Whether the title of a passage is one of its entities."""
-
-
-@artifact("graph.tkg", provides=TKG_ATTRIBUTES)
-def tkg(
-    *,
-    text_extraction: TextExtraction,
-    chunk_table: ChunkTable,
-    description_tokens: PositiveInt | None = None,
-    titles: TextTitles = "off",
-) -> Graph:
-    """The textual knowledge graph of the extracted records.
-
-    Nodes are normalised names, in order of first appearance, entities before the ends of
-    relationships in each chunk; an end without an entity record has no type and no description.
-    A node's type is the most frequent one (ties: seen first; "" does not count). A relationship
-    row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
-    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; with
-    `description_tokens` only the first mentioned that fit so many tokens, one at least, where no
-    language model summarises them. `titles="entity"` makes the title of a passage one of its
-    entities. Raises UserError when nothing was extracted.
-    Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938.
-    """
-    return text_graph(
-        text_extraction, chunk_table, titles, keywords=False, most_tokens=description_tokens
-    )
-
-
-@artifact("graph.rkg", provides=RKG_ATTRIBUTES)
-def rkg(
-    *,
-    text_extraction: TextExtraction,
-    chunk_table: ChunkTable,
-    description_tokens: PositiveInt | None = None,
-    titles: TextTitles = "off",
-) -> Graph:
-    """The rich knowledge graph: the textual one with the keywords of each relationship.
-
-    Keywords are the distinct ones in order of first appearance, joined by ", ";
-    `description_tokens` and `titles` as of `graph.tkg`. Raises UserError when nothing was
-    extracted, or relationships without any keyword.
-    Source: Zhou et al. 2025, section 4 and Table 2; LightRAG (Guo et al. 2024), section 3.1.
-    """
-    return text_graph(
-        text_extraction, chunk_table, titles, keywords=True, most_tokens=description_tokens
-    )
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -85,45 +41,61 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     return template + 1.5 * settings["summary_from"], settings["max_tokens"] / 2
 
 
-@artifact("graph.tkg_llm", provides=TKG_ATTRIBUTES, calls=1, tokens=_tokens)
-def tkg_llm(
+@artifact("graph.tkg", provides=TKG_ATTRIBUTES, fixed={"keywords": False, **_AS_READ})
+@artifact("graph.rkg", provides=RKG_ATTRIBUTES, fixed={"keywords": True, **_AS_READ})
+@artifact(
+    "graph.tkg_llm",
+    provides=TKG_ATTRIBUTES,
+    calls=1,
+    tokens=_tokens,
+    fixed={"keywords": False, "description_tokens": None},
+)
+@artifact(
+    "graph.rkg_llm",
+    provides=RKG_ATTRIBUTES,
+    calls=1,
+    tokens=_tokens,
+    fixed={"keywords": True, "description_tokens": None},
+)
+def text_kg(
     *,
     text_extraction: TextExtraction,
     chunk_table: ChunkTable,
-    llm_build: LLM,
+    llm_build: LLM | None,
     progress: Progress,
+    keywords: bool,
+    description_tokens: PositiveInt | None = None,
     summary_from: PositiveInt = 500,
     max_tokens: PositiveInt = 500,
     summary_prompt: Prompt = SUMMARY,
     titles: TextTitles = "off",
 ) -> Graph:
-    """The textual knowledge graph with its long descriptions summarised by the build model.
+    """The textual knowledge graph (`tkg`), or the rich one with keywords (`rkg`), of the records.
 
-    A node's or relationship's description of `summary_from` tokens or more is replaced by one
-    summary of at most `max_tokens`, written from as much of it as fits the model's window (32,768
-    tokens where that is not known or larger). Where no reply came, the description stays as it
-    is; raises UserError when that happens to all. The announced call for each chunk is a guess:
-    the number of long descriptions is not known before.
-    Source: GraphRAG (Edge et al. 2024), section 3.1.3; thresholds as in Zhou et al.'s code.
+    Nodes are normalised names, in order of first appearance, entities before the ends of
+    relationships in each chunk; an end without an entity record has no type and no description.
+    A node's type is the most frequent one (ties: seen first; "" does not count). A relationship
+    row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
+    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; with
+    `description_tokens` only the first mentioned that fit so many tokens, one at least. Keywords
+    are the distinct ones in order of first appearance, joined by ", ". `titles="entity"` makes the
+    title of a passage one of its entities. Raises UserError when nothing was extracted, and for
+    `rkg` where no relationship has a keyword.
+
+    In `tkg_llm` and `rkg_llm` the build model summarises a description of `summary_from` tokens or
+    more in at most `max_tokens`, from as much of it as fits its window (32,768 tokens where that is
+    not known or larger). Where no reply came, the description stays as it is; raises UserError when
+    that happens to all. The announced call for each chunk is a guess: the number of long
+    descriptions is not known before.
+    Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938; LightRAG (Guo et al.
+    2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
+    thresholds of Zhou et al.'s code).
     """
-    graph = text_graph(text_extraction, chunk_table, titles, keywords=False)
-    return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
-
-
-@artifact("graph.rkg_llm", provides=RKG_ATTRIBUTES, calls=1, tokens=_tokens)
-def rkg_llm(
-    *,
-    text_extraction: TextExtraction,
-    chunk_table: ChunkTable,
-    llm_build: LLM,
-    progress: Progress,
-    summary_from: PositiveInt = 500,
-    max_tokens: PositiveInt = 500,
-    summary_prompt: Prompt = SUMMARY,
-    titles: TextTitles = "off",
-) -> Graph:
-    """The rich knowledge graph with its long descriptions summarised, as `graph.tkg_llm` does."""
-    graph = text_graph(text_extraction, chunk_table, titles, keywords=True)
+    graph = text_graph(
+        text_extraction, chunk_table, titles, keywords=keywords, most_tokens=description_tokens
+    )
+    if llm_build is None:
+        return graph
     return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
 
 
@@ -188,35 +160,10 @@ def _summarised(
         prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
         for row in long
     ]
-    with progress.task(STEP, len(long)) as advance:
-        results = ask_each(
-            llm,
-            chats,
-            Reading(STEP, _summary),
-            max_tokens=max_tokens,
-            items=[titles[row] for row in long],
-            retry=False,
-            advance=advance,
-        )
-    failures = [result for result in results if not isinstance(result, str)]
     advice = "build.graph=tkg or rkg keeps the descriptions as they were read."
-    refuse_all_failed(f"Step '{STEP}'", failures, len(results), advice, was="was of use")
-    for row, summary in zip(long, results, strict=True):
-        if isinstance(summary, str):
-            texts[row] = summary
+    items = [titles[row] for row in long]
+    summaries = written_texts(llm, chats, items, max_tokens, STEP, advice, progress)
+    for row, summary in zip(long, summaries, strict=True):
+        texts[row] = summary or texts[row]
     cut = graph.n_nodes
     return replace(graph, descriptions=Texts.of(texts[:cut]), facts=Texts.of(texts[cut:]))
-
-
-def room_for(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
-    """The tokens of descriptions that fit the window with the prompt, the names and the reply."""
-    if (window := window_of(llm)) is None:
-        return _MOST_TOKENS
-    reserve = count_tokens(prompt.text) + max_tokens + 200
-    return max(1, min(_MOST_TOKENS, window - reserve))
-
-
-def _summary(text: str, cut: bool) -> str:
-    if not text.strip():
-        raise UnreadableReply(STEP, text)
-    return text.strip()

@@ -12,10 +12,11 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.extraction import ChunkRecords, TextExtraction
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.offline.asking import documents_of_chunks
 from graphrag_bench.offline.gleaning import Conversations, Gleaning
 from graphrag_bench.offline.parts import MOST_TOKENS, Extractor
-from graphrag_bench.offline.records import RecordReply, read_records
+from graphrag_bench.offline.records import read_records
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 
@@ -75,7 +76,7 @@ def llm_text_extraction(
         builder="text_extraction.llm",
         advice=ADVICE,
         read=partial(read_records, keywords=keywords, purpose=STEP),
-        nothing=partial(RecordReply, records=ChunkRecords()),
+        nothing=ChunkRecords(),
         rounds=max_gleaning,
         continue_prompt=continue_prompt,
         more_prompt=more_prompt,
@@ -85,26 +86,13 @@ def llm_text_extraction(
         Extractor(llm_build, max_tokens),
         gleaning,
         [extract_prompt.render({**asked, "passage": passage}) for passage in passages],
-        [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))],
+        documents_of_chunks(chunk_table),
         progress,
     )
-    return _extraction(held.hold(), held)
-
-
-def _extraction(
-    replies: Sequence[Sequence[RecordReply]], held: Conversations[RecordReply]
-) -> TextExtraction:
-    every = [reply for of in replies for reply in of]
-    return TextExtraction.of(
-        [_joined([reply.records for reply in of]) for of in replies],
-        {
-            "malformed_records": sum(reply.malformed for reply in every),
-            "negative_strengths": sum(reply.negative for reply in every),
-            **held.extractor.statistics,
-            "failed_chunks": held.failed_chunks,
-            "failed_gleanings": held.failed_gleanings,
-        },
-    )
+    replies = held.hold()
+    strengths = {"negative_strengths": sum(one.negative for of in replies for one in of)}
+    rows = [_joined([reply.records for reply in of]) for of in replies]
+    return TextExtraction.of(rows, {**strengths, **held.statistics})
 
 
 def _joined(rounds: Sequence[ChunkRecords]) -> ChunkRecords:

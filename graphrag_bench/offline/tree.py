@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.clustering import (
     Clusters,
@@ -23,13 +26,16 @@ from graphrag_bench.graph.clustering import (
 )
 from graphrag_bench.graph.fragments import WHOLE, Fragments
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Reading, ask_each, settled
 from graphrag_bench.models.embedder import Embedder, Vectors
-from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.offline.llm_summaries import Summariser
+from graphrag_bench.offline.asking import failures
+from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.offline.sentences import (
     Sentences,
     chunks_of,
+    cut,
     sentence_chunks,
     split_sentences,
     vectors_of,
@@ -46,6 +52,11 @@ Summarise = Callable[[Sequence[Sequence[int]]], list[str]]
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.offline:prompts/tree_summary.j2")
 PARENT_OF = "summarises"
+STEP = "summarise clusters"
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]{4,}")
+_STEM = 6
+_LEAST_SHARED = 1 / 3
+_RESERVE = 64
 LEAF, SUMMARISED = "chunk", "summary"
 """How the names of nodes begin: `chunk 12` is a leaf, `summary 2.0` the first of layer 2."""
 
@@ -67,56 +78,6 @@ class Growth:
         return mixture_clusters(vectors, np.array(n_tokens, np.int64), self.mixture, rng)
 
 
-@artifact("graph.tree", provides=TREE_ATTRIBUTES)
-def tree(
-    *,
-    chunk_table: ChunkTable,
-    chunk_index: VectorIndex,
-    embedder: Embedder,
-    progress: Progress,
-    clustering: Clustering = "gmm",
-    reduction: Reduction = "pca",
-    reduction_dimension: PositiveInt = 10,
-    max_layers: PositiveInt = 5,
-    threshold: Threshold = 0.1,
-    min_cluster_size: PositiveInt = 2,
-    max_cluster_tokens: PositiveInt = 3500,
-    bic_patience: PositiveInt | None = 10,
-    bic_rows: PositiveInt | None = 5000,
-    cluster_size: PositiveInt = 10,
-    summary_tokens: PositiveInt = 100,
-    seed: NonNegativeInt = 224,
-) -> Graph:
-    """The tree of summaries made of the most central sentences of their clusters.
-
-    Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
-    joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`: the settings
-    `reduction`, `reduction_dimension`, `threshold`, `max_cluster_tokens`) or balanced k-means
-    (`kmeans`: `cluster_size`). The search for the number of components ends when `bic_patience`
-    numbers in a row have brought no lower BIC (None: all are tried), and is left out above
-    `bic_rows` nodes (None: never). A cluster below `min_cluster_size` nodes gets no parent, and
-    nodes without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more
-    than reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at
-    most `summary_tokens` tokens.
-    Source: RAPTOR (Sarthi et al. 2024), section 3; Zhou et al. 2025, sections 4 and 7.1 (k-means).
-    Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); extracted sentences where
-    it asks a language model (`graph.tree_llm`); RAPTOR tries every number of components
-    (`bic_patience=None`, `bic_rows=None`). Zhou et al. give a parent to clusters of more than two
-    nodes (`min_cluster_size=3`), both codes to all (1).
-    """
-    mixture = Mixture(
-        reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
-    )
-    growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
-    texts = chunk_table.passages
-    sentences = _sentences(chunk_table)
-    summarise = _extractive(sentences, embedder, progress, summary_tokens)
-    embed = _embedding(embedder, progress)
-    vectors = np.asarray(chunk_index.vectors, np.float32)
-    made = grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
-    return replace(made, node_fragments=_read(made, sentences))
-
-
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
     return max(round(sizes.n_chunks / (_children(settings, sizes) - 1)), 1)
 
@@ -133,13 +94,16 @@ def _children(settings: Mapping[str, Any], sizes: Sizes) -> float:
     return min(max(held / 2, 3.0), 10.0)
 
 
+@artifact(
+    "graph.tree", provides=TREE_ATTRIBUTES, fixed={"llm_build": None, "summary_prompt": SUMMARY}
+)
 @artifact("graph.tree_llm", provides=TREE_ATTRIBUTES, calls=_calls, tokens=_tokens)
-def tree_llm(
+def tree(
     *,
     chunk_table: ChunkTable,
     chunk_index: VectorIndex,
     embedder: Embedder,
-    llm_build: LLM,
+    llm_build: LLM | None,
     progress: Progress,
     clustering: Clustering = "gmm",
     reduction: Reduction = "pca",
@@ -155,29 +119,40 @@ def tree_llm(
     summary_prompt: Prompt = SUMMARY,
     seed: NonNegativeInt = 224,
 ) -> Graph:
-    """The tree of summaries that the build model writes, one call for each cluster.
+    """The tree of summaries of clusters: central sentences (`tree`), or written (`tree_llm`).
 
-    As `graph.tree`, but for the summaries. Texts that do not fit the model's window together are
-    each cut to an equal share of it. Where no usable reply came, the first words of the texts are
-    used, which is counted; raises UserError when no reply of a layer was of use. A changed corpus
-    is clustered anew as a whole; a cluster of the same texts has its stored summary, and how many
-    replies were stored is said.
+    Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
+    joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`: the settings
+    `reduction`, `reduction_dimension`, `threshold`, `max_cluster_tokens`) or balanced k-means
+    (`kmeans`: `cluster_size`). The search for the number of components ends when `bic_patience`
+    numbers in a row have brought no lower BIC (None: all are tried), and is left out above
+    `bic_rows` nodes (None: never). A cluster below `min_cluster_size` nodes gets no parent, and
+    nodes without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more
+    than reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at
+    most `summary_tokens` tokens. `tree_llm` asks the build model once for each cluster: texts that
+    do not fit its window together are each cut to an equal share of it; where no usable reply came,
+    the first words of the texts are used, which is counted; raises UserError when no reply of a
+    layer was of use.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (100 tokens); Zhou et al. 2025,
-    sections 4 and 7.1.
-    Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra).
+    sections 4 and 7.1 (k-means).
+    Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences
+    where it asks a language model; RAPTOR tries every number of components (`bic_patience=None`,
+    `bic_rows=None`). Zhou et al. give a parent to clusters of more than two nodes
+    (`min_cluster_size=3`), both codes to all (1).
     """
     mixture = Mixture(
         reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
     )
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
-    texts = chunk_table.passages
-    summariser = Summariser(llm_build, summary_prompt, summary_tokens, progress, list(texts))
-    embed = _embedding(embedder, progress)
-    rng = np.random.default_rng(seed)
+    texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
+    summarise = _extractive(sentences, embedder, progress, summary_tokens)
+    if llm_build is not None:
+        summariser = _Summariser(llm_build, summary_prompt, summary_tokens, progress, list(texts))
+        summarise = summariser.summaries
+    embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
     vectors = np.asarray(chunk_index.vectors, np.float32)
-    made = grow(texts, vectors, growth, summariser.summaries, embed, rng)
-    summariser.say_what_was_stored()
-    return made
+    graph = grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
+    return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
 
 
 def grow(
@@ -188,7 +163,7 @@ def grow(
     embed: Callable[[Sequence[str]], Vectors],
     rng: Generator,
 ) -> Graph:
-    """The tree over some leaves; `summarise` is told rows of leaves and of its own summaries."""
+    """The tree over some leaves; `summarise` takes rows of leaves and of its own summaries."""
     texts, held = list(leaves), np.asarray(vectors, np.float32)
     n_tokens = [count_tokens(text) for text in texts]
     pool = np.arange(len(texts))
@@ -213,10 +188,6 @@ def grow(
         adopted = {child for family in families for child in family}
         pool = np.array([row for row in pool.tolist() if row not in adopted] + list(fresh))
     return _graph(texts, layers, children, len(leaves))
-
-
-def _embedding(embedder: Embedder, progress: Progress) -> Callable[[Sequence[str]], Vectors]:
-    return lambda texts: vectors_of(texts, embedder, progress, "embedding summaries")
 
 
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
@@ -302,3 +273,79 @@ def layer_of(name: str) -> int | None:
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARISED) and number.isdecimal() else None
+
+
+class _Summariser:
+    """Asks for one summary of each cluster, and keeps its texts and summaries by row."""
+
+    def __init__(
+        self, llm: LLM, prompt: Prompt, max_tokens: int, progress: Progress, texts: list[str]
+    ) -> None:
+        self.llm, self.prompt, self.max_tokens = llm, prompt, max_tokens
+        self.progress, self.texts = progress, texts
+        self.words = frozenset(word for text in texts for word in _content_words(text))
+
+    def summaries(self, families: Sequence[Sequence[int]]) -> list[str]:
+        """One summary for each family of rows; raises UserError when no reply was of use."""
+        chats = []
+        for family in families:
+            told = "\n\n".join(self._fitted([self.texts[row] for row in family]))
+            chats.append(self.prompt.render({"texts": told}))
+        with self.progress.task(STEP, len(chats)) as advance:
+            results = ask_each(
+                self.llm,
+                chats,
+                Reading(STEP, self._read),
+                max_tokens=self.max_tokens,
+                items=[f"cluster of {family[0]}" for family in families],
+                advance=advance,
+            )
+        n_failed = len(failures(results))
+        refuse_all_failed(
+            f"Step '{STEP}'", failures(results), len(results),
+            "The model may be too small, or its window may cut the prompt; build.graph=tree takes "
+            "central sentences instead.", was="was a summary of the texts",
+        )  # fmt: skip
+        made = []
+        for family, result in zip(families, results, strict=True):
+            stand_in = self._beginnings([self.texts[row] for row in family])
+            made.append(settled(self.llm, result, stand_in))
+        if n_failed:
+            self.progress.say(
+                f"{STEP}: {n_failed} of {len(results)} replies were unusable; the first words "
+                "of the texts replace them."
+            )
+        self.texts += made
+        return made
+
+    def _fitted(self, texts: Sequence[str]) -> list[str]:
+        flat = [" ".join(text.split()) for text in texts]
+        if (window := window_of(self.llm)) is None:
+            return flat
+        room = window - self.max_tokens - count_tokens(self.prompt.text) - _RESERVE
+        if sum(count_tokens(text) + 1 for text in flat) <= room:
+            return flat
+        return [cut(text, max(room // len(flat) - 1, 1)) for text in flat]
+
+    def _read(self, text: str, was_cut: bool) -> str:
+        found = _content_words(text)
+        n_known = sum(word in self.words for word in found)
+        if not found or n_known < _LEAST_SHARED * len(found):
+            raise UnreadableReply(STEP, text)
+        return text.strip()
+
+    def _beginnings(self, texts: Sequence[str]) -> str:
+        share = max(self.max_tokens // len(texts), 1)
+        return " ".join(cut(" ".join(text.split()), share) for text in texts)
+
+
+def _content_words(text: str) -> list[str]:
+    """The words of a text that carry its subject, by their first six letters.
+
+    Words of four letters or more but for English stop words; of Chinese, Japanese and Korean,
+    single characters.
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    words = (word.casefold() for word in _WORD.findall(text))
+    return [word[:_STEM] for word in words if word not in ENGLISH_STOP_WORDS]

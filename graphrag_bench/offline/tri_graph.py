@@ -18,7 +18,7 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.nlp import Nlp, Sentence
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.indices import index_texts
-from graphrag_bench.offline.titles import Titles
+from graphrag_bench.offline.knowledge_graph import Titles
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray

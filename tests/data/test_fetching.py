@@ -17,7 +17,6 @@ from published_sets import news
 
 from graphrag_bench.data.archives import unpack
 from graphrag_bench.data.card import UNKNOWN, Card, Download, Source, load_card
-from graphrag_bench.data.download import Remote, download
 from graphrag_bench.data.fetching import MANIFEST, differences, fetch, read_manifest
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
@@ -41,137 +40,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     seconds: list[float] = []
     monkeypatch.setattr(time, "sleep", lambda n: seconds.append(n) if n else None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1 << 16)
     return seconds
-
-
-def got(server: FileServer, folder: Path, **known: object) -> str:
-    remote = Remote(f"{server.address}/a.bin", "a.bin", **known)  # type: ignore[arg-type]
-    return download(remote, folder, QUIET)
-
-
-def test_a_file_lies_under_its_name_and_nothing_else_is_left(
-    server: FileServer, tmp_path: Path, waited: list[float]
-) -> None:
-    assert got(server, tmp_path, sha256=SHA, size=256_000) == SHA
-    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
-    assert (tmp_path / "a.bin").read_bytes() == BODY
-    assert waited == []
-
-
-def test_a_cut_connection_goes_on_where_it_stopped(
-    server: FileServer, tmp_path: Path, waited: list[float]
-) -> None:
-    server.cut_after = [100_000]
-    assert got(server, tmp_path) == SHA
-    assert [wanted for _, wanted in server.asked] == ["", "bytes=65536-"]
-    assert waited == [1.0]
-
-
-def test_a_download_that_was_killed_goes_on_with_the_next_command(
-    server: FileServer, tmp_path: Path, waited: list[float]
-) -> None:
-    server.cut_after = [70_000, 0, 0, 0, 0, 0, 0]
-    with pytest.raises(UserError, match=r"given up \(.*65536 bytes are kept in"):
-        got(server, tmp_path, sha256=SHA)
-    assert waited == [1] * 5
-    server.cut_after.clear()
-    assert got(server, tmp_path, sha256=SHA) == SHA
-    assert server.asked[-1] == ("/a.bin", "bytes=65536-")
-
-
-def test_a_part_of_another_file_is_told_and_the_next_command_begins_again(
-    server: FileServer, tmp_path: Path
-) -> None:
-    (tmp_path / "a.bin.part").write_bytes(b"another file")
-    assert got(server, tmp_path) == SHA, "without a checksum no part is trusted"
-    for part in (b"another file", BODY + b"more"):
-        (tmp_path / "a.bin.part").write_bytes(part)
-        with pytest.raises(UserError, match="the checksum is wrong|given up"):
-            got(server, tmp_path, sha256=SHA)
-        assert got(server, tmp_path, sha256=SHA) == SHA
-
-
-def test_a_server_without_ranges_starts_again(server: FileServer, tmp_path: Path) -> None:
-    server.ranges = False
-    server.cut_after = [70_000]
-    assert got(server, tmp_path) == SHA
-    assert (tmp_path / "a.bin").read_bytes() == BODY
-
-
-def test_a_part_that_is_whole_already_is_not_asked_for_again(
-    server: FileServer, tmp_path: Path, waited: list[float]
-) -> None:
-    (tmp_path / "a.bin.part").write_bytes(BODY)
-    assert got(server, tmp_path, sha256=SHA, size=len(BODY)) == SHA
-    assert server.asked == []
-
-
-def test_a_wrong_checksum_or_size_is_told_and_nothing_is_kept(
-    server: FileServer, tmp_path: Path, waited: list[float]
-) -> None:
-    with pytest.raises(UserError, match=f"checksum is wrong.*\n.*{'0' * 64}.*{SHA}"):
-        got(server, tmp_path, sha256="0" * 64)
-    with pytest.raises(UserError, match="256000 bytes came, 5 were expected"):
-        got(server, tmp_path, size=5)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_busy_server_is_waited_for_as_long_as_it_asks(
-    server: FileServer, tmp_path: Path, waited: list[float]
-) -> None:
-    server.faults = [(429, {"Retry-After": "7"})]
-    assert got(server, tmp_path) == SHA
-    assert waited == [8.0], "a second is added"
-    server.faults = [(503, {})]
-    with pytest.raises(UserError, match=r"given up \(HTTP 503\).* run the same command again"):
-        got(server, tmp_path)
-
-
-@pytest.mark.parametrize(("status", "words"), [(404, "no such file"), (403, "log-in")])
-def test_a_file_that_is_not_there_or_closed_is_told_at_once_with_the_way_by_hand(
-    server: FileServer, tmp_path: Path, waited: list[float], status: int, words: str
-) -> None:
-    server.faults = [(status, {})]
-    with pytest.raises(UserError) as error:
-        got(server, tmp_path, page="https://publisher")
-    assert words in str(error.value)
-    assert str(status) in str(error.value)
-    assert "https://publisher" in str(error.value)
-    assert "dataset.root=FOLDER" in str(error.value)
-    assert waited == []
-
-
-def test_a_connection_that_nobody_answers_is_told_and_no_address_is_told_at_once(
-    tmp_path: Path, waited: list[float]
-) -> None:
-    with pytest.raises(UserError, match=r"given up \(.*0 bytes are kept"):
-        download(Remote("http://127.0.0.1:9/a", "a"), tmp_path, QUIET)
-    assert len(waited) == 5
-    with pytest.raises(UserError, match="this is not an address"):
-        download(Remote("a file", "a"), tmp_path, QUIET)
-    assert len(waited) == 5
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_a_full_disk_is_told(server: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "a.bin.part").symlink_to("/dev/full")
-    with pytest.raises(UserError, match=f"cannot be written to {tmp_path}: No space left"):
-        got(server, tmp_path)
-
-
-def test_progress_counts_every_byte_once(
-    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("graphrag_bench.progress._SECONDS_BETWEEN_LINES", 0.0)
-    server.files["/a.bin"] = BODY * 10
-    said = io.StringIO()
-    remote = Remote(f"{server.address}/a.bin", "a.bin")
-    server.cut_after = [999_999]
-    download(remote, tmp_path, Progress(stream=said))
-    *before, last = said.getvalue().splitlines()
-    assert last.startswith("a.bin, kB: 2560/2560")
-    assert not any("2560/2560" in line for line in before)
 
 
 def hub(server: FileServer, name: str, files: dict[str, bytes], *, large: bool = True) -> None:
@@ -224,7 +93,7 @@ def test_a_fetch_that_stopped_between_two_files_fetches_the_rest(
     hub(server, "yixuantt/MultiHopRAG", news_files())
     gone = "/datasets/yixuantt/MultiHopRAG/resolve/c0ffee/MultiHopRAG.json"
     content = server.files.pop(gone)
-    with pytest.raises(UserError, match=r"no such file \(404\)"):
+    with pytest.raises(UserError, match="404"):
         fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
     assert [one.holds for one in read_manifest(tmp_path)[0]] == [("corpus.json",)]
     server.files[gone] = content
@@ -258,7 +127,7 @@ def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
     server: FileServer, tmp_path: Path
 ) -> None:
     card = load_card("multihoprag")
-    with pytest.raises(UserError, match=r"the hub says 404.*huggingface.co/datasets/yixuantt"):
+    with pytest.raises(UserError, match=r"(?s)does not list.*datasets/yixuantt"):
         fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
     hub(server, "yixuantt/MultiHopRAG", {"corpse.json": b"[]"})
     with pytest.raises(
@@ -267,36 +136,25 @@ def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
         fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
 
 
-def test_a_hub_that_cannot_be_reached_is_told_with_the_mirror(
-    tmp_path: Path, waited: list[float]
-) -> None:
+def test_a_hub_that_cannot_be_reached_is_told_with_the_mirror(tmp_path: Path) -> None:
     for address in ("http://127.0.0.1:9", "no address", "http://[bad"):
         with pytest.raises(UserError, match="HF_ENDPOINT=ADDRESS"):
             fetch(load_card("popqa"), tmp_path, endpoint=address, progress=QUIET)
-    assert waited == [1, 2, 4, 8, 8] * 2, "an address without http:// is told at once"
 
 
 def test_a_hub_that_the_environment_forbids_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(UserError, match="unset it to fetch"):
+    with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
         fetch(load_card("popqa"), tmp_path, progress=QUIET)
 
 
 def test_a_reply_of_the_hub_that_is_no_listing_is_told(server: FileServer, tmp_path: Path) -> None:
-    for reply in (b"<html>", b"[]", b'{"sha": "c0ffee"}'):
+    for reply in (b"<html>", b"[]"):
         server.files["/api/datasets/yixuantt/MultiHopRAG/revision/main"] = reply
-        with pytest.raises(UserError, match="not a listing of a data set"):
+        with pytest.raises(UserError, match="does not list it"):
             fetch(load_card("multihoprag"), tmp_path, endpoint=server.address, progress=QUIET)
-
-
-def test_a_busy_hub_is_waited_for(server: FileServer, tmp_path: Path, waited: list[float]) -> None:
-    hub(server, "yixuantt/MultiHopRAG", news_files())
-    server.faults = [(429, {"Retry-After": "3"}), (502, {})]
-    card = load_card("multihoprag")
-    fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
-    assert waited == [4.0, 2], "the hub's Retry-After and a second"
 
 
 def test_the_checksum_of_a_card_is_held_against_the_file(
@@ -313,6 +171,20 @@ def test_the_checksum_of_a_card_is_held_against_the_file(
     assert (made.checked, made.sha256) == ("", SHA)
     with pytest.raises(UserError, match="checksum is wrong"):
         fetch(card("0" * 64), tmp_path / "wrong", progress=QUIET)
+
+
+def test_a_busy_server_is_asked_again_and_one_that_is_away_is_told(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    def card(url: str) -> Card:
+        source = Source(url="https://publisher", downloads=[Download(url=url)])
+        return load_card("toy").model_copy(update={"source": source})
+
+    server.faults = [(503, {})]
+    (made,) = fetch(card(f"{server.address}/a.bin"), tmp_path / "busy", progress=QUIET)
+    assert (made.sha256, len(waited)) == (SHA, 1)
+    with pytest.raises(UserError, match=r"not downloaded .*https://publisher"):
+        fetch(card("http://127.0.0.1:9/a"), tmp_path / "none", progress=QUIET)
 
 
 def zipped(members: dict[str, str]) -> bytes:

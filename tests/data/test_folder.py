@@ -17,7 +17,7 @@ from graphrag_bench.data.readers import conversion, read_dataset
 from graphrag_bench.data.readers.markdown import sections
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.runs.question_scores import question_scores
+from graphrag_bench.runs.scoring import question_scores
 
 NOTES = "# Boats\nAll float.\n## Red\nUna's.\n## Blue\nBo's.\n### Old\nSunk.\n"
 

@@ -11,7 +11,7 @@ from toy_runs import WEIGHTLESS, command, metrics, ran, refused
 import graphrag_bench as gb
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.file_evidence import with_parts
-from graphrag_bench.data.parts import first_parts
+from graphrag_bench.data.readers import first_parts
 from graphrag_bench.errors import UserError
 
 

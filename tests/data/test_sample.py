@@ -11,8 +11,8 @@ import pytest
 from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import FOLDER, READERS, SYNTHETIC, read_dataset
-from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
 from graphrag_bench.evaluation.answers import DEFAULT
+from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Question
 

@@ -170,7 +170,7 @@ def test_chunks_of_other_titles_are_read_together_under_their_titles():
 def test_the_language_model_is_asked_about_the_core_alone():
     builder = builders.get("text_extraction.core_llm")
     whole = builders.get("text_extraction.llm")
-    sizes = Sizes(question=10.0, chunk=100.0, n_chunks=10)
+    sizes = Sizes(chunk=100.0, n_chunks=10)
     assert builder.expected_calls({"share": 0.4}, sizes) == 8
     assert whole.expected_calls({}, sizes) == 20
     assert builder.expected_calls({"share": 0.4, "join_tokens": 200}, sizes) == 4

@@ -94,7 +94,7 @@ def test_passages_of_other_documents_are_passed_over(openie):
             "1 of 1 passages of the corpus are not in the file, the first is: 'Ada M",
         ),
         (["{not json"], "line 1: not JSON"),
-        (["[" * 99_999], "not JSON (it is nested too deeply)"),
+        (["[" * 99_999], "recursion"),
         ([b"\xff\xfe\xfa"], "not UTF-8"),
         (["[]"], "the field 'docs' with a list of passages is missing"),
         (['{"docs": {}}'], "the field 'docs' with a list of passages is missing"),

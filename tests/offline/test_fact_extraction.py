@@ -8,10 +8,10 @@ from small_worlds import Capitals
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.graph.extraction import ChunkFacts, EntityRecord, FactExtraction, FactRecord
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import Completion
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.offline.fact_extraction import llm_facts, nlp_facts
-from graphrag_bench.offline.fact_records import FactReply, read_facts
+from graphrag_bench.offline.records import RecordReply, read_facts
 from graphrag_bench.progress import Progress
 
 QUIET = Progress(quiet=True)
@@ -33,7 +33,7 @@ def table(*texts: str, title: str = "") -> ChunkTable:
     return ChunkTable.of([(f"d{row}", title, text) for row, text in enumerate(texts)])
 
 
-def read(text: str, *, cut: bool = False) -> FactReply:
+def read(text: str, *, cut: bool = False) -> RecordReply:
     return read_facts(text, cut, purpose="test")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from graphrag_bench.graph.query_gnn import GnnWeights, Shape
 from graphrag_bench.models.checkpoint import Checkpoint
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.gnn_scorers import entity_scorer, released_weights
-from graphrag_bench.offline.shapes import misfits, misfits_together
 from graphrag_bench.progress import Progress
 
 WORDS = Hashing(TEXT)
@@ -158,35 +156,3 @@ def test_a_network_without_normalisation_and_short_cut_is_what_its_config_says(
     assert GnnWeights.load(tmp_path).shape == shape
     assert json.loads((tmp_path / "config.json").read_text())
     assert np.isfinite(found.parameters["entity_model.mlp.0.weight"]).all()
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"source": np.array([0, 7])}, "source: an id"),
-        ({"kind": np.array([0, 2])}, "kind: an id"),
-        ({"kind": np.array([0])}, "kind has 1 rows"),
-        ({"starts": np.array([0, 2, 1])}, "starts: the groups"),
-        ({"relations": np.zeros((2, 8), np.float32)}, "relations: vectors of another length"),
-        ({"weights": GnnWeights({})}, "weights: no map"),
-    ],
-)
-def test_damaged_columns_of_a_scorer_are_told(changed: dict, said: str) -> None:
-    made = entity_scorer(
-        gnn_weights=GnnWeights(parameters()),
-        graph=Graph.from_arrays([0], [1]), embedder=WORDS, progress=Progress(quiet=True),
-    )  # fmt: skip
-    assert not list(misfits(made))
-    (found,) = misfits(replace(made, **changed))
-    assert said in found
-
-
-def test_a_scorer_of_another_graph_is_told() -> None:
-    graph, other = Graph.from_arrays([0], [1]), Graph.from_arrays([0], [2])
-    made = entity_scorer(
-        gnn_weights=GnnWeights(parameters()),
-        graph=graph, embedder=WORDS, progress=Progress(quiet=True),
-    )  # fmt: skip
-    assert not list(misfits_together({"graph": graph, "entity_scorer": made}))
-    ((name, reason),) = misfits_together({"graph": other, "entity_scorer": made})
-    assert (name, reason) == ("entity_scorer", "2 rows for 3 of graph")

@@ -14,11 +14,10 @@ from graphrag_bench.graph.extraction import (
     TextExtraction,
 )
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.offline.heterogeneous_graph import (
     heterogeneous,
-    heterogeneous_llm,
     important_nodes,
 )
 from graphrag_bench.progress import Progress
@@ -44,14 +43,14 @@ class Lengths:
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
-def made(rows=ROWS, build=heterogeneous, **settings) -> Graph:
+def made(rows=ROWS, **settings) -> Graph:
     table = ChunkTable.of([(str(row), "", f"Text {row}") for row in range(len(rows))])
-    return build(
+    return heterogeneous(
         text_extraction=TextExtraction.of(rows, {}),
         chunk_table=table,
         embedder=Lengths(),
         progress=Progress(quiet=True),
-        **{"neighbours": 0, **settings},
+        **{"neighbours": 0, "llm_build": None, **settings},
     )
 
 
@@ -136,7 +135,7 @@ def test_records_that_describe_nothing_are_refused() -> None:
 def written(answer) -> dict[str, list[str]]:
     """The texts of attributes and elements that a model writes, and what it was asked."""
     scripted = Scripted(answer=answer)
-    graph = made(build=heterogeneous_llm, llm_build=Metered(scripted))
+    graph = made(llm_build=Metered(scripted))
     assert graph.types is not None and graph.descriptions is not None
     pairs = list(zip(graph.types, graph.descriptions, strict=True))
     found = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}

@@ -21,7 +21,6 @@ from graphrag_bench.offline.indices import (
     text_index,
     tfidf,
 )
-from graphrag_bench.offline.shapes import misfits
 from graphrag_bench.progress import Progress
 
 EMBEDDER = Hashing(32)
@@ -59,16 +58,10 @@ def test_an_index_in_float16_holds_the_same_vectors_rounded(builder, tmp_path):
 
 
 @pytest.mark.parametrize("builder", [description_index, relationship_index])
-def test_float16_passes_the_check_at_loading_and_other_numbers_do_not(builder, tmp_path):
+def test_float16_is_loaded_as_it_was_stored(builder, tmp_path):
     given = {"graph": RICH, "embedder": EMBEDDER, "progress": Progress(quiet=True)}
     builder(**given, stored_as="float16").save(tmp_path)
-    held = VectorIndex.load(tmp_path)
-    assert held.vectors.dtype == np.float16
-    assert not list(misfits(held))
-    wrong = VectorIndex(held.vectors.astype(np.float64))
-    assert list(misfits(wrong)) == [
-        f"vectors: float64 ({len(held)}, 32), not rows of float32 or float16"
-    ]
+    assert VectorIndex.load(tmp_path).vectors.dtype == np.float16
 
 
 def test_a_text_node_is_embedded_by_its_description_or_else_its_name(tmp_path):

@@ -16,18 +16,17 @@ from graphrag_bench.graph.extraction import (
     TextExtraction,
 )
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.embedder import Vectors
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.layered_graph import (
     Entity,
     Growth,
     Layers,
-    Tell,
+    Summarise,
     cluster_sparsity,
     grow,
     layered,
-    layered_llm,
 )
 from graphrag_bench.offline.text_graph import text_graph
 from graphrag_bench.progress import Progress
@@ -60,7 +59,9 @@ def named(made: Layers, families: Sequence[Sequence[int]], kind: str) -> list[li
     return [[Entity("+".join(made.first_names(family)), kind, "")] for family in families]
 
 
-def grown(*layers: Sequence[Sequence[int]], growth: Growth = ALWAYS, tell: Tell = named) -> Graph:
+def grown(
+    *layers: Sequence[Sequence[int]], growth: Growth = ALWAYS, tell: Summarise = named
+) -> Graph:
     """The layers of given clusters: rows of the pool of each layer."""
     given = iter([[np.array(rows) for rows in layer] for layer in layers])
 
@@ -158,13 +159,13 @@ class Lengths:
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
-def built(build=layered, **settings) -> Graph:
-    return build(
+def built(**settings) -> Graph:
+    return layered(
         text_extraction=records(),
         chunk_table=table(),
         embedder=Lengths(),
         progress=Progress(quiet=True),
-        **settings,
+        **{"llm_build": None, **settings},
     )
 
 
@@ -177,7 +178,7 @@ def test_without_a_language_model_a_summary_is_named_and_told_by_its_members() -
 
 def written(answer) -> tuple[Graph, list[str]]:
     scripted = Scripted(answer=answer)
-    graph = built(build=layered_llm, cluster_size=5, llm_build=Metered(scripted))
+    graph = built(cluster_size=5, llm_build=Metered(scripted))
     return graph, [chat[-1].content for chat in scripted.asked]
 
 

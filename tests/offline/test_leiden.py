@@ -1,5 +1,6 @@
 """Hierarchical Leiden on graphs whose communities can be seen by eye."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -98,12 +99,26 @@ def test_components_are_partitioned_each_by_itself_or_the_largest_alone():
     assert members(communities(even, use_lcc=True)) == [[0, 1]]
 
 
+def test_a_low_resolution_leaves_a_component_whole():
+    made = graph([*CLIQUES, (6, 7)], n_nodes=9)
+    assert members(communities(made, resolution=0.1)) == [[0, 1, 2, 3, 4, 5], [6, 7]]
+
+
 def test_the_chunks_of_a_community_are_those_of_its_members():
     """Nodes 0, 1, 2 are in chunk 0, node 3 in chunk 1, nodes 4 and 5 in chunk 2."""
     chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
     found = communities(graph(CLIQUES, node_chunk=chunks))
     assert found.chunks.toarray().tolist() == [[True, False, False], [False, True, True]]
     assert found.occurrence.tolist() == [0.5, 1.0]
+
+
+def test_chunks_with_weights_count_as_present():
+    chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
+    plain = graph(CLIQUES, node_chunk=chunks)
+    weighted = replace(plain, node_chunk=plain.node_chunk.astype(np.int64) * 3)
+    found = communities(weighted).chunks
+    assert found.dtype == bool
+    assert (found != communities(plain).chunks).nnz == 0
 
 
 @pytest.mark.parametrize("n_nodes", [0, 1, 3])

@@ -7,9 +7,8 @@ import pytest
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.offline.llm_extraction import llm_extraction
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens

@@ -2,24 +2,51 @@
 
 import mmap
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
-from test_streams import N_CHUNKS, N_NODES, SEED, made, scattered
 
+from graphrag_bench.columns import Texts
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.walk import walk_of_nodes
+from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.communities import leiden
+from graphrag_bench.offline.reports import extractive
 from graphrag_bench.offline.store import loaded
+from graphrag_bench.progress import Progress
 from graphrag_bench.values import Ranked
 from operators.chunk import aggregator as chunks_of
 from operators.community import entity
 from operators.node.pagerank import ppr
 from operators.relationship.ranking import aggregator as relationships_of
 from operators.relationship.ranking import onehop
+
+N_NODES, N_ROWS, N_CHUNKS, SEED = 400, 700, 60, 3
+
+
+def scattered() -> Graph:
+    """A seeded graph of several components with self-loops and parallel rows."""
+    chance = np.random.default_rng(0)
+    source, target = chance.integers(N_NODES, size=(2, N_ROWS))
+    near = chance.random(N_ROWS) < 0.7
+    target = np.where(near, source // 20 * 20 + target % 20, target)
+    target[:5], target[5:10] = source[:5], target[:5]
+    weight = chance.integers(0, 3, N_ROWS)
+    made = Graph.from_arrays(
+        source, target, chance.random((N_NODES, N_CHUNKS)) < 0.1, weight=weight,
+        names=[f"{'a b'[n % 3]}name of {'many ' * (n % 4)}words {n * 7 % N_NODES}"
+               for n in range(N_NODES)],
+    )  # fmt: skip
+    told = [
+        " ".join(f"The {n % 9} lamp of {n} burns in year {y}." for y in range(n % 5))
+        for n in range(N_NODES)
+    ]
+    facts = ["" if row % 3 else f"They met {row % 40} times. It rained." for row in range(N_ROWS)]
+    return replace(made, descriptions=Texts.of(told), facts=Texts.of(facts))
+
 
 OURS = {
     "graph.row_of.numbers": N_NODES,  # 0, 1, 2, ...
@@ -54,14 +81,16 @@ def is_mapped(array: object) -> bool:
 
 
 @pytest.fixture
-def opened(tmp_path, tmp_path_factory) -> dict[str, object]:
+def opened(tmp_path) -> dict[str, object]:
     """A graph, its communities, their reports and vectors of the nodes, each saved and opened."""
-    scratch = tmp_path_factory.mktemp("scratch")
     graph = scattered()
     found = leiden(graph=graph, seed=SEED)
     vectors = np.random.default_rng(0).normal(size=(N_NODES, 8)).astype(np.float32)
+    reports = extractive(
+        communities=found, graph=graph, embedder=Hashing(64), progress=Progress(quiet=True)
+    )
     kept = {
-        "graph": graph, "communities": found, "reports": made(graph, found, scratch),
+        "graph": graph, "communities": found, "reports": reports,
         "node_index": VectorIndex(vectors),
     }  # fmt: skip
     kinds = {"graph": Graph, "communities": Communities, "reports": Reports}

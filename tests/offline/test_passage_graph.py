@@ -8,7 +8,6 @@ import pytest
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.nlp import Sentence
-from graphrag_bench.offline import passage_graph
 from graphrag_bench.offline.passage_graph import passage
 from graphrag_bench.progress import Progress
 
@@ -92,12 +91,8 @@ def test_the_artifact_says_how_many_entities_were_too_frequent():
     assert made().statistics == {"entities": 3, "too_frequent": 0}
 
 
-@pytest.mark.parametrize("block", [1, 7, 1 << 21])
 @pytest.mark.parametrize("min_shared", [1, 2])
-def test_edges_are_those_of_a_plain_count_whatever_the_size_of_a_block(
-    block, min_shared, monkeypatch
-):
-    monkeypatch.setattr(passage_graph, "_BLOCK", block)
+def test_edges_are_those_of_a_plain_count(min_shared):
     chance = np.random.default_rng(0)
     held = [np.flatnonzero(chance.random(12) < 0.2).tolist() for _ in range(30)]
     rows = [(f"d{row}", "", " ".join(f"n{one}" for one in own)) for row, own in enumerate(held)]

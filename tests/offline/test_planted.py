@@ -12,7 +12,7 @@ from graphrag_bench.graph.extraction import Extraction, Triple
 from graphrag_bench.offline.chunking import presplit
 from graphrag_bench.offline.knowledge_graph import kg
 from graphrag_bench.offline.planted import planted_extraction, planted_text_extraction
-from graphrag_bench.offline.text_graph import rkg
+from graphrag_bench.offline.text_graph import text_graph
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
 
@@ -71,7 +71,7 @@ def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(
 def test_its_graph_has_every_entity_and_every_stated_fact(world: World, table: ChunkTable) -> None:
     graph = kg(extraction=planted_extraction(chunk_table=table), chunk_table=table)
     assert graph.n_nodes == len(world.entities)
-    described = rkg(text_extraction=planted_text_extraction(chunk_table=table), chunk_table=table)
+    described = text_graph(planted_text_extraction(chunk_table=table), table, keywords=True)
     assert described.n_nodes == len(world.entities)
     assert described.types is not None
     assert set(described.types) == {"person", "place", "organisation", "work"}

@@ -3,7 +3,7 @@
 import pytest
 
 from graphrag_bench.graph.extraction import ChunkExtraction, Triple
-from graphrag_bench.offline.pruning import pruned
+from graphrag_bench.offline.extraction import pruned
 
 ROWS = [
     ChunkExtraction(

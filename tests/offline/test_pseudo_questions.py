@@ -7,8 +7,8 @@ import pytest
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.pseudo_questions import PseudoQuestions
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.nlp import Sentence
-from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.pseudo_questions import llm_questions, nlp_questions
 from graphrag_bench.progress import Progress
 

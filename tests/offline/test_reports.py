@@ -3,8 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -13,14 +11,14 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.offline.community_contents import Contents
 from graphrag_bench.offline.llm_reports import llm_reports
 from graphrag_bench.offline.report_tables import Part, report_tables
 from graphrag_bench.offline.reports import coverage, extractive
-from graphrag_bench.offline.told import Told
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens
 
@@ -53,13 +51,12 @@ TWO = communities((0, -1, [0, 1, 2]), (0, -1, [3, 4, 5]))
 NESTED = communities((0, -1, [0, 1, 2, 3, 4, 5]), (1, 0, [0, 1, 2]), (1, 0, [3, 4, 5]))
 
 
-def extracted(tmp_path, graph: Graph = GRAPH, found: Communities = TWO, **settings) -> Reports:
+def extracted(graph: Graph = GRAPH, found: Communities = TWO, **settings) -> Reports:
     return extractive(
         communities=found,
         graph=graph,
         embedder=Hashing(64),
         progress=Progress(quiet=True),
-        scratch=tmp_path,
         **settings,
     )
 
@@ -67,13 +64,13 @@ def extracted(tmp_path, graph: Graph = GRAPH, found: Communities = TWO, **settin
 # ---- without a model
 
 
-def test_the_title_names_the_most_connected_members_ties_by_name(tmp_path):
+def test_the_title_names_the_most_connected_members_ties_by_name():
     """cy and dot have three neighbours, the others two."""
-    assert list(extracted(tmp_path).titles) == ["cy, ada, bo", "dot, eve, fay"]
+    assert list(extracted().titles) == ["cy, ada, bo", "dot, eve, fay"]
 
 
-def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member(tmp_path):
-    blocks = extracted(tmp_path, findings=2).texts[0].split("\n\n")
+def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member():
+    blocks = extracted(findings=2).texts[0].split("\n\n")
     assert blocks[0] == "# cy, ada, bo"
     assert blocks[2] == "## cy"
     assert blocks[4] == "## ada"
@@ -81,21 +78,21 @@ def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member(tmp_p
     assert blocks[3].startswith("Cy")
 
 
-def test_summary_and_findings_keep_to_their_tokens(tmp_path):
-    blocks = extracted(tmp_path, summary_tokens=8, finding_tokens=4).texts[0].split("\n\n")
+def test_summary_and_findings_keep_to_their_tokens():
+    blocks = extracted(summary_tokens=8, finding_tokens=4).texts[0].split("\n\n")
     assert count_tokens(blocks[1]) <= 8
     assert all(count_tokens(block) <= 4 for block in blocks[3::2])
 
 
-def test_every_sentence_is_of_a_member_or_of_a_relationship_inside(tmp_path):
+def test_every_sentence_is_of_a_member_or_of_a_relationship_inside():
     """Row 6, cy-dot, goes out of the community."""
-    text = extracted(tmp_path, summary_tokens=1000).texts[0]
+    text = extracted(summary_tokens=1000).texts[0]
     assert "Dot" not in text
     assert "year 6" not in text
 
 
-def test_a_graph_without_descriptions_is_told_by_its_relations(tmp_path):
-    text = extracted(tmp_path, graph=PLAIN).texts[1]
+def test_a_graph_without_descriptions_is_told_by_its_relations():
+    text = extracted(graph=PLAIN).texts[1]
     assert text.startswith("# dot, eve, fay\n\n")
     assert "related to" in text
 
@@ -105,12 +102,12 @@ def test_the_rating_is_half_occurrence_and_half_size():
     assert coverage(NESTED).tolist() == [10.0, 4.8, 7.3]
 
 
-def test_no_community_gives_no_report(tmp_path):
+def test_no_community_gives_no_report():
     from scipy.sparse import csr_matrix
 
     none = np.empty(0, np.int64)
     empty = csr_matrix((0, 6), dtype=bool)
-    made = extracted(tmp_path, found=Communities(none, none, empty, csr_matrix((0, 4), dtype=bool)))
+    made = extracted(found=Communities(none, none, empty, csr_matrix((0, 4), dtype=bool)))
     assert len(made) == 0
 
 
@@ -124,7 +121,7 @@ def rows_of(tables: str, name: str) -> list[str]:
 
 def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
     """Ranks: ada-cy and bo-cy 5, ada-bo 4; of cy-dot, which leads out, cy alone counts: 3."""
-    tables = report_tables(Told(GRAPH, TWO), 0, [], 1000)
+    tables = report_tables(Contents(GRAPH, TWO), 0, [], 1000)
     assert [row.split(",")[1] for row in rows_of(tables, "Entities")] == ["cy", "ada", "bo"]
     ends = [row.split(",")[1:3] for row in rows_of(tables, "Relationships")]
     assert ends == [["ada", "cy"], ["bo", "cy"], ["ada", "bo"], ["cy", "dot"]]
@@ -134,10 +131,10 @@ def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
 
 def test_reports_on_parts_are_there_only_when_something_was_cut():
     part = Part("# Ada's part", 8.0, 0.25, np.array([0, 1, 2]))
-    whole = report_tables(Told(GRAPH, NESTED), 0, [part], 2000)
+    whole = report_tables(Contents(GRAPH, NESTED), 0, [part], 2000)
     assert rows_of(whole, "Reports") == []
     assert len(rows_of(whole, "Entities")) == 6
-    tight = report_tables(Told(GRAPH, NESTED), 0, [part], 130)
+    tight = report_tables(Contents(GRAPH, NESTED), 0, [part], 130)
     assert rows_of(tight, "Reports") == ["0,# Ada's part,8.0,0.25"]
     first = [row.split(",")[1] for row in rows_of(tight, "Entities")]
     assert first[:2] == ["dot", "eve"]  # not covered by the part's report
@@ -149,12 +146,12 @@ def test_reports_on_parts_go_by_occurrence():
         Part("small", 8.0, 0.25, np.array([0, 1, 2])),
         Part("large", 2.0, 0.75, np.array([3, 4, 5])),
     ]
-    tight = report_tables(Told(GRAPH, NESTED), 0, parts, 80)
+    tight = report_tables(Contents(GRAPH, NESTED), 0, parts, 80)
     assert [row.split(",")[1] for row in rows_of(tight, "Reports")] == ["large", "small"]
 
 
 def test_a_budget_of_nothing_gives_no_table():
-    assert report_tables(Told(GRAPH, TWO), 0, [], 1) == ""
+    assert report_tables(Contents(GRAPH, TWO), 0, [], 1) == ""
 
 
 # ---- by a model
@@ -166,11 +163,9 @@ def reply(title: str, rating: float = 7.0, **other: object) -> str:
 
 
 def by_model(model, found: Communities = TWO, **settings) -> Reports:
-    with TemporaryDirectory() as scratch:
-        return llm_reports(
-            communities=found, graph=GRAPH, llm_build=model, progress=Progress(quiet=True),
-            scratch=Path(scratch), **settings,
-        )  # fmt: skip
+    return llm_reports(
+        communities=found, graph=GRAPH, llm_build=model, progress=Progress(quiet=True), **settings
+    )  # fmt: skip
 
 
 def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():

@@ -16,10 +16,10 @@ from graphrag_bench.graph.extraction import (
     Triple,
 )
 from graphrag_bench.graph.graph import attributes_of
+from graphrag_bench.llm.calls import Completion
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.nlp import Relation, Sentence
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted
-from graphrag_bench.offline.attributed_graph import attributed
+from graphrag_bench.offline.knowledge_graph import attributed
 from graphrag_bench.offline.schema_extraction import nlp_schema_extraction
 from graphrag_bench.offline.schema_llm_extraction import llm_schema_extraction, read_facts
 from graphrag_bench.progress import Progress

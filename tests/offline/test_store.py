@@ -14,7 +14,7 @@ from tiny_builders import Numbers, built, forget, loaded, planned, resources
 
 from graphrag_bench import fingerprint
 from graphrag_bench.errors import UserError
-from graphrag_bench.offline.manifest import MANIFEST, RECIPE
+from graphrag_bench.offline.recipe import RECIPE
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
 
@@ -46,7 +46,7 @@ def test_the_folder_is_named_by_resource_and_key_and_holds_its_recipe(store):
     one = planned("doubled", source="[1]")["doubled"]
     folder = store.root / "doubled" / one.key
     assert store.folder(one) == folder
-    assert sorted(path.name for path in folder.iterdir()) == [MANIFEST, RECIPE, "values.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [RECIPE, "values.json"]
     recipe = json.loads((folder / RECIPE).read_text())
     assert recipe["builder"] == "doubled.twice"
     assert recipe["settings"] == {}
@@ -95,7 +95,7 @@ def test_the_same_thing_under_another_name_is_not_written_twice(store):
     first = resources(store, "again", "numbers", source=[1, 2])
     assert first["again"] is first["numbers"]
     folder = store.folder(planned("again", source="[1, 2]")["again"])
-    assert {path.name for path in folder.iterdir()} == {MANIFEST, RECIPE}
+    assert {path.name for path in folder.iterdir()} == {RECIPE}
     forget()
     assert resources(store, "again", source=[1, 2])["again"] == Numbers((1, 2))
     assert (built, loaded) == ([], ["numbers"])

@@ -1,7 +1,5 @@
 """Synonymy edges, by hand and against pairs in a dict."""
 
-import io
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.offline.synonymy import N_SAMPLED, SYNONYM, kg_synonymy
+from graphrag_bench.offline.synonymy import SYNONYM, kg_synonymy
 from graphrag_bench.progress import Progress
 
 NAMES = ["tarn", "mount tarn", "norvik", "lund"]
@@ -207,40 +205,3 @@ def test_without_any_relationship_or_synonym_the_graph_has_none():
 
 
 # ---- above the border
-
-
-def test_above_the_border_names_are_searched_in_lists_and_the_recall_is_kept_and_told():
-    shown = io.StringIO()
-    graph = built(3000, Progress(stream=shown), exact_up_to=2999, probes=40, synonymy="add")
-    exact = synonyms(built(3000, synonymy="add"))
-    found = synonyms(graph)
-    assert set(found) <= set(exact)
-    statistics = graph.statistics
-    assert 0.5 < statistics["neighbour_recall"] < 1
-    assert statistics["sampled_synonyms"] > N_SAMPLED
-    assert statistics["synonym_recall"] == pytest.approx(len(found) / len(exact), abs=0.03)
-    assert "3,000 names in 219 lists, 40 of them probed" in shown.getvalue()
-    assert f"{statistics['neighbour_recall']:.1%} of the nearest names" in shown.getvalue()
-
-
-def test_with_all_lists_probed_nothing_is_missed():
-    graph = built(1000, exact_up_to=999, probes=1000, synonymy="add")
-    assert synonyms(graph) == pytest.approx(synonyms(built(1000, synonymy="add")), abs=2e-6)
-    assert graph.statistics["neighbour_recall"] == graph.statistics["synonym_recall"] == 1
-
-
-def test_more_probes_miss_less():
-    recalls = [
-        built(2000, exact_up_to=0, probes=n).statistics["neighbour_recall"] for n in (1, 8, 64)
-    ]
-    assert recalls == sorted(set(recalls))
-
-
-def test_searched_in_lists_the_graph_is_the_same_each_time():
-    one, other = (built(2000, exact_up_to=0, probes=4, synonymy="add") for _ in range(2))
-    assert synonyms(one) == synonyms(other) and list(synonyms(one)) == sorted(synonyms(one))
-
-
-def test_at_the_border_the_search_is_exact():
-    assert built(500, exact_up_to=500).statistics == {}
-    assert built(500, exact_up_to=499).statistics != {}

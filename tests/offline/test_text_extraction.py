@@ -12,10 +12,9 @@ from graphrag_bench.graph.extraction import (
     RelationshipRecord,
     TextExtraction,
 )
-from graphrag_bench.models.fan_out import Request
+from graphrag_bench.llm.calls import CallFailed, Completion, Request
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.nlp import Relation, Sentence, Spacy
-from graphrag_bench.models.outcomes import CallFailed, Completion
-from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.plan import plan
 from graphrag_bench.offline.records import RecordReply, read_records
 from graphrag_bench.offline.store import Store

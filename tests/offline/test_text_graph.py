@@ -12,9 +12,9 @@ from graphrag_bench.graph.extraction import (
     TextExtraction,
 )
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted
-from graphrag_bench.offline.text_graph import rkg, rkg_llm, text_graph, tkg, tkg_llm
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.offline.text_graph import text_graph, text_kg
 from graphrag_bench.progress import Progress
 
 QUIET = Progress(quiet=True)
@@ -119,10 +119,8 @@ def test_keywords_are_the_distinct_ones_in_order_of_first_mention():
 def test_a_textual_graph_has_no_keywords_and_a_rich_one_has():
     extraction = TextExtraction((chunk(told("a", "b", "", "art")),), {})
     table = ChunkTable.of([("d", "", "text")])
-    assert (
-        "relationship.keywords" not in tkg(text_extraction=extraction, chunk_table=table).attributes
-    )
-    assert "relationship.keywords" in rkg(text_extraction=extraction, chunk_table=table).attributes
+    found = [text_graph(extraction, table, keywords=one).attributes for one in (False, True)]
+    assert ["relationship.keywords" in one for one in found] == [False, True]
 
 
 def test_a_rich_graph_without_any_keyword_is_refused_with_what_to_set():
@@ -156,9 +154,7 @@ def test_without_a_language_model_the_first_descriptions_that_fit_can_be_kept():
     extraction = TextExtraction((chunk(*(entity("a", "", text) for text in texts)),), {})
     kept = {
         room: list(
-            tkg(
-                text_extraction=extraction, chunk_table=chunk_table(1), description_tokens=room
-            ).descriptions
+            text_graph(extraction, chunk_table(1), keywords=False, most_tokens=room).descriptions
         )
         for room in (8, 4, 1, None)
     }
@@ -173,8 +169,9 @@ LONG = "Ada painted. " * 10
 """30 tokens: three a time."""
 
 
-def summarised(model, *chunks: ChunkRecords, build=tkg_llm, **settings) -> Graph:
-    return build(
+def summarised(model, *chunks: ChunkRecords, keywords=False, **settings) -> Graph:
+    return text_kg(
+        keywords=keywords,
         text_extraction=TextExtraction(chunks, {}),
         chunk_table=ChunkTable.of([(f"d{row}", "", f"text {row}") for row in range(len(chunks))]),
         llm_build=model,
@@ -198,7 +195,7 @@ def test_only_descriptions_of_enough_tokens_are_summarised():
 def test_a_relationship_is_summarised_under_both_its_names():
     model = Scripted([("About: ada; otto", "They painted.")])
     made = summarised(
-        model, chunk(told("Ada", "Otto", LONG, "art")), summary_from=20, build=rkg_llm
+        model, chunk(told("Ada", "Otto", LONG, "art")), summary_from=20, keywords=True
     )
     assert list(made.facts) == ["They painted."]
     assert list(made.keywords) == ["art"]

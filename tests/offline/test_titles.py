@@ -17,7 +17,7 @@ from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.extraction import CO_OCCURS
 from graphrag_bench.offline.indices import name_index
 from graphrag_bench.offline.knowledge_graph import kg
-from graphrag_bench.offline.text_graph import tkg
+from graphrag_bench.offline.text_graph import text_graph
 from graphrag_bench.progress import Progress
 
 TABLE = ChunkTable.of(
@@ -67,13 +67,13 @@ def test_titles_do_not_hide_that_nothing_was_extracted():
         kg(extraction=nothing, chunk_table=TABLE, titles="about")
     none = TextExtraction((ChunkRecords(),) * 2, {})
     with pytest.raises(UserError, match="no entities"):
-        tkg(text_extraction=none, chunk_table=TABLE, titles="entity")
+        text_graph(none, TABLE, "entity", keywords=False)
 
 
 def test_a_title_can_be_a_node_of_a_textual_graph():
     told = ChunkRecords((EntityRecord("Ada Marsh", "person", "Ada founded it."),))
     given = TextExtraction((told, ChunkRecords()), {})
-    graph = tkg(text_extraction=given, chunk_table=TABLE, titles="entity")
+    graph = text_graph(given, TABLE, "entity", keywords=False)
     assert list(graph.names) == ["norvik", "ada marsh"]
     assert list(graph.descriptions) == ["", "Ada founded it."]
     assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 0]]

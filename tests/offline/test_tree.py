@@ -9,12 +9,12 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.clustering import Mixture
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.offline.tree import Growth, grow, tree, tree_llm
+from graphrag_bench.offline.tree import Growth, grow, tree
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens
 
@@ -52,14 +52,14 @@ def grown(vectors: Sequence[Sequence[float]], **other: object) -> Graph:
     return grow(texts, np.array(vectors, np.float32), growth(**other), summarise, embed, rng)
 
 
-def built(builder=tree, **settings) -> Graph:
+def built(**settings) -> Graph:
     vectors = EMBEDDER.encode([TABLE.passage(row) for row in range(16)], kind="passage")
-    return builder(
+    return tree(
         chunk_table=TABLE,
         chunk_index=VectorIndex(vectors),
         embedder=EMBEDDER,
         progress=Progress(quiet=True),
-        **settings,
+        **{"llm_build": None, **settings},
     )
 
 
@@ -143,7 +143,7 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title(tmp_p
     vectors = EMBEDDER.encode([table.passage(row) for row in range(12)], kind="passage")
     graph = tree(
         chunk_table=table, chunk_index=VectorIndex(vectors), embedder=EMBEDDER,
-        progress=Progress(quiet=True), clustering="kmeans", max_layers=1,
+        llm_build=None, progress=Progress(quiet=True), clustering="kmeans", max_layers=1,
     )  # fmt: skip
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
 
@@ -152,10 +152,7 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title(tmp_p
 
 
 def by_model(model, tmp_path, **settings) -> Graph:
-    return built(
-        tree_llm, llm_build=model, clustering="kmeans", cluster_size=4,
-        max_layers=1, **settings,
-    )  # fmt: skip
+    return built(llm_build=model, clustering="kmeans", cluster_size=4, max_layers=1, **settings)
 
 
 def test_the_model_is_asked_once_for_each_cluster_with_the_texts_of_its_children(tmp_path):

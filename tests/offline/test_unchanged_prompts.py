@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 
@@ -14,15 +13,12 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.extraction import ChunkRecords, EntityRecord, TextExtraction
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.calls import Chat, Completion
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import Chat, Metered
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted
-from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.llm_reports import llm_reports
 from graphrag_bench.offline.reports import extractive
-from graphrag_bench.offline.text_graph import tkg_llm
-from graphrag_bench.offline.tree import tree_llm
+from graphrag_bench.offline.text_graph import text_kg
 from graphrag_bench.progress import Progress
 
 WHOLE, LEFT, RIGHT = "abcdef", "abc", "def"
@@ -83,15 +79,14 @@ def reply(chat: Chat) -> Completion:
 
 
 @pytest.mark.parametrize("budget", [60, 110, 140, 160, 4000])
-def test_a_report_prompt_is_told_by_the_members_alone(budget, tmp_path):
+def test_a_report_prompt_is_told_by_the_members_alone(budget):
     """In small budgets the whole is told by reports on its parts."""
     asked = []
-    for place, (graph, found) in enumerate((BEFORE, AFTER)):
+    for graph, found in (BEFORE, AFTER):
         model = Scripted((), reply)
-        (tmp_path / str(place)).mkdir()
         llm_reports(
             communities=found, graph=graph, llm_build=model, progress=Progress(quiet=True),
-            scratch=tmp_path / str(place), max_input_tokens=budget,
+            max_input_tokens=budget,
         )  # fmt: skip
         asked.append({chat[-1].content for chat in model.asked})
     assert len(asked[0]) == 4
@@ -99,14 +94,13 @@ def test_a_report_prompt_is_told_by_the_members_alone(budget, tmp_path):
     assert any("-----Reports-----" in text for text in asked[0]) == (budget < 4000)
 
 
-def test_an_extracted_report_is_the_same_and_embeds_nothing_else(tmp_path):
+def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
     told, texts = [], []
-    for place, (graph, found) in enumerate((BEFORE, AFTER)):
+    for graph, found in (BEFORE, AFTER):
         embedder = _Keeping()
-        (tmp_path / str(place)).mkdir()
         made = extractive(
             communities=found, graph=graph, embedder=embedder, progress=Progress(quiet=True),
-            scratch=tmp_path / str(place), summary_tokens=12, finding_tokens=6,
+            summary_tokens=12, finding_tokens=6,
         )  # fmt: skip
         inside = found.nodes.toarray()[:, list(graph.names).index("x")] == 0
         told.append({made.texts[row] for row in np.flatnonzero(inside).tolist()})
@@ -124,31 +118,11 @@ def test_a_long_description_is_summarised_by_the_same_prompt(front):
     rows += [ChunkRecords((EntityRecord("Ada", "person", text),), ()) for text in long]
     table = ChunkTable.of([(f"d{row}", "", f"text {row}") for row in range(len(rows))])
     model = Scripted([("", "Ada counted lamps.")])
-    tkg_llm(
+    text_kg(
+        keywords=False,
         text_extraction=TextExtraction.of(rows, {}), chunk_table=table, llm_build=model,
         progress=Progress(quiet=True),
     )  # fmt: skip
     (chat,) = model.asked
     told = "\n".join(sorted(long))
     assert chat[-1].content.startswith("About: ada\nDescriptions:\n" + " ".join(told.split("\n")))
-
-
-def test_a_tree_says_that_it_is_clustered_anew_and_how_many_replies_were_stored():
-    class Stored(Scripted):
-        """Every second reply is one that was stored."""
-
-        def call(self, request):
-            made = super().call(request)
-            return Completion(made.text, 1, 1, cached=len(self.asked) % 2 == 0)
-
-    embedder, stream = Hashing(32), io.StringIO()
-    texts = [(f"d{row}", "", f"The harbour freezes in month {row}.") for row in range(16)]
-    table = ChunkTable.of(texts)
-    tree_llm(
-        chunk_table=table, embedder=embedder, progress=Progress(stream=stream),
-        chunk_index=VectorIndex(embedder.encode(list(table.passages), kind="passage")),
-        llm_build=Metered(Stored([("", "The harbour.")])),
-        clustering="kmeans", cluster_size=4, max_layers=1,
-    )  # fmt: skip
-    said = "the tree over 16 chunks is clustered anew; 2 of 4 replies were stored"
-    assert said in stream.getvalue()

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from graphrag_bench.data.card import Card, Layout, load_card
-from graphrag_bench.data.dataset import QUESTIONS, Dataset
-from graphrag_bench.data.parts import first_parts
+from graphrag_bench.data.dataset import QUESTIONS, Dataset, Gold
+from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.data.records import is_there
 from graphrag_bench.data.rows import Rows
 from graphrag_bench.errors import UserError, did_you_mean, unknown
@@ -49,6 +49,40 @@ def read_dataset(
     own = {name: value for name, value in settings.items() if name not in _PART}
     part, parts = (_count(name, settings.get(name, 1)) for name in _PART)
     return first_parts(_read(name, root, openie, own, Path(home), questions), part, parts)
+
+
+def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
+    """The first `part` of `parts` equal parts of the documents, in the order of the corpus.
+
+    The questions are those whose evidence is in the first part, whatever `part` is, so that every
+    size of the corpus is asked the same; of a file that the evidence names, one document must be
+    there. Raises UserError for a part that there is not, and where
+    no question is left.
+    """
+    if not 1 <= part <= parts:
+        raise UserError(f"dataset.part={part}: there is no part {part} of {parts}.")
+    if parts == 1:
+        return dataset
+    n = len(dataset.documents)
+    documents = dataset.documents[: -(-n * part // parts)]
+    first = {row.id for row in documents[: -(-n // parts)]}
+    questions = tuple(
+        question for question in dataset.questions if _answered_by(first, dataset.gold[question.id])
+    )
+    if not questions:
+        raise UserError(
+            f"dataset.parts={parts}: the first {len(first):,} of {n:,} documents hold the evidence "
+            "of no question; a smaller number of parts makes the first one larger."
+        )
+    gold = {question.id: dataset.gold[question.id] for question in questions}
+    return replace(
+        dataset, documents=documents, questions=questions, gold=gold, part=part, parts=parts
+    )
+
+
+def _answered_by(documents: set[str], gold: Gold) -> bool:
+    named = [documents_of(gold, one) for one in gold.evidence]
+    return bool(named) and all(not documents.isdisjoint(one) for one in named)
 
 
 def _count(name: str, value: object) -> int:

@@ -12,20 +12,22 @@ import numpy as np
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.rows import json_file
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.attributed_graph import ATTRIBUTED
 from graphrag_bench.offline.importers.rows import (
     ATTRIBUTES,
     ChunksBy,
+    Column,
     ImportedAttribute,
     ImportedNode,
     ImportedRelationship,
+    chunks_by_digest,
+    chunks_of_texts,
     imported_graph,
     weight_of,
 )
-from graphrag_bench.offline.importers.sources import chunks_by_digest, chunks_of_texts
-from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES
+from graphrag_bench.offline.knowledge_graph import ATTRIBUTED, KG_ATTRIBUTES
 from graphrag_bench.offline.synonymy import SYNONYM
 from graphrag_bench.offline.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
@@ -38,59 +40,36 @@ _TYPES = ("type", "entity_type")
 _RELATIONS = ("relation", "name", "label", "type")
 
 
-@artifact("graph.graphml", provides=KG_ATTRIBUTES)
-def graphml(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
-    """The knowledge graph of a GraphML file: named nodes and named relationships.
+@artifact("graph.graphml", provides=KG_ATTRIBUTES, fixed={"columns": ()})
+@artifact("graph.graphml_tkg", provides=TKG_ATTRIBUTES, fixed={"columns": ("described",)})
+@artifact(
+    "graph.graphml_rkg", provides=RKG_ATTRIBUTES, fixed={"columns": ("described", "keywords")}
+)
+@artifact("graph.graphml_attributed", provides=ATTRIBUTED, fixed={"columns": ("attributes",)})
+def graphml(
+    *,
+    import_from: Path,
+    chunk_table: ChunkTable,
+    columns: tuple[Column, ...],
+    chunks_by: ChunksBy = "auto",
+) -> Graph:
+    """The graph of a GraphML file, by what its nodes and relationships have.
 
     A node's name is its attribute name, entity_id, entity_name, title or label, else its id; a
     relationship's name is its attribute relation, name, label or type, else "related to"; its
     weight is `weight`, else 1; one named "synonym of" is a synonymy edge. `source_id` names chunks
     as LightRAG does: by the ids of kv_store_text_chunks.json next to the file, or by the md5 of
-    their texts, with <SEP> between.
-    Raises UserError for a file that cannot be read.
+    their texts, with <SEP> between. `graphml_tkg` and `graphml_rkg` have `type` or `entity_type`
+    and `description` of nodes, and `description` of relationships, which are merged by their
+    unordered ends; `graphml_rkg` has `keywords` as well, split at commas, as LightRAG writes them.
+    `graphml_attributed` has types and the `node_attributes` that our own export writes. Raises
+    UserError for a file that cannot be read.
     """
-    held = _held(import_from, chunk_table, unnamed="related to")
-    made = imported_graph(import_from, *held, chunk_table, chunks_by, named=True, described=False)
-    return replace(made, synonym=np.array([name == SYNONYM for name in made.relations], bool))
-
-
-@artifact("graph.graphml_tkg", provides=TKG_ATTRIBUTES)
-def graphml_tkg(
-    *, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto"
-) -> Graph:
-    """The textual knowledge graph of a GraphML file whose nodes have descriptions.
-
-    As `graph.graphml`, with `type` or `entity_type` and `description` of nodes, and
-    `description` of relationships, which are merged by their unordered ends.
-    """
-    held = _held(import_from, chunk_table)
-    return imported_graph(import_from, *held, chunk_table, chunks_by)
-
-
-@artifact("graph.graphml_rkg", provides=RKG_ATTRIBUTES)
-def graphml_rkg(
-    *, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto"
-) -> Graph:
-    """The rich knowledge graph of a GraphML file, as LightRAG writes it.
-
-    As `graph.graphml_tkg`, with `keywords` of relationships, split at commas.
-    """
-    held = _held(import_from, chunk_table)
-    return imported_graph(import_from, *held, chunk_table, chunks_by, keywords=True)
-
-
-@artifact("graph.graphml_attributed", provides=ATTRIBUTED)
-def graphml_attributed(
-    *, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto"
-) -> Graph:
-    """The attributed knowledge graph of a GraphML file that our own export wrote.
-
-    As `graph.graphml`, with `type` or `entity_type` and `node_attributes` of nodes.
-    """
-    held = _held(import_from, chunk_table, unnamed="related to")
-    return imported_graph(
-        import_from, *held, chunk_table, chunks_by, named=True, described=False, attributes=True
-    )
+    named = "described" not in columns
+    nodes, relationships = _rows(import_from, chunk_table, unnamed="related to" if named else "")
+    graph = imported_graph(import_from, nodes, relationships, chunk_table, chunks_by, columns)
+    is_synonym = [name == SYNONYM for name in graph.relations]
+    return replace(graph, synonym=np.array(is_synonym, bool)) if not columns else graph
 
 
 def graphml_variant(path: Path) -> str:
@@ -156,7 +135,7 @@ def _fields(element: Any, keys: Mapping[str, Key]) -> dict[str, str]:
     }
 
 
-def _held(
+def _rows(
     path: Path, chunk_table: ChunkTable, unnamed: str = ""
 ) -> tuple[list[ImportedNode], list[ImportedRelationship]]:
     file = _read(path)
@@ -235,10 +214,7 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
     chunk_file = path.parent / _CHUNK_FILE
     if not chunk_file.is_file():
         return chunks_by_digest(chunk_table)
-    try:
-        held = json.loads(chunk_file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{chunk_file}: not JSON ({error}).") from None
+    held = json_file(chunk_file)
     if not isinstance(held, dict):
         raise UserError(f"{chunk_file}: an object from chunk id to chunk was expected.")
     texts = {

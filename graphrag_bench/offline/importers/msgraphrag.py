@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +12,26 @@ from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.errors import UserError
+from graphrag_bench.data.readers.passages import squash
+from graphrag_bench.data.records import pyarrow
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.importers.parquet import Row, list_of, read_parquet, text_of
 from graphrag_bench.offline.importers.rows import (
     ATTRIBUTES,
     ChunksBy,
+    Column,
     ImportedAttribute,
     ImportedNode,
     ImportedRelationship,
+    chunks_of_texts,
     imported_graph,
     weight_of,
 )
-from graphrag_bench.offline.importers.sources import chunks_of_texts, squash
 from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
+
+Row = Mapping[str, Any]
 
 
 @artifact("chunk_table.msgraphrag")
@@ -52,27 +56,29 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
     return ChunkTable.of(kept)
 
 
-@artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES)
-def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
+@artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES, fixed={"columns": ("described",)})
+@artifact(
+    "graph.msgraphrag_attributed",
+    provides=TKG_ATTRIBUTES | {"node.attributes"},
+    fixed={"columns": ("described", "attributes")},
+)
+def graph(
+    *,
+    import_from: Path,
+    chunk_table: ChunkTable,
+    columns: tuple[Column, ...],
+    chunks_by: ChunksBy = "auto",
+) -> Graph:
     """The textual knowledge graph of the folder, with its types, descriptions and weights.
 
     Nodes are in the order of entities.parquet, relationships in that of relationships.parquet.
     Names are normalised as everywhere; entities whose names become the same are merged. Text
-    units are found in the chunk table by their text.
+    units are found in the chunk table by their text. `msgraphrag_attributed` has the attributes of
+    nodes that our own export writes: `node_attributes` of entities.parquet are structs of name,
+    value and text_unit_ids.
     """
-    return imported_graph(import_from, *_held(import_from, chunk_table), chunk_table, chunks_by)
-
-
-@artifact("graph.msgraphrag_attributed", provides=TKG_ATTRIBUTES | {"node.attributes"})
-def attributed(
-    *, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto"
-) -> Graph:
-    """As `graph.msgraphrag`, with the attributes of nodes that our own export writes.
-
-    `node_attributes` of entities.parquet are structs of name, value and text_unit_ids.
-    """
-    held = _held(import_from, chunk_table)
-    return imported_graph(import_from, *held, chunk_table, chunks_by, attributes=True)
+    rows = _held(import_from, chunk_table)
+    return imported_graph(import_from, *rows, chunk_table, chunks_by, columns)
 
 
 def _held(
@@ -238,3 +244,47 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
 
 def _number(value: Any) -> int:
     return int(value) if isinstance(value, int) else -1
+
+
+def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:
+    """The rows of `<folder>/<name>.parquet`, in file order, with all columns that it has.
+
+    Raises UserError when pyarrow is not installed, when the file cannot be read, and when one of
+    `columns` is missing.
+    """
+    parquet = pyarrow("pyarrow.parquet")
+    path = folder / f"{name}.parquet"
+    try:
+        table = parquet.read_table(path)
+    except FileNotFoundError:
+        there = [one.stem for one in folder.glob("*.parquet")] if folder.is_dir() else []
+        hint = did_you_mean(name, sorted(there), sorted(there) or ["no parquet file"])
+        raise UserError(f"{path}: there is no such file. {hint}") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
+    missing = [column for column in columns if column not in table.column_names]
+    if missing:
+        raise UserError(
+            f"{path}: the column {', '.join(missing)} is missing; it has "
+            f"{', '.join(table.column_names)}. Output of graphrag 1.0 or later was expected."
+        )
+    rows: list[Row] = table.to_pylist()
+    return rows
+
+
+def has_column(folder: Path, name: str, column: str) -> bool:
+    """Whether `<folder>/<name>.parquet` has a column; False for a file that is no parquet."""
+    try:
+        return column in pyarrow("pyarrow.parquet").read_schema(folder / f"{name}.parquet").names
+    except (OSError, ValueError):
+        return False
+
+
+def text_of(value: Any) -> str:
+    """A cell as text; "" for a missing one."""
+    return value if isinstance(value, str) else ""
+
+
+def list_of(value: Any) -> list[str]:
+    """A cell that holds a list of ids; empty for a missing one."""
+    return [str(item) for item in value] if isinstance(value, list) else []

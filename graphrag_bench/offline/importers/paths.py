@@ -28,7 +28,7 @@ def variants_for(path: Path) -> dict[str, str]:
     units as the chunk table.
     """
     if (path / "entities.parquet").is_file():
-        from graphrag_bench.offline.importers.parquet import has_column
+        from graphrag_bench.offline.importers.msgraphrag import has_column
         from graphrag_bench.offline.importers.rows import ATTRIBUTES
 
         there = {one for one, table in _MADE_FROM.items() if (path / f"{table}.parquet").is_file()}

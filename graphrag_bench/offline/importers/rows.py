@@ -1,19 +1,26 @@
-"""Imported rows of nodes and relationships, and the graph they make over our chunks."""
+"""Imported rows of nodes and relationships, and the graph they make over our chunks.
+
+Where a file names none of our chunks, those that contain its names or texts are found.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.readers.passages import squash
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.importers.sources import mentions
 from graphrag_bench.offline.merging import Merger
+from graphrag_bench.text import normalise_name
 
 ChunksBy = Literal["auto", "source", "mentions"]
+Column = Literal["described", "keywords", "attributes"]
 ATTRIBUTES = "node_attributes"
 """The field of a file, or column of a table, that holds the attributes of nodes."""
 
@@ -70,13 +77,11 @@ def imported_graph(
     relationships: Sequence[ImportedRelationship],
     chunk_table: ChunkTable,
     chunks_by: ChunksBy,
-    *,
-    named: bool = False,
-    described: bool = True,
-    keywords: bool = False,
-    attributes: bool = False,
+    columns: Collection[Column],
 ) -> Graph:
-    """The graph of what the file `where` holds; `named` and the columns as of `Merger`.
+    """The graph of what the file `where` holds, with columns as of `Merger`.
+
+    Relationships have names, and are told apart by them, where nothing is described.
 
     `source` puts nodes and relationships into the chunks that the file names, `mentions` into
     those that name the node, or both ends; `auto` takes mentions where the file names no
@@ -94,7 +99,8 @@ def imported_graph(
     ends = [name for row in relationships for name in (row.source, row.target)]
     names = [*(node.name for node in nodes), *ends]
     named_in = mentions(names, chunk_table) if by_mention else {}
-    merger = Merger(named=named)
+    attributes, described = "attributes" in columns, "described" in columns
+    merger = Merger(named=not described)
     for node in nodes:
         chunks = named_in.get(node.name, ()) if by_mention else node.chunks or ()
         merger.node(node.name, node.type, node.description, chunks)
@@ -110,7 +116,7 @@ def imported_graph(
         len(chunk_table),
         described=described,
         typed=attributes,
-        keywords=keywords,
+        keywords="keywords" in columns,
         attributes=attributes,
     )
 
@@ -134,3 +140,73 @@ def _relate(
             weight=row.weight,
             chunks=chunks,
         )
+
+
+def chunks_of_texts(
+    texts: Mapping[str, str], chunk_table: ChunkTable
+) -> dict[str, tuple[int, ...]]:
+    """The chunks of each foreign text unit, by its id: the chunk of the same text, spaces aside.
+
+    Where no chunk is the same, the chunks that hold the unit or are held in it; none where even
+    that fails.
+    """
+    same: defaultdict[str, list[int]] = defaultdict(list)
+    squashed = [squash(text) for text in chunk_table.texts]
+    for row, text in enumerate(squashed):
+        same[text].append(row)
+    found = {}
+    for unit, text in texts.items():
+        wanted = squash(text)
+        rows = same.get(wanted) or [
+            row for row, own in enumerate(squashed) if wanted and (wanted in own or own in wanted)
+        ]
+        found[unit] = tuple(rows)
+    return found
+
+
+def chunks_by_digest(chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
+    """The chunks by LightRAG's id of their text: `chunk-` and its md5."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for row, text in enumerate(chunk_table.texts):
+        found[chunk_id(text)].append(row)
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def chunk_id(text: str) -> str:
+    """The id that LightRAG and nano-graphrag give a chunk: `chunk-` and the md5 of its text."""
+    digest = hashlib.md5(text.strip().encode("utf-8", "replace"), usedforsecurity=False)
+    return f"chunk-{digest.hexdigest()}"
+
+
+def chunks_of_documents(chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
+    """The chunks of each document, by its id."""
+    return {name: tuple(chunk_table.chunks_of(name)) for name in chunk_table.documents}
+
+
+def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
+    """The chunks that name each of `names`, as whole words after normalisation, titles included.
+
+    Time grows with the words of the corpus times the words of the longest name.
+    """
+    wanted: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name in dict.fromkeys(names):
+        wanted[tuple(normalise_name(name).split())].append(name)
+    wanted.pop((), None)
+    lengths = sorted({len(words) for words in wanted})
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for row, passage in enumerate(chunk_table.passages):
+        words = normalise_name(passage).split()
+        for name in _in_words(words, wanted, lengths):
+            found[name].append(row)
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def _in_words(
+    words: Sequence[str], wanted: Mapping[tuple[str, ...], list[str]], lengths: Sequence[int]
+) -> list[str]:
+    found: dict[str, None] = {}
+    for start in range(len(words)):
+        for length in lengths:
+            for name in wanted.get(tuple(words[start : start + length]), ()):
+                found[name] = None
+    return list(found)

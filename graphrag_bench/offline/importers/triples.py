@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.records import json_line_objects
 from graphrag_bench.data.rows import read_text
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.rows import (
     ChunksBy,
     ImportedRelationship,
+    chunks_of_documents,
     imported_graph,
     weight_of,
 )
-from graphrag_bench.offline.importers.sources import chunks_of_documents
 from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES
-from graphrag_bench.plain_json import read_json
 from graphrag_bench.text import normalise_name
 
 ENDS = (("head", "source", "subject"), ("relation", "predicate"), ("tail", "target", "object"))
@@ -44,9 +43,7 @@ def triples(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy =
     documents = chunks_of_documents(chunk_table)
     rows = [_row(fields, place, documents) for place, fields in _lines(import_from)]
     kept = [row for row in rows if row.relation]
-    return imported_graph(
-        import_from, (), kept, chunk_table, chunks_by, named=True, described=False
-    )
+    return imported_graph(import_from, (), kept, chunk_table, chunks_by, columns=())
 
 
 def _row(
@@ -73,19 +70,10 @@ def _part(fields: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    text = read_text(path)
-    yield from _csv(path, text) if path.suffix.lower() == ".csv" else _jsonl(path, text)
-
-
-def _jsonl(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        place = f"{path}, line {number}"
-        if not line.strip():
-            continue
-        try:
-            found = read_json(line, place)
-        except json.JSONDecodeError as error:
-            raise UserError(f"{place}: not JSON ({error}).") from None
+    if path.suffix.lower() == ".csv":
+        yield from _csv(path, read_text(path))
+        return
+    for place, found in json_line_objects(path):
         if isinstance(found, list) and len(found) == 3:
             found = dict(zip(("head", "relation", "tail"), found, strict=True))
         if not isinstance(found, dict):
