@@ -236,7 +236,10 @@ def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int,
 
 
 def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:
-    """The columns that a row of a CSR matrix holds, in the order in which they are stored."""
+    """Return the columns that a row of a CSR matrix holds, in the order in which they are stored.
+
+    `matrix[rows].indices` are those of several rows.
+    """
     return np.asarray(matrix.indices[slice(*matrix.indptr[row : row + 2])], np.int64)
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-import sys
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -76,33 +73,9 @@ def show_briefly(*kinds: type) -> None:
 
 @lru_cache(maxsize=2)
 def _encoder(encoding: Encoding) -> Any:
-    """The compiled tokenizer, without its package, which unpacks three vocabularies at import."""
-    package = find_spec("bpe_openai")
-    if package is None:
-        raise ModuleNotFoundError("bpe-openai is not installed", name="bpe_openai")
-    name = "bpe_openai._bindings"
-    spec = PathFinder.find_spec(name, package.submodule_search_locations)
-    if spec is None or spec.loader is None:
-        raise ModuleNotFoundError(f"{name} is missing", name=name)
-    if name not in sys.modules:
-        bindings = module_from_spec(spec)
-        spec.loader.exec_module(bindings)
-        sys.modules[name] = bindings
-    return sys.modules[name].tokenizer_for_encoding(f"{encoding}_base")
-
-
-@lru_cache(maxsize=2)
-def _decoder(encoding: Encoding) -> Any:
     import bpe_openai
 
     return bpe_openai.get_encoding(f"{encoding}_base")
-
-
-def _bytes_of(tokens: list[int], encoding: Encoding) -> bytes:
-    try:
-        return str(_encoder(encoding).decode(tokens)).encode()
-    except ValueError:
-        return bytes(_decoder(encoding).decode_bytes(tokens))
 
 
 def encodable(text: str) -> str:
@@ -112,20 +85,20 @@ def encodable(text: str) -> str:
 
 def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
     """The token ids of a text; special tokens in it are plain text."""
-    return list(_encoder(encoding).encode(_whole(text)))
+    return list(_encoder(encoding).encode_ordinary(_whole(text)))
 
 
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
     """The text of token ids; a character cut in two at the ends is left out."""
-    return _bytes_of(list(tokens), encoding).decode("utf-8", errors="ignore")
+    return str(_encoder(encoding).decode(list(tokens), errors="ignore"))
 
 
 def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
     """Start and end of every token in characters; a character cut in two belongs to both tokens."""
     first = list(accumulate((len(char.encode()) for char in _whole(text)), initial=0))
     spans, at = [], 0
-    for token in encode(text, encoding):
-        end = at + len(_bytes_of([token], encoding))
+    for token in _encoder(encoding).decode_tokens_bytes(encode(text, encoding)):
+        end = at + len(token)
         spans.append((bisect_right(first, at) - 1, bisect_left(first, end)))
         at = end
     return spans
@@ -133,7 +106,7 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 def count_tokens(text: str, encoding: Encoding = "cl100k") -> int:
     """The number of tokens of a text."""
-    return int(_encoder(encoding).count(_whole(text)))
+    return len(encode(text, encoding))
 
 
 def _whole(text: str) -> str:

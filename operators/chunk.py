@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import NonNegativeFloat, PositiveInt
@@ -29,9 +29,6 @@ from graphrag_bench.values import (
     unique,
 )
 from operators.similarity import most_similar
-
-if TYPE_CHECKING:
-    from graphrag_bench.graph.chunk_kernels import Cells
 
 
 @operator("chunk.vdb", batched=True)
@@ -130,18 +127,16 @@ def aggregator(
     `use: [node_scores]`). Chunks with score 0 are left out unless `pad`. Ties by lower id.
     Source: Zhou et al. 2025, section 6.1, chunk "Aggregator"; technical report, table 3.
     """
-    from graphrag_bench.graph.chunk_kernels import column_sums, largest_of
-
     if by == "nodes":
         if node_scores is None:
             raise UserError("by='nodes' takes the step setting use: [node_scores]")
-        scores = column_sums(_cells(graph.node_chunk), node_scores.values)
+        scores = graph.node_chunk.T @ node_scores.values
     elif unit == "fact":
-        scores = column_sums(_cells(graph.relationship_chunk), relationship_scores.values)
+        scores = graph.relationship_chunk.T @ relationship_scores.values
     else:
-        pairs = graph.pairs
-        best = largest_of(pairs.of, relationship_scores.values, len(pairs.source))
-        scores = column_sums(_cells(graph.pair_chunk), best)
+        best = np.full(len(graph.pairs.source), -np.inf)
+        np.maximum.at(best, graph.pairs.of, relationship_scores.values)
+        scores = graph.pair_chunk.T @ best
     among = np.arange(graph.n_chunks) if pad else np.flatnonzero(scores)
     return best_of(among, scores[among], top_k)
 
@@ -196,11 +191,12 @@ def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = Non
 
 
 def _in_order(ranked: Ranked[Any], incidence: Any, top_k: int | None) -> Ranked[Chunk]:
-    from graphrag_bench.graph.chunk_kernels import first_columns
-
-    most = incidence.shape[1] if top_k is None else top_k
-    starts, chunks = incidence.indptr, incidence.indices
-    return Ranked(*first_columns(starts, chunks, ranked.ids, ranked.scores, most))
+    found = incidence[ranked.ids]
+    places = np.repeat(np.arange(len(ranked)), np.diff(found.indptr))
+    order = np.lexsort((found.indices, places))
+    chunks, places = found.indices[order], places[order]
+    first = np.sort(np.unique(chunks, return_index=True)[1])[:top_k]
+    return Ranked(chunks[first].astype(np.int64), ranked.scores[places[first]])
 
 
 @operator("chunk.occurrence", unordered="with entity_order, the order of the nodes")
@@ -226,32 +222,22 @@ def occurrence(
         if nodes is None:
             raise UserError("scoring='entity_order' takes the step setting use: [nodes]")
         return _by_entity(nodes, graph, top_k)
-    from graphrag_bench.graph.chunk_kernels import best_columns, shared_columns, taken
-
-    ends = taken(graph.source, relationships.ids), taken(graph.target, relationships.ids)
-    chunks, counts = shared_columns(_cells(graph.node_chunk), *ends)
-    return Ranked(*best_columns(chunks, counts, top_k))
+    sources, targets = graph.source[relationships.ids], graph.target[relationships.ids]
+    both = graph.node_chunk[sources].multiply(graph.node_chunk[targets]).tocsr()
+    counts = np.asarray(np.bincount(both.indices, both.data, graph.n_chunks), np.float64)
+    chunks = np.flatnonzero(counts)
+    return best_of(chunks, counts[chunks], top_k)
 
 
 def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
-    from graphrag_bench.graph.chunk_kernels import held_by, marks_for
-
-    cells = _cells(graph.node_chunk)
-    marks = marks_for(cells)
     counts: dict[int, float] = {}
     for node in unique(nodes.ids.tolist()):
-        own = cells.columns[cells.starts[node] : cells.starts[node + 1]]
-        named = held_by(cells, node, row_ids(graph.adjacency, node), marks)
+        own = row_ids(graph.node_chunk, node)
+        near = graph.node_chunk[row_ids(graph.adjacency, node)]
+        named = np.bincount(near.indices, near.data, graph.n_chunks)[own]
         order = np.lexsort((own, -named))
         for chunk, count in zip(own[order].tolist(), named[order].tolist(), strict=True):
             counts.setdefault(chunk, float(count))
         if len(counts) >= top_k:
             break
     return Ranked[Chunk].of(counts).head(top_k)
-
-
-def _cells(incidence: Any) -> Cells:
-    from graphrag_bench.graph.chunk_kernels import Cells
-
-    weights = np.asarray(() if incidence.dtype == np.bool_ else incidence.data, np.int64)
-    return Cells(incidence.indptr, incidence.indices, weights, incidence.shape[1])

@@ -11,7 +11,7 @@ from pydantic import PositiveInt
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.graph.keyword_graph import KeywordGraph
+from graphrag_bench.graph.tri_graph import KeywordGraph
 from graphrag_bench.models.embedder import Embedder, Vectors
 from graphrag_bench.models.nearest import products
 from graphrag_bench.models.vector_index import VectorIndex

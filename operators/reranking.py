@@ -11,11 +11,10 @@ from pydantic import BaseModel, Field, PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.json_replies import Unfit, read_json, schema_of
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Reading, ask_each, settled
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.json_replies import Unfit, read_json, schema_of
+from graphrag_bench.llm.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Chunk, Question, Ranked, unique
 
@@ -41,17 +40,10 @@ def _calls(settings: Mapping[str, Any]) -> int:
     return 2 * len(_windows(settings["depth"], settings["window"], settings["stride"]))
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    rows = min(settings["window"], settings["depth"])
-    prompt = template_tokens(settings["prompt"]) + sizes.question
-    return prompt + rows * min(sizes.chunk, 1.4 * settings["passage_words"]), 4.0 * rows
-
-
 @operator(
     "chunk.rerank",
     calls=_calls,
     supplies={"question", "passages"},
-    tokens=_tokens,
     unordered="the order that the model gives",
 )
 def rerank(

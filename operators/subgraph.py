@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import khop_paths, triple
 from graphrag_bench.graph.steiner import prized_subgraph, relationship_prizes
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Reading, ask_each, settled
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
@@ -86,18 +85,11 @@ def steiner(
     return subgraph, by_prize, rows_by_prize
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    triples = min(settings["max_triples"], sizes.listed) * 15
-    prompt = template_tokens(settings["prompt"]) + sizes.question + triples
-    return prompt, 20.0 * settings["top_k"]
-
-
 @operator(
     "subgraph.agent_path",
     requires={"node.name"},
     calls=2,
     supplies={"question", "paths", "top_k"},
-    tokens=_tokens,
 )
 def agent_path(
     question: Question,

@@ -6,7 +6,36 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True)
+class Extracted(Generic[RowT]):
+    """One row of the class `kind` for each chunk, in chunk order, and counts about the whole."""
+
+    kind: ClassVar[type[Any]]
+    rows: tuple[RowT, ...]
+    statistics: Mapping[str, float]
+
+    def save(self, folder: Path) -> None:
+        """Write one JSON line for each chunk, lone surrogates replaced, and the statistics."""
+        lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]  # type: ignore[call-overload]
+        text = "".join(f"{line}\n" for line in lines)
+        (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
+        statistics = json.dumps(dict(self.statistics))
+        (folder / "statistics.json").write_text(statistics, encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return what `save` wrote; a text may hold any sign of a line end."""
+        from pydantic import TypeAdapter
+
+        row = TypeAdapter(cls.kind)
+        lines = (folder / "rows.jsonl").read_bytes().split(b"\n")
+        statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
+        return cls(tuple(row.validate_json(line) for line in lines if line), statistics)
 
 
 @dataclass(frozen=True)
@@ -28,23 +57,10 @@ class ChunkExtraction:
 
 
 @dataclass(frozen=True)
-class Extraction:
-    """One row for each chunk, in chunk order, and counts worth reporting about the whole."""
+class Extraction(Extracted[ChunkExtraction]):
+    """Entities and triples."""
 
-    rows: tuple[ChunkExtraction, ...]
-    statistics: Mapping[str, float]
-
-    def save(self, folder: Path) -> None:
-        """Write one JSON line for each chunk, and the statistics."""
-        save_rows(folder, self.rows, self.statistics)
-
-    @classmethod
-    def load(cls, folder: Path) -> Extraction:
-        """The extraction that `save` wrote."""
-        rows, statistics = load_rows(folder)
-        triples = [tuple(Triple(**one) for one in row["triples"]) for row in rows]
-        names = [tuple(row["entities"]) for row in rows]
-        return cls(tuple(map(ChunkExtraction, names, triples)), statistics)
+    kind = ChunkExtraction
 
 
 @dataclass(frozen=True)
@@ -76,38 +92,18 @@ class ChunkRecords:
 
 
 @dataclass(frozen=True)
-class TextExtraction:
-    """One row for each chunk, in chunk order, and counts worth reporting about the whole."""
+class TextExtraction(Extracted[ChunkRecords]):
+    """Described records."""
 
-    rows: tuple[ChunkRecords, ...]
-    statistics: Mapping[str, float]
+    kind = ChunkRecords
 
     @classmethod
     def of(cls, rows: Sequence[ChunkRecords], counts: Mapping[str, float]) -> TextExtraction:
-        """The extraction of these rows, with the numbers of their records before other counts."""
+        """Return the extraction of rows, with the numbers of their records before other counts."""
         n_entities = sum(len(row.entities) for row in rows)
         n_relationships = sum(len(row.relationships) for row in rows)
         numbers = {"entity_records": n_entities, "relationship_records": n_relationships}
         return cls(tuple(rows), {**numbers, **counts})
-
-    def save(self, folder: Path) -> None:
-        """Write one JSON line for each chunk, and the statistics."""
-        save_rows(folder, self.rows, self.statistics)
-
-    @classmethod
-    def load(cls, folder: Path) -> TextExtraction:
-        """The extraction that `save` wrote."""
-        rows, statistics = load_rows(folder)
-        return cls(tuple(_records(row) for row in rows), statistics)
-
-
-def _records(row: Mapping[str, list[dict[str, Any]]]) -> ChunkRecords:
-    entities = tuple(EntityRecord(**entity) for entity in row["entities"])
-    relationships = tuple(
-        RelationshipRecord(**{**told, "keywords": tuple(told["keywords"])})
-        for told in row["relationships"]
-    )
-    return ChunkRecords(entities, relationships)
 
 
 @dataclass(frozen=True)
@@ -130,33 +126,17 @@ class ChunkFacts:
 
 
 @dataclass(frozen=True)
-class FactExtraction:
-    """One row for each chunk, in chunk order, and counts worth reporting about the whole."""
+class FactExtraction(Extracted[ChunkFacts]):
+    """N-ary facts."""
 
-    rows: tuple[ChunkFacts, ...]
-    statistics: Mapping[str, float]
+    kind = ChunkFacts
 
     @classmethod
     def of(cls, rows: Sequence[ChunkFacts], counts: Mapping[str, float]) -> FactExtraction:
-        """The extraction of these rows, with the numbers of their records before other counts."""
+        """Return the extraction of rows, with the numbers of their records before other counts."""
         every = [fact for row in rows for fact in row.facts]
         named = sum(len(fact.entities) for fact in every)
         return cls(tuple(rows), {"fact_records": len(every), "entity_records": named, **counts})
-
-    def save(self, folder: Path) -> None:
-        """Write one JSON line for each chunk, and the statistics."""
-        save_rows(folder, self.rows, self.statistics)
-
-    @classmethod
-    def load(cls, folder: Path) -> FactExtraction:
-        """The extraction that `save` wrote."""
-        rows, statistics = load_rows(folder)
-        return cls(tuple(ChunkFacts(tuple(map(_fact, row["facts"]))) for row in rows), statistics)
-
-
-def _fact(told: Mapping[str, Any]) -> FactRecord:
-    entities = tuple(EntityRecord(**entity) for entity in told["entities"])
-    return FactRecord(told["text"], entities, told["completeness"])
 
 
 @dataclass(frozen=True)
@@ -178,50 +158,17 @@ class SchemaRecords:
 
 
 @dataclass(frozen=True)
-class SchemaExtraction:
-    """One row for each chunk, in chunk order, and counts worth reporting about the whole."""
+class SchemaExtraction(Extracted[SchemaRecords]):
+    """Records by a schema."""
 
-    rows: tuple[SchemaRecords, ...]
-    statistics: Mapping[str, float]
+    kind = SchemaRecords
 
     @classmethod
     def of(cls, rows: Sequence[SchemaRecords], counts: Mapping[str, float]) -> SchemaExtraction:
-        """The extraction of these rows, with the numbers of what they hold before other counts."""
+        """Return the extraction of rows, with the numbers of what they hold before other counts."""
         numbers: dict[str, float] = {
             "entity_records": sum(len(row.entities) for row in rows),
             "triples": sum(len(row.triples) for row in rows),
             "attribute_records": sum(len(row.attributes) for row in rows),
         }
         return cls(tuple(rows), {**numbers, **counts})
-
-    def save(self, folder: Path) -> None:
-        """Write one JSON line for each chunk, and the statistics."""
-        save_rows(folder, self.rows, self.statistics)
-
-    @classmethod
-    def load(cls, folder: Path) -> SchemaExtraction:
-        """The extraction that `save` wrote."""
-        rows, statistics = load_rows(folder)
-        return cls(tuple(_typed(row) for row in rows), statistics)
-
-
-def _typed(row: Mapping[str, list[dict[str, Any]]]) -> SchemaRecords:
-    return SchemaRecords(
-        tuple(EntityRecord(**one) for one in row["entities"]),
-        tuple(Triple(**one) for one in row["triples"]),
-        tuple(AttributeRecord(**one) for one in row["attributes"]),
-    )
-
-
-def save_rows(folder: Path, rows: Sequence[Any], statistics: Mapping[str, float]) -> None:
-    """Write dataclasses as JSON lines, lone surrogates replaced, and the statistics."""
-    text = "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
-    (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
-    (folder / "statistics.json").write_text(json.dumps(dict(statistics)), encoding="utf-8")
-
-
-def load_rows(folder: Path) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """The rows as they were written, and the statistics; a text may hold any sign of a line end."""
-    lines = (folder / "rows.jsonl").read_bytes().decode("utf-8").split("\n")
-    statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
-    return [json.loads(line) for line in lines if line], statistics

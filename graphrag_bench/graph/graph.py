@@ -22,11 +22,7 @@ from graphrag_bench.graph.fragments import Fragments
 from graphrag_bench.graph.merges import Merge, load_merges, save_merges, unambiguous
 from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
-from graphrag_bench.graph.node_attributes import (
-    NodeAttributes,
-    load_attributes,
-    save_attributes,
-)
+from graphrag_bench.graph.node_attributes import NodeAttributes
 from graphrag_bench.graph.views import (
     Pairs,
     adjacency_of,
@@ -51,8 +47,12 @@ ATTRIBUTES = {
 }
 """The attribute (Zhou et al. 2025, Table 2; `node.attributes` is ours) of each such column."""
 
-FRAGMENTS = ("node_fragments", "fact_fragments")
-"""The fields that are stored in folders of their names."""
+PARTS: Mapping[str, tuple[str, type[Columns]]] = {
+    "node_attributes": ("attributes", NodeAttributes),
+    "node_fragments": ("node_fragments", Fragments),
+    "fact_fragments": ("fact_fragments", Fragments),
+}
+"""The folder and the kind of each field that is stored in a folder of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,22 +285,22 @@ class Graph(Columns):
     def save(self, folder: Path) -> None:
         """Write the columns, attributes, merges and what questions read besides into a folder."""
         super().save(folder)
-        save_attributes(folder, self.node_attributes)
         save_merges(folder, self.merges)
-        for name in FRAGMENTS:
-            if (fragments := getattr(self, name)) is not None:
+        for field_name, (name, _) in PARTS.items():
+            if (part := getattr(self, field_name)) is not None:
                 (folder / name).mkdir()
-                fragments.save(folder / name)
+                part.save(folder / name)
         save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> Graph:
         """The graph that `save` wrote, its columns and stored views by memory map."""
-        merges, attributes = load_merges(folder), load_attributes(folder)
-        inside = (folder / name for name in FRAGMENTS)
-        nodes, facts = (Fragments.load(at) if at.is_dir() else None for at in inside)
-        graph = replace(super().load(folder), merges=merges, node_attributes=attributes)
-        graph = replace(graph, node_fragments=nodes, fact_fragments=facts)
+        parts: dict[str, Any] = {
+            field_name: kind.load(folder / name)
+            for field_name, (name, kind) in PARTS.items()
+            if (folder / name).is_dir()
+        }
+        graph = replace(super().load(folder), merges=load_merges(folder), **parts)
         vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
         return graph
 

@@ -14,13 +14,11 @@ from graphrag_bench.graph.neighbours import Int32Array
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from graphrag_bench.graph.k_shortest_kernels import Best
-    from graphrag_bench.graph.two_hop_kernels import Edges
+    from graphrag_bench.graph.k_shortest_kernels import Best, Edges
 
 MOST_HOPS = 4
 """The longest path that `fewest_hops` looks for."""
 
-_N_TRIED = 16
 MILLION = 1_000_000
 """Similarities and costs are compared in whole millionths, that is by six decimals."""
 
@@ -128,8 +126,7 @@ def _add_three_hops(edges: Edges, pairs: IntArray, best: Best) -> None:
 
     Two hops are listed from one end of each pair, so that few ways are listed in all.
     """
-    from graphrag_bench.graph.k_shortest_kernels import three_hops
-    from graphrag_bench.graph.two_hop_kernels import NOTHING, count_ways, tables_of
+    from graphrag_bench.graph.k_shortest_kernels import NOTHING, count_ways, tables_of, three_hops
 
     left = np.flatnonzero(best.n_found < best.sums.shape[1])
     nodes, places = _places(pairs[left])
@@ -140,25 +137,15 @@ def _add_three_hops(edges: Edges, pairs: IntArray, best: Best) -> None:
 
 
 def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
-    """Nodes (n,) of which every pair has one: those left when dear ones are dropped first.
-
-    After each of the dearest ones, the other nodes are dropped in the order of their costs where
-    every pair keeps an end; the cheapest of these covers is taken. It need not be the best.
-    """
+    """Nodes (n,) of which every pair has one: those left when dear ones are dropped first."""
     others = [0] * len(costs)
     for one, other in pairs.tolist():
         others[one] |= 1 << other
         others[other] |= 1 << one
-    dearest = np.argsort(-costs, kind="stable").tolist()
-    covers = []
-    for first in dearest[:_N_TRIED]:
-        dropped, spared = 0, 0
-        for node in [first, *dearest]:
-            if not dropped >> node & 1 and not others[node] & dropped:
-                dropped |= 1 << node
-                spared += int(costs[node])
-        covers.append((-spared, dropped))
-    dropped = min(covers, default=(0, 0))[1]
+    dropped = 0
+    for node in np.argsort(-costs, kind="stable").tolist():
+        if not others[node] & dropped:
+            dropped |= 1 << node
     return np.array([not dropped >> node & 1 for node in range(len(costs))], bool)
 
 
@@ -167,8 +154,13 @@ def _add_four_hops(edges: Edges, pairs: IntArray, keep: int | None, best: Best) 
 
     A half of a path has at least the lowest sum that the path may have, less the highest of a half.
     """
-    from graphrag_bench.graph.k_shortest_kernels import four_hops
-    from graphrag_bench.graph.two_hop_kernels import NOTHING, count_ways, highest_sum, tables_of
+    from graphrag_bench.graph.k_shortest_kernels import (
+        NOTHING,
+        count_ways,
+        four_hops,
+        highest_sum,
+        tables_of,
+    )
 
     left = np.flatnonzero(best.n_found < best.sums.shape[1])
     nodes, places = _places(pairs[left])
@@ -210,8 +202,8 @@ def cheapest(
     come first, then the lower node tuple. All else as `fewest_hops`, which is much faster.
     Source: PathCoRAG, section 4.3, with the costs of our specification, section 2.4.
     """
-    from graphrag_bench.graph.costed_kernels import Costs, least_costs
-    from graphrag_bench.graph.costed_kernels import cheapest as search
+    from graphrag_bench.graph.loopless_kernels import Costs, least_costs
+    from graphrag_bench.graph.loopless_kernels import cheapest as search
 
     edges = edges_of(graph, similarity)
     places = edges.similarity[edges.rows].astype(np.int64)
@@ -255,7 +247,7 @@ def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple
 
 def edges_of(graph: Graph, similarity: FloatArray) -> Edges:
     """The neighbours, and similarities in millionths; a first row has the best of its pair."""
-    from graphrag_bench.graph.two_hop_kernels import Edges
+    from graphrag_bench.graph.k_shortest_kernels import Edges
 
     near = graph.neighbours
     millionths = np.rint(similarity * MILLION).astype(np.int32)

@@ -29,7 +29,14 @@ class Neighbours:
     @classmethod
     def along(cls, here: IntArray, there: IntArray, n_nodes: int) -> Neighbours:
         """The neighbours `there` of `here` by rows (n_relationships,), in their direction."""
-        return cls._of(here, there, np.arange(len(here)), n_nodes)
+        rows = np.flatnonzero(here != there)
+        codes, first = np.unique(here[rows] * max(n_nodes, 1) + there[rows], return_index=True)
+        counts = np.bincount(codes // max(n_nodes, 1), minlength=n_nodes)
+        return cls(
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+            (codes % max(n_nodes, 1)).astype(np.int32),
+            rows[first].astype(np.int32),
+        )
 
     @classmethod
     def joined(cls, source: IntArray, target: IntArray, rows: IntArray, n_nodes: int) -> Neighbours:
@@ -43,17 +50,6 @@ class Neighbours:
         both.sort_indices()
         starts, nodes = both.indptr.astype(np.int32), both.indices.astype(np.int32)
         return cls(starts, nodes, both.data - np.int32(1))
-
-    @classmethod
-    def _of(cls, here: IntArray, there: IntArray, rows: IntArray, n_nodes: int) -> Neighbours:
-        kept = here != there
-        codes, first = np.unique(here[kept] * max(n_nodes, 1) + there[kept], return_index=True)
-        counts = np.bincount(codes // max(n_nodes, 1), minlength=n_nodes)
-        return cls(
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
-            (codes % max(n_nodes, 1)).astype(np.int32),
-            rows[kept][first].astype(np.int32),
-        )
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
         """The row of every hop of a walk; raises KeyError for a hop that is none."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import IntArray
 
-FOLDER = "attributes"
 Stated = tuple[int, str, str, tuple[int, ...]]
 """The row of a node, an attribute's name, its value, and chunks that state it."""
 
@@ -100,19 +98,6 @@ def rows_named(attributes: NodeAttributes, names: tuple[str, ...]) -> NDArray[np
             raise UserError(f"No attribute of this graph has the name '{name}'. {hint}")
         wanted.append(number)
     return np.isin(attributes.name_of_row, wanted)
-
-
-def save_attributes(folder: Path, attributes: NodeAttributes | None) -> None:
-    """Write the columns into a folder of their own; no folder where there are none."""
-    if attributes is not None:
-        (folder / FOLDER).mkdir()
-        attributes.save(folder / FOLDER)
-
-
-def load_attributes(folder: Path) -> NodeAttributes | None:
-    """The attributes that `save_attributes` wrote."""
-    inside = folder / FOLDER
-    return NodeAttributes.load(inside) if inside.is_dir() else None
 
 
 show_briefly(NodeAttributes)

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from graphrag_bench.graph.walk import Walk
 from graphrag_bench.values import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from graphrag_bench.graph.pagerank_kernels import Scratch, Steps
-
 Method = Literal["auto", "exact", "push"]
 
-WIDTH = 8
-"""Questions whose exact masses one core computes at a time, side by side."""
-
-AT_ONCE = 2 * WIDTH
-"""Questions whose exact masses are computed at a time, on two cores: six arrays of (nodes, 16)
-float64 at the most, 768 bytes for each node of the walk, however many questions there are."""
+AT_ONCE = 16
+"""Questions whose exact masses are computed at a time: six arrays of (nodes, 16) float64 at the
+most, 768 bytes for each node of the walk, however many questions there are."""
 
 LOOKED_AROUND = 4
 """Of a push, this many times `top_k` nodes, and 100 more, are looked around before ranking."""
@@ -95,51 +88,41 @@ def personalised_pagerank(
     neighbours.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
-    columns = reset.reshape(len(walk), -1)
-    found = np.empty(columns.shape)
-
-    def fill(begin: int) -> None:
-        restart = _whole(columns[:, begin : begin + WIDTH])
-        found[:, begin : begin + WIDTH] = _iterated(walk, restart, damping, tolerance)
-
-    blocks = range(0, columns.shape[1], WIDTH)
-    if len(blocks) == 1:
-        fill(0)
-    else:  # the kernels let go of the interpreter's lock
-        with ThreadPoolExecutor(AT_ONCE // WIDTH) as cores:
-            list(cores.map(fill, blocks))
+    restarts = reset.reshape(len(walk), -1)
+    found = np.empty(restarts.shape)
+    for begin in range(0, restarts.shape[1], AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        found[:, part] = _iterated(walk, restarts[:, part], damping, tolerance)
     return found.reshape(reset.shape)
 
 
-def _whole(columns: FloatArray) -> FloatArray:
-    total = np.array([np.ascontiguousarray(column).sum() for column in columns.T])
-    restart = columns / np.where(total > 0, total, 1.0)
-    restart[:, total <= 0] = 1.0 / max(len(columns), 1)
-    return np.asarray(restart, np.float64)
-
-
-def _iterated(walk: Walk, restart: FloatArray, damping: float, tolerance: float) -> FloatArray:
-    from graphrag_bench.graph.pagerank_kernels import step_eight, step_one
-
-    n_columns = restart.shape[1]
-    step = step_one if n_columns == 1 else step_eight
-    padded = np.zeros((len(walk), 1 if n_columns == 1 else WIDTH))
-    padded[:, :n_columns] = restart
-    steps = _steps(walk)
-    held, moved, found = padded.copy(), np.empty_like(padded), np.empty_like(restart)
-    going = np.arange(n_columns)
+def _iterated(walk: Walk, weights: FloatArray, damping: float, tolerance: float) -> FloatArray:
+    n = len(walk)
+    every, lost = (_row_of_ones(rows, n) for rows in (np.arange(n), walk.isolated))
+    total = every @ weights
+    restart = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / max(n, 1))
+    mass, found, going = restart, np.empty(restart.shape), np.arange(restart.shape[1])
     for _ in range(_enough(damping, tolerance)):
-        if not len(going):
-            break
-        change = step(steps, padded, damping, held, moved)
-        held, moved = moved, held
-        done = change[going] <= tolerance
-        found[:, going[done]] = held[:, going[done]]
-        going = going[~done]
-    found[:, going] = held[:, going]
-    whole = np.array([np.ascontiguousarray(column).sum() for column in found.T])
-    found /= np.where(whole > 0, whole, 1.0)
-    return found
+        step = walk.transition @ mass
+        step += (lost @ mass) * restart
+        step *= damping
+        step += (1.0 - damping) * restart
+        mass, change = step, (every @ np.abs(step - mass))[0]
+        if (change <= tolerance).any():
+            ended = change <= tolerance
+            found[:, going[ended]] = mass[:, ended]
+            mass, restart, going = mass[:, ~ended].copy(), restart[:, ~ended].copy(), going[~ended]
+            if not len(going):
+                break
+    found[:, going] = mass
+    return np.asarray(found / (every @ found), np.float64)
+
+
+def _row_of_ones(columns: IntArray, n: int) -> Any:
+    """A CSR (1, n) that adds rows of a matrix one after the other, each column as if alone."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(columns)), columns, [0, len(columns)]), shape=(1, n))
 
 
 def _enough(damping: float, tolerance: float) -> int:
@@ -155,25 +138,18 @@ def _enough(damping: float, tolerance: float) -> int:
 def _all_pushed(
     walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int
 ) -> Iterator[Mass]:
-    try:
-        at = walk.idle.pop()
-    except IndexError:
-        at = scratch(len(walk))
     uniform: Mass | None = None
     for reset in resets:
         if reset.weights.sum() > 0:
-            yield pushed_pagerank(walk, reset, how, top_k, first, at)
+            yield pushed_pagerank(walk, reset, how, top_k, first)
             continue
         if uniform is None:
             exact = personalised_pagerank(walk, np.zeros(len(walk)), how.damping, how.tolerance)
             uniform = Mass(None, exact)
         yield uniform
-    walk.idle.append(at)
 
 
-def pushed_pagerank(
-    walk: Walk, reset: Reset, how: How, top_k: int, first: int = 0, at: Scratch | None = None
-) -> Mass:
+def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int = 0) -> Mass:
     """The mass near the reset by forward push; rows that it does not reach are left out, as 0.
 
     Bound: the mass of node v differs from the exact one by at most `error` * strength(v) / mean
@@ -191,25 +167,30 @@ def pushed_pagerank(
     hence the bound. The mass of isolated nodes goes back to the reset, as in the exact one.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
     """
-    from graphrag_bench.graph.pagerank_kernels import around, clear, mass_of, push
+    from graphrag_bench.graph.pagerank_kernels import AHEAD, push
 
-    at = scratch(len(walk)) if at is None else at
-    damping, strength, steps = how.damping, walk.strength, _steps(walk)
+    damping, strength, matrix = how.damping, walk.strength, walk.transition
     kept = reset.weights > 0
     rows, weights = reset.rows[kept], reset.weights[kept] / reset.weights.sum()
     alone = strength[rows] == 0
     weights = weights / (1.0 - damping * weights[alone].sum())
-    seeds, starts = rows[~alone], weights[~alone] / strength[rows[~alone]]
-    border = how.error / (walk.mean_strength or 1.0)
-    n_touched, _ = push(steps, seeds, starts, damping, border, at)
-    whole = len(walk) * (walk.mean_strength or 1.0)
-    values, added = mass_of(strength, damping, whole, n_touched, at)
-    found = at.touched[:n_touched].astype(np.int64)
+    seeds, isolated = rows[~alone], (1.0 - damping) * weights[alone]
+    state = np.zeros((len(walk), 2))
+    state[seeds, 0] = weights[~alone] / strength[seeds]
+    mean = walk.mean_strength or 1.0
+    starts, ways = (part.astype(np.int32, copy=False) for part in (matrix.indptr, matrix.indices))
+    border = how.error / mean
+    touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state, AHEAD)
+    found, own = touched.astype(np.int64), strength[touched]
+    residual, mass = (state[found] * own[:, None]).T
+    onward = damping * residual.sum() / (len(walk) * mean)
+    values = mass + (1.0 - damping) * residual + onward * own
     best = _best(found, values, LOOKED_AROUND * top_k + 100, first)
-    near = around(steps, at.touched[best], at)
-    values[best] += (1.0 - damping) * (damping * near - added * strength[found[best]])
-    clear(n_touched, at)
-    isolated = (1.0 - damping) * weights[alone]
+    around = matrix[found[best]]
+    around.data *= state[around.indices, 0] * strength[around.indices]
+    values[best] += (1.0 - damping) * (
+        damping * np.asarray(around.sum(axis=1)).ravel() - onward * own[best]
+    )
     return Mass(np.concatenate([found, rows[alone]]), np.concatenate([values, isolated]))
 
 
@@ -220,24 +201,3 @@ def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
         return places
     cut = np.partition(values[places], len(places) - k)[len(places) - k]
     return np.asarray(places[values[places] >= cut], np.int64)
-
-
-def scratch(n_nodes: int) -> Scratch:
-    """Room for pushes over so many nodes, one after another: 24 bytes a node."""
-    from graphrag_bench.graph.pagerank_kernels import Scratch
-
-    ring, touched = np.empty(n_nodes + 1, np.int32), np.empty(n_nodes, np.int32)
-    state = np.zeros((n_nodes, 2))
-    return Scratch(state, state.reshape(-1), ring, touched)
-
-
-def _steps(walk: Walk) -> Steps:
-    from graphrag_bench.graph.pagerank_kernels import Steps
-
-    matrix = walk.transition
-    return Steps(
-        matrix.indptr.astype(np.int32, copy=False),
-        matrix.indices.astype(np.int32, copy=False),
-        matrix.data,
-        walk.isolated,
-    )

@@ -80,13 +80,11 @@ def _spread(graph: Graph, levels: Levels) -> tuple[IntArray, IntArray]:
     What a level leads to lies in it, in the one before or in none yet, because hops go both ways.
     """
     frontier, _ = levels[-1]
-    starts = graph.adjacency.indptr[frontier].astype(np.int64)
-    counts = graph.adjacency.indptr[frontier + 1].astype(np.int64) - starts
-    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    neighbours = graph.adjacency.indices[np.repeat(starts, counts) + offsets].astype(np.int64)
-    found, first = np.unique(neighbours, return_index=True)
+    near = graph.adjacency[frontier]
+    parents = np.repeat(frontier, np.diff(near.indptr))
+    found, first = np.unique(near.indices.astype(np.int64), return_index=True)
     unseen = ~np.logical_or.reduce([_among(found, nodes) for nodes, _ in levels[-2:]])
-    return found[unseen], np.repeat(frontier, counts)[first[unseen]]
+    return found[unseen], parents[first[unseen]]
 
 
 def _among(nodes: IntArray, others: IntArray) -> NDArray[np.bool_]:

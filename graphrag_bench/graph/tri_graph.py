@@ -1,4 +1,4 @@
-"""The Tri-Graph: entities, the sentences and the chunks that name them, and no relationship."""
+"""Graphs without relationships: entities or keywords, and the sentences and chunks with them."""
 
 from __future__ import annotations
 
@@ -43,3 +43,20 @@ class TriGraph(Columns):
         weights = self.chunk_entity.astype(np.float64)
         weights.data = np.log1p(weights.data)
         return weights
+
+
+@dataclass(frozen=True, eq=False)
+class KeywordGraph(Columns):
+    """Keywords joined to chunks, and the sentences that say what a keyword means here.
+
+    `keywords` (n_keywords,) are distinct words in alphabetical order; `sentences` (n_sentences,)
+    are distinct and hold a keyword each. `keyword_sentence` and `keyword_chunk` are bool CSR.
+    """
+
+    keywords: Texts
+    sentences: Texts
+    keyword_sentence: Any
+    keyword_chunk: Any
+
+    def __len__(self) -> int:
+        return len(self.keywords)

@@ -38,11 +38,6 @@ class Walk:
         return np.flatnonzero(self.strength == 0)
 
     @cached_property
-    def idle(self) -> list[Any]:
-        """Room for pushes over this walk that no call uses now; `graph/pagerank.py` fills it."""
-        return []
-
-    @cached_property
     def mean_strength(self) -> float:
         """The mean strength of a node, 0 where no two are joined."""
         return float(self.strength.mean()) if len(self) else 0.0

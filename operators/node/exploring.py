@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,11 @@ from pydantic import PositiveInt
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Reading, ask_each, settled
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked
 
@@ -39,18 +38,11 @@ def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
     return nodes.take(np.sort(first)), Exploration()
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    names = settings["max_candidates"] / 2 * 5
-    return template_tokens(settings["prompt"]) + sizes.question + names, names
-
-
 @operator(
     "node.agent",
     requires={"node.name", "relationship.name"},
     calls=lambda settings: int(settings["max_groups"]),
     supplies={"question", "topic", "relation", "candidates"},
-    tokens=_tokens,
-    expected=lambda settings, sizes: min(settings["max_groups"], settings["width"]),
 )
 def agent(
     question: Question,

@@ -12,19 +12,17 @@ from pydantic import PositiveInt
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Choice, Exploration
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Reading, ask_each, settled
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, unique
 
 PROMPT = Prompt("operators:prompts/relationship_agent.j2")
 PURPOSE = "relation scores"
-_RELATIONS_EXPECTED = 12
 _MARK = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s*")
 _NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"
 _LINE_FORMS = (
@@ -35,18 +33,11 @@ Scored = tuple[tuple[str, float], ...]
 """Names as the model wrote them, with their scores, in the order of the reply."""
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    names = 4.0 * _RELATIONS_EXPECTED
-    return template_tokens(settings["prompt"]) + sizes.question + names, 12.0 * settings["width"]
-
-
 @operator(
     "relationship.agent",
     requires={"node.name", "relationship.name"},
     calls=lambda settings: 2 * int(settings["max_topics"]),
     supplies={"question", "entity", "relations", "width"},
-    tokens=_tokens,
-    expected=lambda settings, sizes: min(settings["max_topics"], sizes.listed),
 )
 def agent(
     question: Question,

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.node_types import relationships_of
 from graphrag_bench.graph.paths import triple
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.structured import ask
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, Ranked, Relationship
 from operators.similarity import Scale, scaled_scores
 
 PROMPT = Prompt("operators:prompts/filter_triples.j2")
-_TOKENS_OF_A_TRIPLE = 12.0
 
 
 @operator("relationship.link", batched=True, requires={"node.name", "relationship.name"})
@@ -74,17 +71,11 @@ class Useful(BaseModel):
     useful: list[int]
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    told = template_tokens(settings["prompt"]) + sizes.question + 5 * _TOKENS_OF_A_TRIPLE
-    return told, 16.0
-
-
 @operator(
     "relationship.filter.llm",
     requires={"node.name", "relationship.name"},
     calls=2,
     supplies={"question", "triples"},
-    tokens=_tokens,
     unordered="the order given",
 )
 def filter_llm(

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.fragments import (
@@ -19,7 +18,6 @@ from graphrag_bench.graph.fragments import (
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.thinning import thinned
 from graphrag_bench.offline.merging import Merger
-from graphrag_bench.offline.shapes import misfits
 
 
 def hub(most_tokens: int | None = None) -> Graph:
@@ -86,14 +84,6 @@ def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(
     hub().save(tmp_path)
     graph = Graph.load(tmp_path)
     assert graph.node_fragments is not None and graph.fact_fragments is not None
-    assert chunks_of_node(graph, 0) == (0, 1, 2) and not list(misfits(graph))
+    assert chunks_of_node(graph, 0) == (0, 1, 2)
     less = thinned(graph, edge_drop=0.5)
     assert less.fact_fragments is not None and len(less.fact_fragments) == less.n_relationships == 1
-
-
-@pytest.mark.parametrize("wrong", [{"chunk": np.full(3, 9)}, {"text": np.full(3, 9)}])
-def test_fragments_that_do_not_fit_their_graph_are_named(wrong: dict[str, np.ndarray]) -> None:
-    graph = hub()
-    assert graph.node_fragments is not None
-    broken = replace(graph, node_fragments=replace(graph.node_fragments, **wrong))
-    assert any(one.startswith("node_fragments") for one in misfits(broken))

@@ -7,8 +7,6 @@ import pytest
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.manifest import Damaged
-from graphrag_bench.offline.store import loaded as opened
 
 
 @pytest.fixture
@@ -126,27 +124,3 @@ def test_a_graph_that_was_stored_without_views_makes_them(graph, tmp_path):
     graph.save(tmp_path)
     (tmp_path / "views").rename(tmp_path.with_name("elsewhere"))
     assert Graph.load(tmp_path).pairs.of.tolist() == [0, 1, 0, 2]
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "reason"),
-    [
-        ("pairs/of", [0, 1, 0, 3], "of: a row is not one of 3"),
-        ("pairs/first", [0, 1], "first has 2 rows, and 3 were expected"),
-        ("adjacency.indices", [1, 0, 2, 9], "adjacency: an id is not one of the 4 columns"),
-        (
-            "node_relationship.indices",
-            [0, 2, 0, 1, 2, 1, 7],
-            "node_relationship: an id is not one of the 4 columns",
-        ),
-        ("chunks_per_node", [1], "chunks_per_node has 1 rows, and 4 were expected"),
-        ("keys/numbers", [0, 1, 2, 4], "keys: a row is not one of the 4 nodes"),
-        ("names.order", [0, 1, 2, 7], "order: the texts cannot be looked up"),
-    ],
-)
-def test_views_that_do_not_fit_the_graph_are_refused(graph, tmp_path, column, value, reason):
-    graph.save(tmp_path)
-    path = tmp_path / "views" / f"{column}.npy"
-    np.save(path, np.array(value, np.load(path).dtype))
-    with pytest.raises(Damaged, match=reason):
-        opened(Graph, tmp_path)

@@ -10,12 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from graphrag_bench.columns import Texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph, attributes_of
 from graphrag_bench.graph.node_attributes import NodeAttributes, rows_named
 from graphrag_bench.graph.thinning import thinned
-from graphrag_bench.offline.shapes import misfits, misfits_together
 
 STATED = [
     (2, "Height", "tall", (1,)),
@@ -80,7 +78,6 @@ def test_attributes_are_stored_beside_the_graph(graph, tmp_path):
     assert again.node.tolist() == held.node.tolist()
     assert (list(again.names), list(again.values)) == (list(held.names), list(held.values))
     assert (again.chunk != held.chunk).nnz == 0
-    assert not list(misfits(Graph.load(tmp_path)))
 
 
 def test_a_graph_without_attributes_has_no_folder_of_them(graph, tmp_path):
@@ -91,28 +88,3 @@ def test_a_graph_without_attributes_has_no_folder_of_them(graph, tmp_path):
 
 def test_without_some_edges_a_graph_keeps_its_attributes(graph):
     assert len(attributes_of(thinned(graph, edge_drop=0.5))) == 3
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "said"),
-    [
-        ("node", np.array([0, 0, 3]), "not one of the 3"),
-        ("node", np.array([2, 0, 0]), "order of their nodes"),
-        ("names", Texts.of(["born"]), "names has 1 rows"),
-    ],
-)
-def test_columns_that_do_not_fit_are_named(graph, column, value, said):
-    damaged = replace(attributes_of(graph), **{column: value})
-    assert any(said in wrong for wrong in misfits(replace(graph, node_attributes=damaged)))
-
-
-def test_attributes_of_other_chunks_are_named(graph):
-    other = replace(graph, node_attributes=NodeAttributes.of(STATED, 4))
-    assert "attributes: other chunks than those of node_chunk" in list(misfits(other))
-
-
-def test_an_index_of_other_attributes_is_named(graph):
-    from graphrag_bench.models.vector_index import VectorIndex
-
-    held = {"graph": graph, "attribute_index": VectorIndex(np.zeros((2, 4), np.float32))}
-    assert [name for name, _ in misfits_together(held)] == ["attribute_index"]

@@ -6,15 +6,14 @@ import pytest
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.pagerank import (
-    WIDTH,
+    AT_ONCE,
     How,
     Reset,
     masses,
     personalised_pagerank,
     pushed_pagerank,
-    scratch,
 )
-from graphrag_bench.graph.pagerank_kernels import Steps, push
+from graphrag_bench.graph.pagerank_kernels import push
 from graphrag_bench.graph.walk import Walk, walk_of_nodes, walk_with_chunks
 from graphrag_bench.values import ChunkScores, Node, NodeScores, Ranked
 from operators.chunk_walk import ppr as chunk_ppr
@@ -90,9 +89,10 @@ def test_the_work_of_a_push_does_not_grow_with_the_graph():
         ring = np.arange(n_nodes)
         walk = walk_of_nodes(Graph.from_arrays(ring, (ring + 1) % n_nodes))
         matrix = walk.transition
-        steps = Steps(matrix.indptr, matrix.indices, matrix.data, walk.isolated)
-        seeds, starts = np.array([5]), np.array([0.5])
-        n_steps.append(push(steps, seeds, starts, 0.5, 1e-7, scratch(n_nodes))[1])
+        state = np.zeros((n_nodes, 2))
+        state[5, 0] = 0.5
+        way = matrix.indptr, matrix.indices, matrix.data
+        n_steps.append(push(*way, np.array([5]), 0.5, 1e-7, state, 8)[1])
     assert n_steps[0] == n_steps[1] > 10
 
 
@@ -124,7 +124,7 @@ def test_without_any_weight_a_push_is_exact_and_uniform():
 
 def test_more_exact_resets_than_a_block_are_bit_for_bit_each_alone():
     walk = random_walk(3)
-    resets = [Reset(np.array([row]), np.ones(1)) for row in range(3 * WIDTH + 3)]
+    resets = [Reset(np.array([row]), np.ones(1)) for row in range(AT_ONCE + 3)]
     for reset, found in zip(resets, masses(walk, resets, How(0.85), 5), strict=True):
         (alone_,) = masses(walk, [reset], How(0.85), 5)
         assert np.array_equal(found.values, alone_.values)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.context_budget import UNBOUNDED
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
@@ -124,7 +125,9 @@ def test_a_name_that_no_attribute_has_is_named(held):
 def test_a_context_tells_as_many_attributes_of_a_node_as_it_is_told(held, settings, told):
     """Ada's profession is stated by two chunks, her birth by one."""
     given = Ranked(np.array([ADA, CY]), np.ones(2))
-    made = nodes_context(given, graph=held["graph"], tokenizer=BytePairs(), **settings)
+    made = nodes_context(
+        given, graph=held["graph"], tokenizer=BytePairs(), context_budget=UNBOUNDED, **settings
+    )
     assert [piece.text for piece in made.pieces] == told
 
 

@@ -6,9 +6,9 @@ import pytest
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Ranked
 from operators.node import exploring as node
 from operators.relationship import exploring as relationship

@@ -6,7 +6,7 @@ import pytest
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.graph.keyword_graph import KeywordGraph
+from graphrag_bench.graph.tri_graph import KeywordGraph
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question
 from operators.keyword_channel import by_keyword

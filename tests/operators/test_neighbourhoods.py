@@ -9,8 +9,8 @@ import pytest
 from graphrag_bench.graph.exploration import Choice, Exploration
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import khop_paths
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import NodeScores, Question, Ranked, RelationshipScores
 from methods.pathcorag.steps import among
 from operators.chunk import aggregator
@@ -82,21 +82,6 @@ def test_sixteen_times_the_graph_takes_no_more_memory(name):
 def peak_in(name: str, n_nodes: int) -> int:
     graph = ring(n_nodes)
     return peak(lambda: LOCAL[name](graph))
-
-
-@pytest.mark.parametrize("by", ["fact", "pair", "nodes"])
-def test_ten_times_the_chunks_of_a_row_take_no_more_memory_to_sum(by):
-    """Weights of cells are not copied: their number is that of nodes or rows times chunks."""
-
-    def of(n_held: int) -> int:
-        n, n_chunks = 400, 50
-        held = np.arange(n_chunks) < np.full((n, 1), n_held)
-        graph = Graph.from_arrays(np.arange(n), (np.arange(n) + 1) % n, held, held)
-        how = {"by": "nodes"} if by == "nodes" else {"unit": by}
-        rows, nodes = RelationshipScores(np.ones(n)), NodeScores(np.ones(n))
-        return peak(lambda: aggregator(rows, nodes, graph=graph, **how))
-
-    assert of(50) < of(5) + 8 * 50 * 40
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -9,7 +9,7 @@ from small_worlds import Babbling, Obliging
 
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.outcomes import Completion
+from graphrag_bench.llm.calls import Completion
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
 from operators.node.adjacent import relnode

@@ -5,9 +5,9 @@ import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.values import Question, Ranked
 from operators.reranking import head, rerank
 

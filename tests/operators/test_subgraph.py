@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed, Completion
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import CallFailed, Completion
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Path, Question, Ranked, Subgraph
 from operators.subgraph import agent_path, khop_path, steiner
 
