@@ -12,12 +12,14 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import wraps
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from types import MappingProxyType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from graphrag_bench import fingerprint
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import CallsOf, ExpectedOf, Sizes, TokensOf
+from graphrag_bench.expected import CallsOf, Sizes, TokensOf
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.registry import ContractError, Registered, Registry
 from graphrag_bench.values import slot_of
@@ -67,7 +69,7 @@ class Operator(Registered):
 
     `function` takes the values of one question; `batch` is the function for many, which `function`
     is derived from. `returns` has the slots with their types in the order of the return type: those
-    it `writes`, and those it `may_write`. One that `spreads` ranks all rows, wherever it starts.
+    it `writes`, and those it `may_write`.
     """
 
     reads: tuple[Read, ...]
@@ -80,10 +82,7 @@ class Operator(Registered):
     calls: int | Callable[[Mapping[str, Any]], int]
     unordered: str
     supplies: frozenset[str]
-    tokens: TokensOf | None
     batch: Callable[..., Any] | None = None
-    expected: ExpectedOf | None = None
-    spreads: bool = False
 
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
         """The attributes that the graph must have, those that settings ask for among them.
@@ -98,13 +97,6 @@ class Operator(Registered):
         """The most LLM calls one question can cost."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
 
-    def expected_calls(self, settings: Mapping[str, Any], sizes: Sizes) -> float:
-        """The LLM calls that one question should cost: where nothing is said, without retries."""
-        bound = self.bound(settings)
-        if self.expected is not None:
-            return min(self.expected(settings, sizes), bound)
-        return max(1, bound // 2) if bound and bound % 2 == 0 else bound
-
 
 @dataclass(frozen=True)
 class Builder(Registered):
@@ -116,6 +108,13 @@ class Builder(Registered):
     provides: frozenset[str] = frozenset()
     calls: int | CallsOf = 0
     tokens: TokensOf | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def code(self) -> str:
+        """The fingerprint of the code, and of the parameters that are fixed."""
+        own = fingerprint.code(self.function)
+        return fingerprint.digest(own, repr(sorted(self.fixed.items()))) if self.fixed else own
 
     @property
     def resource(self) -> str:
@@ -157,18 +156,13 @@ def operator(
     calls: int | Callable[[Mapping[str, Any]], int] = 0,
     unordered: str = "",
     supplies: frozenset[str] | set[str] = frozenset(),
-    tokens: TokensOf | None = None,
-    expected: ExpectedOf | None = None,
-    spreads: bool = False,
 ) -> Callable[[F], F]:
     """Register an operator and return the function unchanged.
 
     A `batched` function takes a `Sequence[T]` for each value that it reads, one value for each
     question, and returns a list of results. `requires` names graph attributes, `calls` bounds the
     LLM calls of one question, `unordered` says in words which order the result has when it is not
-    score order, `supplies` names the variables that its prompts are given, `tokens` estimates what
-    one call costs, and `expected` how many there are where it is not half of an even bound.
-    `spreads` says that it ranks all rows, so that its list fills `top_k` wherever it starts.
+    score order, and `supplies` names the variables that its prompts are given.
     """
 
     def register(function: F) -> F:
@@ -177,8 +171,8 @@ def operator(
         returns, writes, may_write = _written(single, hints.get("return"))
         made = Operator(
             name, single, reads, needs, settings, returns, writes, may_write,
-            frozenset(requires), calls, unordered, frozenset(supplies), tokens,
-            function if batched else None, expected, spreads,
+            frozenset(requires), calls, unordered, frozenset(supplies),
+            function if batched else None,
         )  # fmt: skip
         operators.add(made)
         return function
@@ -237,24 +231,40 @@ def artifact(
     provides: frozenset[str] | set[str] = frozenset(),
     calls: int | CallsOf = 0,
     tokens: TokensOf | None = None,
+    fixed: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[[F], F]:
     """Register an offline builder under `resource` or `resource.variant`.
 
-    `provides` names the graph attributes that what it builds has; `calls` is the number of LLM
-    calls for each chunk, or estimates that of all, and `tokens` what one of them costs.
+    Several registrations of one function differ in their `fixed` parameters, which are neither
+    needs nor settings: a twin without a language model fixes `llm_build` to None. `provides` names
+    the graph attributes that what it builds has; `calls` is the number of LLM calls for each chunk,
+    or estimates that of all, and `tokens` what one of them costs.
     """
 
     def register(function: F) -> F:
-        _, needs, settings, hints = _read(function, reads_state=False)
+        own = _with(function, fixed) if fixed else function
+        _, needs, settings, hints = _read(own, reads_state=False)
         produces = hints.get("return")
         if not isinstance(produces, type) or not hasattr(produces, "load"):
             raise ContractError(f"{function.__qualname__} must return a type with save and load")
-        builders.add(
-            Builder(name, function, needs, settings, produces, frozenset(provides), calls, tokens)
+        made = Builder(
+            name, own, needs, settings, produces, frozenset(provides), calls, tokens, dict(fixed)
         )
+        builders.add(made)
         return function
 
     return register
+
+
+def _with(function: Callable[..., Any], fixed: Mapping[str, Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def own(**given: Any) -> Any:
+        return function(**given, **fixed)
+
+    signature = inspect.signature(function)
+    left = [one for name, one in signature.parameters.items() if name not in fixed]
+    own.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+    return own
 
 
 def _read(

@@ -3,8 +3,8 @@
 Each block has a share of the budget; what a block leaves unused goes to the blocks after it. A
 share above 1 is a number of tokens that are the block's alone: it takes no more and hands none on.
 Rows are cut at their boundaries, lowest rank first, and what was cut is recorded. Tokens are those
-of the answering model where its tokenizer is known (`llm.tokenizer`). The budget comes from the run
-(`budget_context`); a step without a budget keeps every row.
+of the answering model where its tokenizer is known (`llm.tokenizer`). The budget is the run's
+(`budget_context`); without one, and with `bounded=False`, every row is kept.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
+from graphrag_bench.context_budget import UNBOUNDED, ContextBudget
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Reports
@@ -47,6 +48,9 @@ from graphrag_bench.values import (
 Form = Literal["text", "table"]
 RowForm = Literal["text", "table", "bare"]
 Cut = Literal["last", "lowest"]
+MostRows = PositiveInt | Literal["auto"] | None
+CHUNKS, NODES, RELATIONSHIPS = 4, 40, 200
+"""Rows of a block whose step states no `top_k`; they are ours."""
 Item = TypeVar("Item")
 Share = Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(gt=1)]
 Row = tuple[str, str, float, tuple[int, ...]]
@@ -68,20 +72,23 @@ def chunks_context(
     *,
     chunk_table: ChunkTable,
     tokenizer: Tokenizer,
-    top_k: PositiveInt | None = 4,
-    budget: PositiveInt | None = None,
+    context_budget: ContextBudget,
+    top_k: MostRows = "auto",
     share: Share = 1.0,
     form: Form = "text",
+    bounded: bool = True,
 ) -> Context:
     """The context with the first `top_k` chunks added, best first, as texts or as CSV rows.
 
-    With None all of them count. Ids are document ids. A chunk of several documents has the first
-    one, and the others in addition.
+    `auto` is 4, and None all of them. A context that is read in groups is not `bounded`. Ids are
+    document ids. A chunk of several documents has the first one, and the others in addition.
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
     rows, also = [], []
-    for position, (row, score) in enumerate(chunks.head(top_k).items()):
+    budget = context_budget if bounded else UNBOUNDED
+    most = budget.most_rows("chunk", top_k, CHUNKS)
+    for position, (row, score) in enumerate(chunks.head(most).items()):
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
         first, *others = chunk_table.documents_of(row)
@@ -98,8 +105,8 @@ def nodes_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    top_k: PositiveInt | None = 40,
-    budget: PositiveInt | None = None,
+    context_budget: ContextBudget,
+    top_k: MostRows = "auto",
     share: Share = 1.0,
     form: RowForm = "table",
     cut: Cut = "last",
@@ -110,15 +117,16 @@ def nodes_context(
 
     Behind its description, or in a text its name where it has none, stand as many `attributes` of
     a node as "name: value", those that most chunks state first. Rows keep the order given. Of more
-    rows than `top_k` (None: no limit), or than fit, the last are cut; with `cut="lowest"` those
-    with the lowest scores, ties by higher id, wherever they are. With `types` only nodes of these
-    types are added. A `bare` row is one of the table without the degree.
+    rows than `top_k` (auto: 40, None: no limit), or than fit, the last are cut; with
+    `cut="lowest"` those with the lowest scores, ties by higher id, wherever they are. With `types`
+    only nodes of these types are added. A `bare` row is one of the table without the degree.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search;
     PathCoRAG, figure 6 (`bare`).
     """
     typed = nodes_of(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
-    pack = Packing("node", tokenizer, top_k, budget, share, cut)
+    most = context_budget.most_rows("node", top_k, NODES)
+    pack = Packing("node", tokenizer, most, context_budget, share, cut)
     told = partial(node_rows, graph, form=form, n_attributes=attributes)
     return _packed(context, nodes, told, pack)
 
@@ -130,8 +138,8 @@ def relationships_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    top_k: PositiveInt | None = 200,
-    budget: PositiveInt | None = None,
+    context_budget: ContextBudget,
+    top_k: MostRows = "auto",
     share: Share = 1.0,
     form: RowForm = "table",
     cut: Cut = "last",
@@ -139,13 +147,14 @@ def relationships_context(
     """The context with relationships added, as CSV rows or as "head, relation, tail" lines.
 
     The rank of a row is the sum of the degrees of its ends. Rows keep the order given. Of more rows
-    than `top_k` (None: no limit), or than fit, the last are cut; with `cut="lowest"` those with the
-    lowest scores, ties by higher id, wherever they are. A `bare` row is one of the table without
-    weight and rank.
+    than `top_k` (auto: 200, None: no limit), or than fit, the last are cut; with `cut="lowest"`
+    those with the lowest scores, ties by higher id, wherever they are. A `bare` row is one of the
+    table without weight and rank.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG; PathCoRAG's
     released code (`bare`).
     """
-    pack = Packing("relationship", tokenizer, top_k, budget, share, cut)
+    most = context_budget.most_rows("relationship", top_k, RELATIONSHIPS)
+    pack = Packing("relationship", tokenizer, most, context_budget, share, cut)
     return _packed(context, relationships, partial(relationship_rows, graph, form=form), pack)
 
 
@@ -155,7 +164,7 @@ class Packing(NamedTuple):
     kind: str
     tokenizer: Tokenizer
     top_k: int | None
-    budget: int | None
+    budget: ContextBudget
     share: float
     cut: Cut
 
@@ -191,8 +200,8 @@ def fitting(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    top_k: PositiveInt | None = 200,
-    budget: PositiveInt | None = None,
+    context_budget: ContextBudget,
+    top_k: MostRows = "auto",
     share: Share = 1.0,
     form: Form = "table",
 ) -> Ranked[Relationship]:
@@ -201,8 +210,9 @@ def fitting(
     Reordering them then changes nothing else in a prompt.
     Source: ours, for path pooling over prompts that a budget bounds.
     """
-    rows = relationship_rows(graph, relationships.head(top_k), form)
-    packed = with_block(context, "relationship", rows, tokenizer, budget, share)
+    most = context_budget.most_rows("relationship", top_k, RELATIONSHIPS)
+    rows = relationship_rows(graph, relationships.head(most), form)
+    packed = with_block(context, "relationship", rows, tokenizer, context_budget, share)
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))
 
 
@@ -256,15 +266,16 @@ def communities_context(
     *,
     reports: Reports,
     tokenizer: Tokenizer,
+    context_budget: ContextBudget,
     top_k: PositiveInt | None = None,
-    budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "table",
+    bounded: bool = True,
 ) -> Context:
     """The context with community reports added; communities without a report are skipped.
 
-    The first `top_k` communities count (None: all of them).
-
+    The first `top_k` communities count (None: all of them). A context that is read in groups is not
+    `bounded`.
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
     rows = []
@@ -272,6 +283,7 @@ def communities_context(
         if text := reports.texts[row]:
             shown = text if form == "text" else _csv(position, text)
             rows.append((str(row), shown, score, chunks_of_report(reports, row)))
+    budget = context_budget if bounded else UNBOUNDED
     return with_block(context, "community", rows, tokenizer, budget, share)
 
 
@@ -286,8 +298,8 @@ def with_block(
     kind: str,
     rows: Sequence[Row],
     tokenizer: Tokenizer,
-    budget: int | None,
-    share: float,
+    budget: ContextBudget,
+    share: float = 1.0,
 ) -> Context:
     """The context with a block: rows in order, as long as the shares so far have room for them.
 
@@ -296,12 +308,12 @@ def with_block(
     held = context or Context(())
     pieces = [_piece(kind, row, tokenizer) for row in rows]
     n_tokens = [piece.n_tokens for piece in pieces]
-    own = share > 1
-    allotted = None if budget is None else min(held.share + share, 1.0) * budget
+    own, share, n_all = share > 1, budget.share(share), budget.tokens
+    allotted = None if n_all is None else min(held.share + share, 1.0) * n_all
     room = math.inf if allotted is None else round(allotted) - held.n_tokens
     kept = fit(n_tokens, min(room, share) if own else room)
     if own:
-        share = sum(n_tokens[:kept]) / budget if budget else 0.0
+        share = sum(n_tokens[:kept]) / n_all if n_all else 0.0
     cut = tuple((piece.kind, piece.id) for piece in pieces[kept:])
     return Context((*held.pieces, *pieces[:kept]), (*held.cut, *cut), min(held.share + share, 1.0))
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.name_dictionary import bare
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask
 from graphrag_bench.models.nlp import NUMERIC, Nlp
-from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Keywords, Mentions, Query, Question, unique
@@ -64,15 +62,10 @@ def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
     return _mentions([bare(name) for name in named or phrases])
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    return template_tokens(settings["prompt"]) + sizes.question, settings["max_tokens"] / 4
-
-
 @operator(
     "question.entities.llm",
     calls=2,
     supplies={"question"},
-    tokens=_tokens,
     unordered="the order of the reply",
 )
 def entities_llm(
@@ -105,7 +98,7 @@ class KeywordReply(BaseModel):
 
 
 @operator(
-    "question.keywords.llm", calls=2, supplies={"question"}, tokens=_tokens,
+    "question.keywords.llm", calls=2, supplies={"question"}, 
     unordered="the order of the reply",
 )  # fmt: skip
 def keywords_llm(

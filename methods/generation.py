@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Answer, Context, Question
-from methods.reader import READER, answered, expected_tokens, reader_values
-
-
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt: Prompt = settings["prompt"]
-    own = prompt.files[0].variables
-    context = sizes.context if {"pieces", "blocks"} & own else 0.0
-    form = sizes.form if "licence" in own else sizes.form - sizes.licence
-    prompt_tokens = template_tokens(prompt) + form + sizes.question + context
-    return prompt_tokens, expected_tokens(settings, sizes)
+from methods.reader import READER, answered, reader_values
 
 
 @operator(
     "answer.direct",
     calls=1,
     supplies=READER,
-    tokens=_tokens,
 )
 def direct(
     question: Question,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import (
@@ -19,18 +19,18 @@ from pydantic import (
 )
 
 from graphrag_bench.answer_forms import REFUSAL
+from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import ask_all
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask_all
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
 from methods.context import Row, with_block
-from methods.reader import READER, answered, expected_tokens, reader_values
+from methods.reader import READER, answered, reader_values
 
 MAP = Prompt("methods:msgraphrag/prompts/map.j2")
 REDUCE = Prompt("methods:msgraphrag/prompts/reduce.j2")
@@ -92,30 +92,17 @@ class Points:
         return self.chunks[row] if self.chunks else ()
 
 
-def _map_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    group = sizes.context / max(_groups(settings, sizes), 1.0)
-    prompt = template_tokens(settings["prompt"]) + sizes.question + group
-    return prompt, settings["max_tokens"] / 2
-
-
-def _groups(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    if settings["group"] == "single":
-        return sizes.pieces
-    return max(sizes.context / (0.9 * float(settings["group_tokens"])), 1.0)
-
-
 @operator(
     "points.map",
     calls=lambda settings: 2 * int(settings["max_groups"]),
     supplies={"question", "pieces", "max_characters"},
-    tokens=_map_tokens,
-    expected=lambda settings, sizes: min(_groups(settings, sizes), settings["max_groups"]),
 )
 def map_points(
     question: Question,
     context: Context,
     *,
     llm: LLM,
+    context_budget: ContextBudget,
     prompt: Prompt = MAP,
     group: Literal["packed", "single"] = "packed",
     group_tokens: PositiveInt = 2500,
@@ -128,22 +115,23 @@ def map_points(
 ) -> tuple[Points, Context]:
     """The points that the model finds in each group of the context's pieces, best first.
 
-    `packed` fills groups of at most `group_tokens` in context order (a longer piece is its own
-    group); `single` makes one group per piece. With `order="shuffled"` the pieces are first
-    permuted by `seed`, in the same way for every question. At most the first `max_groups` groups
-    are read. The returned context holds the pieces that were read, in that order; its `cut` holds
-    the rest. The schema admits `max_points` points per group, each a sentence of `max_characters`,
-    because a small model would otherwise fill `max_tokens` by repeating one; with None the prompt
-    asks for comprehensive descriptions, as the original does. Points of score 0 are dropped; ties
-    keep the order of reading. A group whose reply is unreadable gives no point and is counted;
-    raises the last failure when that happens to every group.
+    `packed` fills groups of at most `group_tokens`, or what the reader's window leaves, in context
+    order (a longer piece is its own group); `single` makes one group per piece. With
+    `order="shuffled"` the pieces are first permuted by `seed`, in the same way for every question.
+    At most the first `max_groups` groups are read. The returned context holds the pieces that were
+    read, in that order; its `cut` holds the rest. The schema admits `max_points` points per group,
+    each a sentence of `max_characters`, because a small model would otherwise fill `max_tokens` by
+    repeating one; with None the prompt asks for comprehensive descriptions, as the original does.
+    Points of score 0 are dropped; ties keep the order of reading. A group whose reply is unreadable
+    gives no point and is counted; raises the last failure when that happens to every group.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     pieces = list(context.pieces)
     if order == "shuffled":
         drawn = np.random.default_rng(seed).permutation(len(pieces))
         pieces = [pieces[row] for row in drawn.tolist()]
-    groups = _packed(pieces, group_tokens if group == "packed" else 0)
+    most = min(group_tokens, context_budget.group_tokens or group_tokens)
+    groups = _packed(pieces, most if group == "packed" else 0)
     groups, left = groups[:max_groups], groups[max_groups:]
     unread = tuple((p.kind, p.id) for part in left for p in part)
     read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
@@ -180,15 +168,17 @@ def points_context(
     context: Context | None = None,
     *,
     tokenizer: Tokenizer,
+    context_budget: ContextBudget,
     budget: PositiveInt | None = None,
 ) -> Context:
     """A context of only the points, in their order, as many as fit the token budget.
 
+    `budget` is a smaller number of tokens under a budget of the method's own.
     What was cut from the context in which the points were found is still listed as cut.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     held = Context((), context.cut if context else ())
-    return with_block(held, "point", _rows(points), tokenizer, budget, 1.0)
+    return with_block(held, "point", _rows(points), tokenizer, context_budget.at_most(budget))
 
 
 def _rows(points: Points) -> list[Row]:
@@ -199,21 +189,15 @@ def _rows(points: Points) -> list[Row]:
     ]
 
 
-def _reduce_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    points = min(settings["budget"] or sizes.points, sizes.points)
-    prompt = template_tokens(settings["prompt"]) + sizes.form + sizes.question + points
-    return prompt, expected_tokens(settings, sizes)
-
-
-@operator("answer.reduce", calls=1, supplies=READER | {"points"}, tokens=_reduce_tokens)
+@operator("answer.reduce", calls=1, supplies=READER | {"points"})
 def reduce(
     question: Question,
     points: Points,
     *,
     llm: LLM,
     tokenizer: Tokenizer,
+    context_budget: ContextBudget,
     prompt: Prompt = REDUCE,
-    budget: PositiveInt | None = None,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
     """The model's answer from the points, best first, as many as fit the token budget.
@@ -230,7 +214,8 @@ def reduce(
         for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
     ]
     n_tokens = [tokenizer.count(text) for text in points.texts]
-    kept = len(rows) if budget is None else max(1, fit(n_tokens, budget))
+    most = context_budget.tokens
+    kept = len(rows) if most is None else max(1, fit(n_tokens, most))
     pieces = [
         Piece("point", name, text, score, tokenizer.count(text))
         for name, text, score, _ in _rows(points)[:kept]

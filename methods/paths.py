@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt
 
+from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.fragments import chunks_of_node, chunks_of_relationship
 from graphrag_bench.graph.graph import Graph
@@ -28,7 +29,7 @@ def paths_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    budget: PositiveInt | None = None,
+    context_budget: ContextBudget,
     share: Share = 1.0,
     order: Order = "ascending",
     edge_text: EdgeText = "description",
@@ -48,7 +49,7 @@ def paths_context(
     of prompt order and of the flat prompt); PathCoRAG, section 4.4 and figure 6 (`names`).
     """
     if not show:
-        return with_block(context, "path", [], tokenizer, budget, share)
+        return with_block(context, "path", [], tokenizer, context_budget, share)
     best = sorted(paths.paths, key=lambda p: (-round(p.score, DECIMALS), len(p.nodes), p.nodes))
     numbered = form == "names"
     shown = _numbered(graph, best) if numbered else [path_text(graph, p, edge_text) for p in best]
@@ -56,7 +57,7 @@ def paths_context(
         (str(row), text, path.score, () if numbered else path_chunks(graph, path, edge_text))
         for row, (path, text) in enumerate(zip(best, shown, strict=True))
     ]
-    packed = with_block(context, "path", rows, tokenizer, budget, share)
+    packed = with_block(context, "path", rows, tokenizer, context_budget, share)
     n_before = len(context.pieces) if context else 0
     kept = packed.pieces[n_before:]
     held = best[: len(kept)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graphrag_bench.answer_forms import FormName, answer_form, form_of_part
-from graphrag_bench.models.windows import LEAST
+from graphrag_bench.llm.windows import LEAST
 from graphrag_bench.pipeline.build import Pipeline
 from graphrag_bench.pipeline.combinators.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
@@ -52,10 +52,9 @@ def forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]
 
 
 def _answering(pipeline: Pipeline) -> Iterator[OperatorStep]:
-    for step in pipeline.steps():
-        for op in step.operators():
-            if "answer" in op.operator.returns and _TOLD & op.operator.supplies:
-                yield op
+    for op in pipeline.operators():
+        if "answer" in op.operator.returns and _TOLD & op.operator.supplies:
+            yield op
 
 
 def _follows(op: OperatorStep) -> bool:

@@ -1,33 +1,58 @@
-"""Runs compared with a baseline, finished ones or stored ones: the differences."""
+"""Runs compared with a baseline, finished or stored, and what settings name for it beforehand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import names
-from graphrag_bench.errors import UserError, did_you_mean, nearest
+from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.evaluation.metrics import UNDIRECTED, Source, metric_names
 from graphrag_bench.experiment.execute import RunResult, selection
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.objectives import check_compared
 from graphrag_bench.experiment.repeats import scores_over_repeats
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.rendering import Table
-from graphrag_bench.report.run_tables import shown_tables
+from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.runs.rescoring import scores_of
 from graphrag_bench.runs.stored import StoredRun, stored_runs
 
 NONE = "none"
 
 
-def check_baseline(experiment: Experiment) -> None:
-    """Raise UserError for a baseline that is neither a method nor `none`, or an unknown metric."""
-    check_compared(experiment.settings)
-    wanted = experiment.settings.evaluation.baseline
-    known = {*names("method"), experiment.method.name, NONE}
-    if wanted not in known:
-        hint = did_you_mean(wanted, sorted(known))
-        raise UserError(f"evaluation.baseline: there is no method '{wanted}'. {hint}")
+def check_names(settings: RunSettings) -> None:
+    """Raise UserError for a baseline, a compared metric or an objective that no run can have.
+
+    A misspelt name thus costs nothing. Whether the data set has what a metric needs is seen when a
+    run has been scored.
+    """
+    known = {*names("method"), str(settings.method.get("name")), NONE}
+    if settings.evaluation.baseline not in known:
+        raise UserError(
+            f"evaluation.baseline: {unknown('method', settings.evaluation.baseline, known)}"
+        )
+    evidence = _metrics(settings, "retrieved", "context")
+    answers = _metrics(settings, "answer", "judge")
+    for name in settings.evaluation.compared:
+        if name not in (*evidence, *answers):
+            raise UserError(f"evaluation.compared: {unknown('metric', name, evidence + answers)}")
+    wanted = settings.objective
+    if wanted is None:
+        return
+    if wanted in UNDIRECTED:
+        raise UserError(f"objective={wanted}: of that metric more is not better; name another.")
+    if wanted in answers and not settings.answering:
+        raise UserError(f"objective={wanted}: Metrics of answers need answer=on.")
+    if wanted not in (*evidence, *answers):
+        metrics = evidence + answers * settings.answering
+        raise UserError(f"objective={wanted}: {unknown('metric', wanted, metrics)}")
+    if settings.split == "test":
+        raise UserError("objective chooses settings: split=dev; report it on split=test.")
+
+
+def _metrics(settings: RunSettings, *sources: Source) -> list[str]:
+    evaluation = settings.evaluation
+    return metric_names(sources, evaluation.cuts, evaluation.evidence_tokens)
 
 
 def differences(results: Sequence[RunResult]) -> list[Comparison]:

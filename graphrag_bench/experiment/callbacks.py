@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from graphrag_bench.addresses import refuse_secrets
-from graphrag_bench.config.compose import cells, composed, is_grid, settings_of
+from graphrag_bench.config.compose import cells, settings_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.baseline import differences, result_tables
-from graphrag_bench.experiment.session import Session, session
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.session import Cell, Session, session
 from graphrag_bench.experiment.unused_settings import refuse_unused
 from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.tables import run_table
-from graphrag_bench.runs.folder import RunFolder, write_whole
+from graphrag_bench.runs.folder import TABLE, write_whole
 
 CELL = "cell.json"
 """The file of a job's folder that says what became of it: its status, error and run folders."""
@@ -38,14 +38,13 @@ class Results(Callback):
 
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a run that is wrong before Hydra writes down what may hold a secret."""
-        _or_exit(lambda: session().experiment(settings_of(config, config.hydra), swept=False))
+        _or_exit(lambda: _check_run(config))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a sweep in which every cell is wrong, or which sets what none of them reads."""
-        _or_exit(lambda: _refuse_secrets(config))
-        for file in _cells_below(config):  # of an earlier command, where the folder is given
-            file.unlink()
         _or_exit(lambda: _check_cells(config))
+        for file in _cell_files(config):  # of an earlier command, where the folder is given
+            file.unlink()
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a run."""
@@ -55,13 +54,13 @@ class Results(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep, whose cells other processes may have run."""
         folder = Path(config.hydra.sweep.dir)
-        for file in _cells_below(config):
+        for file in _cell_files(config):
             _gather(session(), json.loads(file.read_text("utf-8")))
         _or_exit(lambda: print_results(session(), folder))
         print(f"sweep: {folder.resolve()}")  # noqa: T201 - read by scripts
 
 
-def _cells_below(config: DictConfig) -> list[Path]:
+def _cell_files(config: DictConfig) -> list[Path]:
     return sorted(Path(config.hydra.sweep.dir).rglob(CELL))
 
 
@@ -74,67 +73,63 @@ def _or_exit(work: Callable[[], object]) -> None:
         raise SystemExit(error.exit_code) from None
 
 
-def _refuse_secrets(config: DictConfig) -> None:
-    plain: Any = OmegaConf.to_container(config, resolve=False)
-    refuse_secrets("", {name: value for name, value in plain.items() if name != "hydra"})
+def _check_run(config: DictConfig) -> None:
+    experiment = session().experiment(settings_of(config, config.hydra), swept=False)
+    if experiment.settings.objective is not None:
+        raise UserError("objective names the best cell of a sweep: use it with -m.")
+    refuse_unused(config.hydra.overrides.task, [experiment])
 
 
 def _check_cells(config: DictConfig) -> None:
-    if not is_grid(config) and config.get("objective") is None:
-        raise UserError(
-            "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
-        )
-    found, errors = [], []
-    every = cells(config, config.hydra.overrides.task)
-    for overrides in every:
-        try:
-            values = composed(overrides, name=config.hydra.job.config_name)
-            found.append(session().experiment(values, swept=True))
-        except UserError as error:
-            errors.append(error)
-    if not found and errors:
-        raise UserError("\n".join(list(dict.fromkeys(map(str, errors)))[:_SHOWN]))
-    if not errors and is_grid(config):
-        refuse_unused([text for one in every for text in one], found)
+    words = config.hydra.overrides.task
+    every = cells(config, words)
+    if every is None:
+        if config.get("objective") is None:
+            raise UserError(
+                "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
+            )
+        session().experiment(settings_of(config, config.hydra), swept=True)
+        return
+    outcomes = [one for _, one in session().prepared(every, config.hydra.job.config_name)]
+    experiments = [one for one in outcomes if isinstance(one, Experiment)]
+    if not experiments:
+        raise UserError("\n".join(list(dict.fromkeys(map(str, outcomes)))[:_SHOWN]))
+    if len(experiments) == len(outcomes):
+        refuse_unused([word for cell in every for word in cell], experiments)
 
 
 def _gather(runs: Session, cell: dict[str, Any]) -> None:
     number = int(cell["number"])
     if number in runs.cells:
         return
-    runs.overrides[number] = cell["overrides"]
-    if cell["status"] == "failed":
-        runs.cells[number] = str(cell["error"])
-    else:
-        experiment = runs.experiment(cell["settings"], swept=True)
-        runs.cells[number] = runs.run(experiment, swept=True)
+    result = None
+    if cell["status"] == "done":
+        result = runs.run(runs.experiment(cell["settings"], swept=True))
+    runs.cells[number] = Cell(cell["overrides"], result, str(cell.get("error", "")))
 
 
 def print_results(runs: Session, folder: Path) -> None:
     """Print the table of a session's runs, and write it into the folder of the command."""
-    results = runs.shown()
     lines = runs.best()
-    results = runs.shown() if lines else results
-    failed = _failed(runs)
+    results = runs.shown()
     tables: list[Table] = []
     if results:
         compared = differences(results)
         columns = results[0].experiment.settings.columns
         for table in result_tables(results, compared, columns):
-            show(_with(table, failed) if table.heads[:1] == ("method",) else table)
+            show(_with_failed(table, runs) if table.heads[:1] == ("method",) else table)
         whole = run_table([result.metrics for result in results])
         tables = [one for one in (whole, comparison_table(compared)) if one]
-    elif failed:
+    elif runs.errors:
         tables = [Table("", ("method", "result"), (), (), ("method", "result"))]
-        show(_with(tables[0], failed))
+        show(_with_failed(tables[0], runs))
     if tables:
-        tables[0] = _with(tables[0], failed)
+        tables[0] = _with_failed(tables[0], runs)
         text = "\n".join(map(FORMATS["markdown"], tables))
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / "table.md", text)
+        write_whole(folder / TABLE, text)
         write_whole(folder / "table.csv", FORMATS["csv"](tables[0]))
     for path in dict.fromkeys(result.folder.path for result in results):
-        RunFolder(path).write_table(text)
+        write_whole(path / TABLE, text)
         print(f"run: {path.resolve()}")  # noqa: T201 - read by scripts
     for line in lines:
         print(line)  # noqa: T201 - the answer to `objective`
@@ -145,18 +140,15 @@ def print_results(runs: Session, folder: Path) -> None:
     sys.stderr.write("".join(f"{line}\n" for line in problems))
 
 
-def _failed(runs: Session) -> dict[str, str]:
-    """Return the error of each failed cell by the overrides in which it differs from others."""
-    every = [set(overrides) for overrides in runs.overrides.values()]
+def _with_failed(table: Table, runs: Session) -> Table:
+    """A table with a row for each failed cell, named by the overrides that others do not have."""
+    every = [set(cell.overrides) for cell in runs.cells.values()]
     common = set.intersection(*every) if len(every) > 1 else set()
-    return {
-        " ".join(one for one in runs.overrides[cell] if one not in common) or f"cell {cell}": error
+    failed = {
+        " ".join(one for one in runs.cells[cell].overrides if one not in common)
+        or f"cell {cell}": " ".join(error.split())
         for cell, error in runs.errors.items()
     }
-
-
-def _with(table: Table, failed: Mapping[str, str]) -> Table:
-    empty = ("",) * (len(table.heads) - 2)
-    rows = tuple((name, "failed", *empty) for name in failed)
-    notes = tuple(f"{name} failed: {' '.join(error.split())}" for name, error in failed.items())
+    rows = tuple((name, "failed", *[""] * (len(table.heads) - 2)) for name in failed)
+    notes = tuple(f"{name} failed: {error}" for name, error in failed.items())
     return replace(table, rows=(*table.rows, *rows), notes=(*notes, *table.notes))

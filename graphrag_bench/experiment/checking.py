@@ -8,20 +8,14 @@ from typing import Any
 from graphrag_bench.config.compose import raw_method
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import RunSettings, check_settings
-from graphrag_bench.contract import builders
+from graphrag_bench.contract import resources
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered
-from graphrag_bench.experiment.method import (
-    GIVEN,
-    Method,
-    check_keys,
-    check_parameters,
-    unresolved,
-)
+from graphrag_bench.experiment.method import GIVEN, check_keys, check_parameters, unresolved
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.pipeline.build import build, refuse
-from graphrag_bench.runs.question_scores import check_scoring
+from graphrag_bench.pipeline.build import Pipeline, StepOptions, build, refuse
+from graphrag_bench.runs.scoring import check_scoring
 
 
 def checked_inputs(
@@ -35,7 +29,9 @@ def checked_inputs(
     """
     gathered = Gathered()
     settings = gathered.attempt(lambda: check_settings(values))
-    gathered.attempt(lambda: load_plugins(_plugins(values)))
+    plugins = values.get("plugins")
+    own = [str(name) for name in plugins] if isinstance(plugins, list) else []
+    gathered.attempt(lambda: load_plugins(own))
     found = dataset
     if settings is not None:
         found = found or gathered.attempt(lambda: _read(settings))
@@ -47,7 +43,8 @@ def checked_inputs(
     method = values.get("method")
     if isinstance(method, Mapping):
         gathered.attempt(lambda: check_keys(method))
-        gathered.attempt(lambda: _check_parameters(method))
+        if (raw := raw_method(method)) is not None:
+            gathered.attempt(lambda: check_parameters(raw, method))
         if gathered.errors:
             gathered.attempt(lambda: _check_method(method))
     gathered.refuse()
@@ -57,44 +54,32 @@ def checked_inputs(
 
 
 def check_steps(
-    method: Method, resources: frozenset[str] | None, attributes: frozenset[str] | None
+    name: object,
+    pipeline: Pipeline,
+    problems: Sequence[str],
+    attributes: frozenset[str] | None = None,
+    slots: frozenset[str] = frozenset(),
 ) -> None:
-    """Raise one UserError with every problem of a method's steps."""
-    found = method.pipeline.check(resources, attributes, method.given_slots)
-    _refuse_steps([*method.problems, *found], method.name)
+    """Raise one UserError with every problem of a method's steps, `problems` first.
 
-
-def _refuse_steps(problems: Sequence[str], name: object) -> None:
-    refuse(list(dict.fromkeys(problems)), f"the pipeline of method '{name}'")
+    `attributes` are those of the graph, where they are known, `slots` those filled before.
+    """
+    found = pipeline.check(resources() | set(Models.NAMES), attributes, slots)
+    refuse(list(dict.fromkeys([*problems, *found])), f"the pipeline of method '{name}'")
 
 
 def _check_method(values: Mapping[str, Any]) -> None:
     """Raise UserError for the steps of a method whose other keys may be wrong."""
     prompts, given = values.get("prompts"), values.get("given")
-    pipeline, problems = build(values, prompts if isinstance(prompts, str) else None)
-    resources = frozenset({builder.resource for builder in builders.all()} | set(Models.NAMES))
+    options = StepOptions(prompts if isinstance(prompts, str) else None)
+    pipeline, problems = build(values, options)
     slots = frozenset(GIVEN.values()) if given is not None else frozenset()
-    found = pipeline.check(resources, None, slots)
-    _refuse_steps([*unresolved(values), *problems, *found], values.get("name"))
-
-
-def _check_parameters(values: Mapping[str, Any]) -> None:
-    if (raw := raw_method(values)) is not None:
-        check_parameters(raw, values)
+    check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], slots=slots)
 
 
 def _read(settings: RunSettings) -> Dataset:
-    asked = settings.dataset
+    asked, home = settings.dataset, settings.paths.home
+    own = asked.own
     return read_dataset(
-        asked.name,
-        asked.root,
-        asked.openie,
-        asked.own,
-        home=settings.paths.home,
-        questions=asked.questions,
+        asked.name, asked.root, asked.openie, own, home=home, questions=asked.questions
     )
-
-
-def _plugins(values: Mapping[str, Any]) -> list[str]:
-    named = values.get("plugins") or []
-    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []

@@ -2,70 +2,45 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.budgets import context_budget, mapped, mapping, packing
+from graphrag_bench.experiment.budgets import context_budget, map_steps, packers
 from graphrag_bench.experiment.context_room import ASSUMED_WINDOW, CHUNKS, LEAST, in_hundreds
-from graphrag_bench.experiment.estimate import lists_packed
 from graphrag_bench.experiment.experiment import Experiment
-
-CHUNK_BLOCKS = ("context.chunks",)
-"""The steps that put whole chunks into a prompt."""
-_SAID = ("top_k", "form")
+from graphrag_bench.pipeline.steps import OperatorStep
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a prompt: its step, its share, and the tokens that are its own at least.
+    """A block of a prompt: its share of the budget, and how many chunks fit into it.
 
-    `n_tokens` is None without a budget; with `alone` the block takes no more than these either.
-    `whole` is how many typical chunks fit into it, None for blocks of something else and without a
-    bound.
+    `n_tokens` is None without a bound; with `alone` the block takes no more. `whole` is how many
+    typical chunks fit, None for blocks of something else and without a bound.
     """
 
-    op: str
-    settings: Mapping[str, Any]
-    budget: int | None
+    op: OperatorStep
     share: float
     n_tokens: int | None
     whole: int | None
-    alone: bool = False
-
-    @property
-    def line(self) -> str:
-        """The block in one line of a plan."""
-        said = [f"{name}={value}" for name, value in self.settings.items()]
-        if self.alone:
-            said.append(f"{self.n_tokens:,} tokens of its own")
-        elif self.n_tokens is not None:
-            said.append(f"{self.share:g} of {self.budget:,} = {self.n_tokens:,} tokens")
-        if self.whole is not None:
-            said.append(f"{self.whole} whole chunks")
-        return f"  {self.op:<24} {', '.join(said)}"
+    alone: bool
 
 
 def context_blocks(experiment: Experiment) -> list[Block]:
     """The blocks of every prompt of a method, in order."""
-    return [_block(step, experiment) for step in packing(experiment.settings.method)]
-
-
-def _block(step: Mapping[str, Any], experiment: Experiment) -> Block:
-    settings = operators.get(step["op"]).settings
-    held = {name: step.get(name, one.default) for name, one in settings.items()}
-    budget, share = held["budget"], held.get("share", 1.0)
-    alone = share > 1
-    n_tokens = share if alone else None if budget is None else round(budget * share)
-    typical, whole = experiment.room.chunk.typical, None
-    if n_tokens is not None and typical > 0 and step["op"] in CHUNK_BLOCKS:
-        whole = n_tokens // typical
-    said = {name: held[name] for name in _SAID if held.get(name) is not None}
-    share = min(share / budget, 1.0) if alone and budget else share
-    return Block(step["op"], said, budget, share, n_tokens, whole, alone)
+    budget, typical = experiment.models.context_budget, experiment.room.chunk.typical
+    blocks = []
+    for op in packers(experiment.method.pipeline):
+        share = budget.share(op.settings.get("share", 1.0))
+        alone, tokens = share > 1, budget.at_most(op.settings.get("budget")).tokens
+        n_tokens = int(share) if alone else None if tokens is None else round(tokens * share)
+        whole = None
+        if n_tokens is not None and typical and op.operator.name == "context.chunks":
+            whole = n_tokens // typical
+        share = min(share / tokens, 1.0) if alone and tokens else share
+        blocks.append(Block(op, share, n_tokens, whole, alone))
+    return blocks
 
 
 def context_lines(experiment: Experiment) -> Iterator[str]:
@@ -73,59 +48,63 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
     blocks = context_blocks(experiment)
     if not blocks:
         return
-    held = experiment.settings.method
-    yield f"context: {_budget(experiment, blocks)}"
+    yield f"context: {_budget(experiment)}"
     chunk = experiment.room.chunk
     if chunk.typical:
         yield f"  a chunk takes {chunk.typical:,} tokens (median; 90 %: {chunk.long:,}), as a row"
-    for block, step in zip(blocks, packing(held), strict=True):
-        yield block.line + _cuts(experiment, step)
-    yield from (_read_in_groups(mapped(step), step["op"]) for step in mapping(held))
+    for block in blocks:
+        yield f"  {block.op.operator.name:<24} {', '.join(_words(experiment, block))}"
+    for op in map_steps(experiment.method.pipeline):
+        most = experiment.models.context_budget.group_tokens or op.settings["group_tokens"]
+        each = "one report or chunk each"
+        if op.settings["group"] == "packed":
+            each = f"{most:,} tokens each, in the order {op.settings['order']}"
+        yield (
+            f"  {op.operator.name:<24} reads at most {op.settings['max_groups']:,} groups, {each}; "
+            "reports beyond them are left unread, counted in the record and in the table"
+        )
     if reason := empty_blocks(experiment):
         yield f"  ! {reason}"
 
 
-def _cuts(experiment: Experiment, step: Mapping[str, Any]) -> str:
-    setting = operators.get(step["op"]).settings.get("top_k")
-    most = setting.default if setting and "top_k" not in step else None
-    longest = lists_packed(experiment).get(step["op"], math.inf)
-    return f"; ! beyond {most} rows the last are cut" if most and longest > most else ""
+def _words(experiment: Experiment, block: Block) -> Iterator[str]:
+    budget, settings = experiment.models.context_budget, block.op.settings
+    kind = block.op.operator.name.removeprefix("context.").removesuffix("s")
+    top_k = budget.most_rows(kind, settings.get("top_k"), 0)
+    if top_k is not None:
+        yield f"top_k={top_k or 'auto'}"
+    if settings.get("form") is not None:
+        yield f"form={settings['form']}"
+    if block.alone:
+        yield f"{block.n_tokens:,} tokens of its own"
+    elif block.n_tokens is not None:
+        yield f"{block.share:g} of {budget.tokens:,} = {block.n_tokens:,} tokens"
+    if block.whole is not None:
+        yield f"{block.whole} whole chunks"
 
 
-def _read_in_groups(held: Mapping[str, Any], op: str) -> str:
-    each = "one report or chunk each"
-    if held["group"] == "packed":
-        each = f"{held['group_tokens']:,} tokens each, in the order {held['order']}"
-    return (
-        f"  {op:<24} reads at most {held['max_groups']:,} groups, {each}; reports beyond "
-        "them are left unread, counted in the record and in the table"
-    )
-
-
-def _budget(experiment: Experiment, blocks: list[Block]) -> str:
-    room, n_tokens = experiment.room, context_budget(experiment.settings)
+def _budget(experiment: Experiment) -> str:
+    room, n_tokens = experiment.room, context_budget(experiment.settings, experiment.method)
     window = (
         f"the reader's window of {room.window:,}"
         if room.window
         else f"a window that is taken to be {ASSUMED_WINDOW:,} (llm.window tells the reader's)"
     )
     if n_tokens is not None:
-        said = f"at most {n_tokens:,} tokens (budget_context)"
+        bound = f"at most {n_tokens:,} tokens (budget_context)"
         if n_tokens != room.auto:
-            return said
+            return bound
         why = f"{LEAST:,} at least"
         if room.wanted > LEAST:
             why = f"{room.wanted:,} have room for {CHUNKS} whole chunks in every method"
-        return f"{said}; auto: {why}" + (f"; within {window}" if n_tokens < room.wanted else "")
-    held = [block.budget for block in blocks if block.budget is not None]
-    own = experiment.settings.method.get("budget")
-    if not held:
+        return f"{bound}; auto: {why}" + (f"; within {window}" if n_tokens < room.wanted else "")
+    budget = experiment.models.context_budget
+    if budget.tokens is None:
         return "each method's own; this one has no bound"
-    most = max(held)
-    if most == room.known and own != most:
-        asked = f"the method's own {own:,} tokens" if isinstance(own, int) else "no budget"
-        return f"at most {most:,} tokens: {asked}, within {window}"
-    return f"at most {most:,} tokens (the method's own)"
+    if budget.tokens == budget.whole:
+        return f"at most {budget.tokens:,} tokens (the method's own)"
+    own = f"the method's own {budget.whole:,} tokens" if budget.whole else "no budget"
+    return f"at most {budget.tokens:,} tokens: {own}, within {window}"
 
 
 def empty_blocks(experiment: Experiment) -> str:
@@ -136,14 +115,14 @@ def empty_blocks(experiment: Experiment) -> str:
     best = max(chunks, key=lambda block: block.share)
     typical, known = experiment.room.chunk.typical, experiment.room.known
     enough = in_hundreds(typical / best.share)
-    said = (
+    reason = (
         f"the chunks of '{experiment.method.name}' have {best.n_tokens:,} tokens of its context of "
-        f"{best.budget:,}, and a typical chunk of this corpus takes {typical:,}: none fits. "
-        f"budget_context={enough} would do"
+        f"{experiment.models.context_budget.tokens:,}, and a typical chunk of this corpus takes "
+        f"{typical:,}: none fits. budget_context={enough} would do"
     )
     if known is not None and known < enough:
-        said += " with a reader of a larger window (llm.context of the local model, llm.window)"
-    return f"{said}; so would smaller chunks (chunking=token chunking.size=N)."
+        reason += " with a reader of a larger window (llm.context of the local model, llm.window)"
+    return f"{reason}; so would smaller chunks (chunking=token chunking.size=N)."
 
 
 def refuse_empty(experiment: Experiment) -> None:

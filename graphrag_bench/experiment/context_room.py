@@ -14,7 +14,7 @@ from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.models.windows import STAND_IN, sure_tokens, window_of
+from graphrag_bench.llm.windows import STAND_IN, sure_tokens, window_of
 from graphrag_bench.text import count_tokens
 
 LEAST = 2400

@@ -64,16 +64,12 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     planted = dataset.world is not None
     if choices["extraction"].get("variant") == "auto":
         presplit = choices["chunk_table"]["variant"] == "presplit"
-        file = dataset.openie is not None and presplit
-        choices["extraction"]["variant"] = (
-            "planted"
-            if planted
-            else "subgraphs"
-            if dataset.subgraphs is not None
-            else "openie_file"
-            if file
-            else "nlp"
-        )
+        there = {
+            "planted": planted,
+            "subgraphs": dataset.subgraphs is not None,
+            "openie_file": presplit and dataset.openie is not None,
+        }
+        choices["extraction"]["variant"] = next((name for name in there if there[name]), "nlp")
     if choices.get("graph", {}).get("variant") == "auto":
         choices["graph"]["variant"] = "kg" if dataset.subgraphs is None else "subgraphs"
     if choices["text_extraction"].get("variant") == "auto":

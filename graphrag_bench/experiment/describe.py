@@ -5,29 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from graphrag_bench.answer_forms import FormName, answer_form
-from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.evaluation.detection import detectable_share
+from graphrag_bench.evaluation.statistics import detectable_share
 from graphrag_bench.experiment.answer_asking import form_lines, forms_asked
 from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.long_texts import Measured, planned_lines
-from graphrag_bench.experiment.reader_prompts import READERS, common_forms, own_answers, unlicensed
+from graphrag_bench.experiment.long_texts import planned_lines
 from graphrag_bench.offline.parts import MOST_TOKENS, reply_limits
-from graphrag_bench.pipeline.build import STAGES
-from graphrag_bench.pipeline.edit import every_list
+from graphrag_bench.pipeline.combinators.switch import Switch
+from graphrag_bench.pipeline.reader_prompts import READERS, common_forms, own_answers, unlicensed
 
 
-def describe(experiment: Experiment, measured: Measured | None = None) -> str:
-    """The plan: artifacts to build or reuse, steps with their slots, questions left, LLM calls.
-
-    `measured` keeps what was counted of texts, for further plans of the same ones.
-    """
-    return "\n".join(_lines(experiment, {} if measured is None else measured))
+def describe(experiment: Experiment) -> str:
+    """The plan: artifacts to build or reuse, steps with their slots, questions left, LLM calls."""
+    return "\n".join(_lines(experiment))
 
 
-def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
+def _lines(experiment: Experiment) -> Iterator[str]:
     method, pipeline = experiment.method, experiment.method.pipeline
     settings = experiment.settings
     sources = f"profile {settings.profile}, fidelity {settings.fidelity}"
@@ -48,23 +43,18 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
         limits = [item.settings[name] for name in reply_limits(item.settings)]
         if item.builder.calls and None in limits:
             yield f"         replies: at most {MOST_TOKENS:,} tokens, or what the window leaves"
-    yield from planned_lines(experiment, measured)
+    yield from planned_lines(experiment)
     yield ""
     yield "steps"
+    for op in pipeline.operators(settings.answering):
+        reads = [r.slot for r in op.operator.reads if not r.optional or r.slot in op.use]
+        writes = [*op.operator.writes, *op.operator.may_write]
+        yield f"  {op.label:<58} {', '.join(reads)} -> {', '.join(writes)}"
     for step in pipeline.steps(settings.answering):
-        for op in step.operators():
-            reads = [r.slot for r in op.operator.reads if not r.optional or r.slot in op.use]
-            writes = [*op.operator.writes, *op.operator.may_write]
-            yield f"  {op.label:<58} {', '.join(reads)} -> {', '.join(writes)}"
-    yield from _fallbacks(settings)
+        if isinstance(step, Switch):
+            yield from (f"  fallback: {reason}" for reason in step.fallback.values())
     yield ""
     yield from _extent(experiment)
-
-
-def _fallbacks(settings: RunSettings) -> Iterator[str]:
-    for items in every_list([settings.method.get(stage) or [] for stage in STAGES]):
-        for step in items:
-            yield from (f"  fallback: {reason}" for reason in (step.get("fallback") or {}).values())
 
 
 def _extent(experiment: Experiment) -> Iterator[str]:
@@ -92,7 +82,7 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
     if common := common_forms(reader, forms):
         if reader == "auto":
             yield f"  one for all methods: {', '.join(common)}"
-        if kept := own_answers(experiment.settings.method):
+        if kept := own_answers(experiment.method.pipeline):
             yield f"  the method's own for answers inside its search: {', '.join(kept)}"
     if reader == "own":
         return
@@ -114,11 +104,12 @@ def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:
 
 
 def estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
-    """The expected cost of every step and their sum, as aligned text."""
+    """What every step costs at most, as aligned text."""
     if not rows:
         return
     yield ""
-    yield f"{'expected':<44} {'calls':>8} {'prompt':>10} {'completion':>10} {'USD':>9} {'time':>8}"
+    head = "at most; building: as expected"
+    yield f"{head:<44} {'calls':>8} {'prompt':>10} {'completion':>10} {'USD':>9} {'time':>8}"
     for row in rows:
         seconds = "?" if row.seconds is None else f"{row.seconds:.0f} s"
         basis = " (measured)" if row.measured else ""

@@ -1,41 +1,47 @@
-"""What a run will cost, before it is run: calls, tokens, money and time for every step."""
+"""What a run costs at most, before it is run: calls, tokens and money for every step.
+
+The store knows what is built, and the ledger what calls of this run have taken; elsewhere a step
+makes as many calls as it may, whose prompts hold what the context budget or the reader's window
+leaves, and whose replies end at their limit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.data.dataset import Document
-from graphrag_bench.expected import Sizes
-from graphrag_bench.experiment.derived_settings import REPLACED
-from graphrag_bench.experiment.expected_steps import (
-    PLAIN_ROW_TOKENS,
-    ROW_TOKENS,
-    Kinds,
-    Rows,
-    longest_lists,
-    visited,
-)
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.experiment.context_room import ASSUMED_WINDOW
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.models.fan_out import FanOut
-from graphrag_bench.models.ledger import Part, read_ledger, sums
-from graphrag_bench.models.settings import Prices
-from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.ledger import Part, read_ledger, sums
+from graphrag_bench.llm.settings import Prices
+from graphrag_bench.pipeline.combinators.each import Each
+from graphrag_bench.pipeline.combinators.repeat import Repeat
+from graphrag_bench.pipeline.combinators.resolve import Resolve
+from graphrag_bench.pipeline.steps import OperatorStep, Step
+from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Question
 
 _SAMPLE = 200
 _UNKNOWN = (500.0, 100.0)
-_TOKENS_OF_COMMUNITY = 130
-"""Tokens of the corpus that one community is of: 105 on `sample`, 185 on UltraDomain Mix."""
+_LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
+"""What a prompt may hold without a budget: as much as the reader's window leaves."""
+_TOKENS_OF_COMMUNITY = 100
+"""The fewest tokens of a corpus that one community was of: 105 on `sample`, 185 on UltraDomain."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The expected cost of one step; `seconds` is None until a call of it has been measured.
+    """The most that one step costs; `seconds` is None until a call of it has been measured.
 
-    `measured` says that it is from the means of calls already made, not from a formula.
+    `measured` says that it follows from the means of calls already made; what building takes is
+    the mean that its builder expects.
     """
 
     stage: str
@@ -54,118 +60,135 @@ def estimates(
     """One row for each step that calls a model, for so many questions.
 
     `n_early` questions go through conversion and retrieval, `n_answers` of them through
-    generation. What a prompt holds follows from the context budget, its blocks and the mean chunk;
-    all rounds of a `repeat` are expected. With `learn` the means of calls that this run has already
-    made take the place of the formula. With `answer=off` generation has no row.
+    generation. With `learn` the means of calls that this run has already paid for take the place of
+    the bounds, and an artifact that is there costs nothing. With `answer=off` generation has no
+    row.
     """
-    steps = experiment.method.pipeline.steps(experiment.settings.answering or n_answers > 0)
-    ledgers = experiment.folder.files("ledger") if learn else []
-    known = {name: held.paid for (name,), held in sums(read_ledger(*ledgers), "step").items()}
-    sizes = _sizes(experiment)
-    rows = _building(experiment, sizes, left=learn)
-    for op, given, times in visited(steps, _kinds(experiment), sizes, _given(experiment)):
+    folder = experiment.folder
+    ledgers = folder.files("ledger") if learn else []
+    paid = {name: held.paid for (name,), held in sums(read_ledger(*ledgers), "step").items()}
+    rows = list(_building(experiment, left=learn))
+    longest = _Longest.of(experiment.dataset.questions)
+    for op, times in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
         if op.bound():
-            n = times * (n_answers if op.label.startswith("generate") else n_early)
-            rows.append(_estimate(experiment, op, n, given, known.get(op.label)))
+            late = op.label.startswith("generate")
+            n_done = len(folder.done(late)) if op.label in paid else 0
+            n = n_answers if late else n_early
+            if (known := paid.get(op.label)) and known.calls and n_done:
+                rows.append(_measured(experiment, op, n / n_done, known))
+            else:
+                calls = n * times * min(op.bound(), _most_calls(experiment, op))
+                rows.append(_row(experiment, op, calls, *_most_tokens(experiment, op, longest)))
     return rows
 
 
-def lists_packed(experiment: Experiment) -> dict[str, float]:
-    """The most rows that each packing operator of a method is given, infinite where unknown."""
-    steps = experiment.method.pipeline.steps()
-    return longest_lists(steps, _kinds(experiment), _sizes(experiment), _given(experiment))
+def _weighted(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[OperatorStep, int]]:
+    """Every operator step with how often it runs for one question at most."""
+    for step in steps:
+        if isinstance(step, Repeat):
+            yield from _weighted(step.steps, times * step.times)
+        elif isinstance(step, Each):
+            yield from _weighted(step.steps, times * step.at_most)
+        elif isinstance(step, Resolve):
+            yield from _weighted(step.steps, times * (step.at_most + 1))
+            yield from _weighted(step.answer, times * step.at_most)
+        else:
+            yield from ((op, times) for op in step.operators())
 
 
-def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estimate]:
-    """One row for each artifact whose building calls a model.
+def _measured(experiment: Experiment, op: OperatorStep, share: float, paid: Part) -> Estimate:
+    calls = math.ceil(share * paid.calls)
+    prompt, completion = paid.prompt_tokens / paid.calls, paid.completion_tokens / paid.calls
+    workers = min(experiment.settings.workers, experiment.models.calls_at_once())
+    seconds = calls * paid.seconds / paid.calls / max(workers, 1)
+    row = _row(experiment, op, calls, prompt, completion)
+    return replace(row, seconds=seconds, measured=True)
 
-    With `left` only what is still to be paid: an artifact that is there costs nothing.
-    """
+
+def _row(
+    experiment: Experiment, op: OperatorStep, calls: int, prompt: float, completion: float
+) -> Estimate:
+    n_prompt, n_completion = round(calls * prompt), round(calls * completion)
+    usd = _prices(experiment).usd(n_prompt, n_completion)
+    stage = op.label.partition(".")[0]
+    return Estimate(stage, op.label, calls, n_prompt, n_completion, usd, None, False)
+
+
+@dataclass(frozen=True)
+class _Longest:
+    """The most tokens of a question with the words that ask for its form, and of an answer."""
+
+    question: int
+    answer: int
+
+    @classmethod
+    def of(cls, questions: Sequence[Question]) -> _Longest:
+        forms = [answer_form(*one) for one in {(one.form, one.open_tokens) for one in questions}]
+        words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
+        texts = [count_tokens(one.text) for one in questions]
+        answer = max((form.max_tokens for form in forms), default=0)
+        return cls(max(texts, default=0) + max(words, default=0), answer)
+
+
+def _most_tokens(
+    experiment: Experiment, op: OperatorStep, longest: _Longest
+) -> tuple[float, float]:
+    """The most tokens of a prompt, which may show an unreadable reply, and of a reply."""
+    reply = op.settings.get("max_tokens") or longest.answer
+    prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
+    files = [file for prompt in prompts for file in prompt.files]
+    own = max(map(template_tokens, files), default=0) + longest.question + reply
+    window = experiment.room.window or ASSUMED_WINDOW
+    budget, slots = experiment.models.context_budget, {read.slot for read in op.operator.reads}
+    context: int | None = 0
+    if slots & {"context", "points"} or "context_budget" in op.operator.needs:
+        context = op.settings.get("group_tokens") or budget.tokens
+    elif slots & _LISTS or "graph" in op.operator.needs:
+        context = None
+    return min(window, window if context is None else own + context), reply
+
+
+def _most_calls(experiment: Experiment, op: OperatorStep) -> int:
+    """The most calls of a step that reads reports in groups, by how many reports there are."""
+    if "group_tokens" not in op.settings:
+        return op.bound()
     store = experiment.store()
-    rows: list[Estimate] = []
+    for item in experiment.plan:
+        if item.resource == "reports" and store.holds(item):
+            stored = store.recipe(item).get("statistics", {}).get("communities")
+            return 2 * int(stored) if stored else op.bound()
+    sizes = _sizes(experiment)
+    return 2 * math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
+
+
+def _building(experiment: Experiment, *, left: bool) -> Iterator[Estimate]:
+    """One row for each artifact whose building calls a model; with `left` what is to be paid."""
+    store, sizes = experiment.store(), _sizes(experiment)
     for item in experiment.plan:
         if not item.builder.calls:
             continue
         there = left and store.holds(item)
         n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
-        prompt, completion = _UNKNOWN
-        if item.builder.tokens:
-            prompt, completion = item.builder.tokens(item.settings, sizes)
+        tokens = item.builder.tokens
+        prompt, completion = tokens(item.settings, sizes) if tokens else _UNKNOWN
         n_prompt, n_completion = round(n_calls * prompt), round(n_calls * completion)
         usd = _prices(experiment, "llm_build").usd(n_prompt, n_completion)
-        rows.append(
-            Estimate("build", item.resource, n_calls, n_prompt, n_completion, usd, None, False)
-        )
-    return rows
-
-
-def _estimate(
-    experiment: Experiment, op: OperatorStep, n_questions: float, sizes: Sizes, known: Part | None
-) -> Estimate:
-    calls = round(n_questions * op.operator.expected_calls(op.settings, sizes))
-    prompt, completion = op.operator.tokens(op.settings, sizes) if op.operator.tokens else _UNKNOWN
-    seconds = None
-    measured = known is not None and known.calls > 0
-    if known is not None and known.calls:
-        prompt = known.prompt_tokens / known.calls
-        completion = known.completion_tokens / known.calls
-        workers = min(experiment.settings.workers, experiment.models.calls_at_once())
-        seconds = calls * known.seconds / known.calls / max(workers, 1)
-    n_prompt, n_completion = round(calls * prompt), round(calls * completion)
-    usd = _prices(experiment).usd(n_prompt, n_completion)
-    stage = op.label.partition(".")[0]
-    return Estimate(stage, op.label, calls, n_prompt, n_completion, usd, seconds, measured)
-
-
-def _kinds(experiment: Experiment) -> Kinds:
-    graph = next((item for item in experiment.plan if item.resource == "graph"), None)
-    described = graph is not None and "node.description" in graph.builder.provides
-    of_chunks = graph is not None and not REPLACED & set(graph.inputs)
-    tokens = ROW_TOKENS if described else {**ROW_TOKENS, **PLAIN_ROW_TOKENS}
-    return Kinds(tokens, {"communities": _communities(experiment)}, of_chunks and described)
-
-
-def _communities(experiment: Experiment) -> float:
-    store = experiment.store()
-    for item in experiment.plan:
-        if item.resource == "reports" and store.holds(item):
-            return float(store.recipe(item).get("statistics", {}).get("communities", 0))
-    sizes = _sizes(experiment)
-    return sizes.n_chunks * sizes.chunk / _TOKENS_OF_COMMUNITY
-
-
-def _given(experiment: Experiment) -> dict[str, Rows]:
-    if not experiment.method.given:
-        return {}
-    gold = [len(held.evidence) for held in experiment.dataset.gold.values()]
-    return {"chunks": Rows(fmean(gold) if gold else 0.0)}
+        yield Estimate("build", item.resource, n_calls, n_prompt, n_completion, usd, None, False)
 
 
 def _prices(experiment: Experiment, group: str = "llm") -> Prices:
     same = group == "llm_build" and experiment.settings.llm_build is None
     model = experiment.models.bare("llm" if same else group)
-    return model.prices if isinstance(model, FanOut) else Prices()
+    return model.prices if isinstance(model, ChatModel) else Prices()
 
 
 def _sizes(experiment: Experiment) -> Sizes:
-    first = experiment.dataset.questions[:_SAMPLE]
-    questions = [count_tokens(row.text) for row in first]
-    chunks, n_chunks = _chunks(experiment, experiment.dataset.documents)
-    forms = [answer_form(row.form, row.open_tokens) for row in first]
-    answers = [form.max_tokens for form in forms]
-    asked = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
-    clauses = [count_tokens(form.licence) for form in forms]
-    question, chunk, answer, form, licence = (
-        fmean(held) if held else 0.0 for held in (questions, chunks, answers, asked, clauses)
-    )
-    return Sizes(question, chunk, n_chunks, answer=answer, form=form, licence=licence)
-
-
-def _chunks(experiment: Experiment, documents: Sequence[Document]) -> tuple[list[int], int]:
+    documents: Sequence[Document] = experiment.dataset.documents
     n_tokens = [count_tokens(row.passage) for row in documents[:_SAMPLE]]
     planned = next(item for item in experiment.plan if item.resource == "chunk_table")
     chunks = n_tokens
     if (size := planned.settings.get("size")) is not None:
         stride = size - planned.settings.get("overlap", 0)
         chunks = [min(size, n - at) for n in n_tokens for at in range(0, max(n, 1), stride)]
-    return chunks, round(len(documents) * len(chunks) / max(len(n_tokens), 1))
+    n_chunks = round(len(documents) * len(chunks) / max(len(n_tokens), 1))
+    return Sizes(fmean(chunks) if chunks else 0.0, n_chunks)

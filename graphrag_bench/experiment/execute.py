@@ -25,9 +25,8 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.reopen import write_references
 from graphrag_bench.experiment.repeats import repeated, trials
 from graphrag_bench.experiment.results import results, write_provenance
-from graphrag_bench.experiment.retrieval_on_ray import retrieval_on_ray
-from graphrag_bench.models.outcomes import RunStopped
-from graphrag_bench.pipeline.run import Elsewhere, run
+from graphrag_bench.llm.calls import RunStopped
+from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.runs.contexts import context_rows
@@ -35,9 +34,6 @@ from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.record import record, timing_rows
 from graphrag_bench.text import short
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
-
-ACCOUNT = "budget.json"
-"""The file of a run's folder by which its shards and repeats keep one budget."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +81,6 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         metrics = results(experiment, selected)
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])
-        for one in (experiment, *repeats):
-            one.folder.seal()
         return RunResult(folder, folder.keep_metrics(metrics), experiment)
 
 
@@ -99,7 +93,6 @@ def _finish(
     folder = experiment.folder
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
-    folder.begin()
     write_provenance(experiment, folder)
     write_references(experiment, selected)
     write_incomplete(experiment)
@@ -123,7 +116,10 @@ def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Questi
         every = sorted(experiment.run_path.rglob("ledger*.jsonl"))
         return [*experiment.ledgers(selected), *(path for path in every if path != own)]
 
-    experiment.models.charge(own, before, experiment.run_path / ACCOUNT)
+    def others() -> list[Path]:
+        return [path for path in folder.files("ledger") if path != own]
+
+    experiment.models.charge(own, before, others)
 
 
 def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
@@ -160,8 +156,7 @@ def _work(
             told.exit_code = error.exit_code
             raise told from error
         with progress.task(label, len(part)) as advance:
-            elsewhere = retrieval_on_ray(experiment, models[scope], len(part))
-            failed += _run_block(experiment, part, resources, answering, advance, elsewhere)
+            failed += _run_block(experiment, part, resources, answering, advance)
     return failed
 
 
@@ -182,7 +177,6 @@ def _run_block(
     resources: Mapping[str, Any],
     answering: bool,
     advance: Advance,
-    elsewhere: Elsewhere | None,
 ) -> list[Failed]:
     failed: list[Failed] = []
     settings = experiment.settings
@@ -202,7 +196,6 @@ def _run_block(
         world,
         answering=answering,
         start=lambda question: start_state(experiment, question, table),
-        elsewhere=elsewhere,
     )
     for one in finished:
         row = record(one, table, settings.trace)

@@ -14,7 +14,7 @@ from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
 from graphrag_bench.experiment.answer_asking import forms_in_key
-from graphrag_bench.experiment.budgets import within_budget
+from graphrag_bench.experiment.budgets import lengthened, with_budget
 from graphrag_bench.experiment.checking import check_steps, checked_inputs
 from graphrag_bench.experiment.context_room import Room, room_of
 from graphrag_bench.experiment.derived_settings import (
@@ -23,15 +23,13 @@ from graphrag_bench.experiment.derived_settings import (
     complete,
     imported_choices,
 )
-from graphrag_bench.experiment.method import Method, read_method
+from graphrag_bench.experiment.method import Method, able_to_pool, read_method
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.pooling import pooled, why_not
-from graphrag_bench.experiment.reader_prompts import with_reader
 from graphrag_bench.experiment.shared import Shared, key_of
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
-from graphrag_bench.pipeline.build import refuse
+from graphrag_bench.pipeline.build import StepOptions, refuse
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.text import safe_name, short
 from graphrag_bench.values import Question
@@ -76,18 +74,25 @@ class Experiment:
         settings, found = checked_inputs(values, dataset or shared.datasets.get(source))
         if dataset is None:
             shared.datasets[source] = found
+        method = read_method(settings.method, step_options(settings))
         models = Models(settings, found, shared)
-        if swept and settings.pooling and why_not(settings.method):
-            settings = settings.model_copy(update={"pooling": None})
-        sound = not read_method({**settings.method, "prompts": None}).problems
-        if sound:
+        if not method.problems:
+            if settings.pooling and not method.pooled:
+                if not swept:
+                    raise UserError(_cannot_pool(settings.pooling, method))
+                settings = settings.model_copy(update={"pooling": None})
             room = cache(partial(room_of, settings, found, models))
-            settings = within_budget(settings, room, swept=swept)
-        method = steps_of(settings) if sound else read_method(settings.method)
-        experiment = cls(settings, found, method, Models(settings, found, shared))
+            settings, budget = with_budget(settings, method, room, swept=swept)
+            method = replace(method, pipeline=lengthened(method.pipeline, budget))
+            models = Models(settings, found, shared, budget)
+        experiment = cls(settings, found, method, models)
         gathered = Gathered()
-        there = resources() | set(Models.NAMES)
-        gathered.attempt(lambda: check_steps(method, there, experiment._attributes))
+        gathered.attempt(
+            lambda: check_steps(
+                method.name, method.pipeline, method.problems,
+                experiment._attributes, method.given_slots,
+            )
+        )  # fmt: skip
         if not method.problems:
             gathered.attempt(lambda: experiment._check_choices(swept))
         gathered.refuse()
@@ -251,8 +256,7 @@ class Experiment:
 
     def store(self) -> Store:
         """The stored artifacts; what builds them is given the rest."""
-        verify = self.settings.paths.verify
-        return Store(self.artifacts, shared=self.shared_artifacts, verify=verify)
+        return Store(self.artifacts, shared=self.shared_artifacts)
 
     @property
     def extraction(self) -> str:
@@ -261,13 +265,16 @@ class Experiment:
         return made[0].builder.variant if made else ""
 
 
-def steps_of(settings: RunSettings) -> Method:
-    """The method of checked settings, with what they put into its steps."""
-    method: Mapping[str, Any] = settings.method
-    if settings.pooling:
-        method = pooled(method, settings.pooling)
-    method = with_reader(method, settings.reader_prompt)
-    return read_method(method)
+def step_options(settings: RunSettings) -> StepOptions:
+    """Return what the settings of a run choose for the steps of its method."""
+    return StepOptions(pooling=settings.pooling, reader=settings.reader_prompt)
+
+
+def _cannot_pool(pooling: Mapping[str, Any], method: Method) -> str:
+    return (
+        f"pooling={pooling.get('mode')}: no step of '{method.name}' packs relationships that can "
+        f"be pooled (`path_pooling` at a step). Methods that can: {', '.join(able_to_pool())}."
+    )
 
 
 def _as_settings(resource: str, choice: Any) -> dict[str, Any]:

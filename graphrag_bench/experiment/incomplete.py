@@ -9,8 +9,7 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.offline.parts import Incomplete
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.damage import read_json
-from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.folder import RunFolder, read_json
 from graphrag_bench.values import Question
 
 INCOMPLETE = "incomplete.json"
@@ -30,7 +29,6 @@ def building_store(
         gates=experiment.models.gates,
         explains=experiment.settings.graph.per == "all",
         shared=experiment.shared_artifacts,
-        verify=experiment.settings.paths.verify,
         allow_incomplete=allow_incomplete,
         allow_cut=float(failures.allow_cut),
         load=experiment.models.shared.load,
@@ -75,6 +73,5 @@ def write_incomplete(experiment: Experiment) -> None:
 
 def read_incomplete(folder: RunFolder) -> Mapping[str, str]:
     """Which artifacts of a run are incomplete, as `Experiment.incomplete` has them."""
-    path = folder.path / INCOMPLETE
-    held = read_json(path) if path.is_file() else {}
-    return {str(key): str(parts) for key, parts in held.items()}
+    found = read_json(folder.path / INCOMPLETE)
+    return {str(key): str(parts) for key, parts in found.items()}

@@ -15,8 +15,8 @@ from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.nlp import Spacy, may_be
-from graphrag_bench.offline.manifest import RECIPE
-from graphrag_bench.runs.damage import METRICS
+from graphrag_bench.offline.recipe import RECIPE
+from graphrag_bench.runs.folder import METRICS
 
 _NAMES = {"llm": ("llm", "llm_build"), "llm_build": ("llm", "llm_build")}
 """Names under which a model may have worked, where it is not its own alone."""

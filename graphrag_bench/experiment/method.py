@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.profiles import KEYS
-from graphrag_bench.config.sources import FILE
+from graphrag_bench.config.sources import FILE, method_file, names
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, nearest
-from graphrag_bench.pipeline.build import STAGES, Pipeline, build, misspelt_stages, refuse
+from graphrag_bench.pipeline.build import (
+    PLAIN,
+    STAGES,
+    Pipeline,
+    StepOptions,
+    build,
+    misspelt_stages,
+    refuse,
+)
 from graphrag_bench.prompts import Prompt
 
 RESERVED = frozenset(
@@ -41,7 +49,8 @@ class Method:
     """A method: its parameters by name, the artifacts it chooses, its pipeline.
 
     `title` is its name in tables; `role` is `floor`, `baseline` or `ceiling` for reference rows;
-    `verified` is one of `VERIFIED`, and tables mark what is not `true`.
+    `verified` is one of `VERIFIED`, and tables mark what is not `true`; `pooled` says that its
+    relationships are pooled.
     """
 
     name: str
@@ -53,6 +62,7 @@ class Method:
     pipeline: Pipeline
     problems: tuple[str, ...]
     verified: str = "true"
+    pooled: bool = False
 
     @property
     def given_slots(self) -> frozenset[str]:
@@ -60,23 +70,26 @@ class Method:
         return frozenset({GIVEN[self.given]} if self.given else ())
 
 
-def read_method(config: Mapping[str, Any]) -> Method:
+def read_method(config: Mapping[str, Any], options: StepOptions = PLAIN) -> Method:
     """The method of a resolved config; problems of its steps are kept for one common report.
+
+    With path pooling its title says so.
 
     Raises UserError when `name` is missing, when `given`, `role` or `prompts` name nothing, and
     when no file of the folder `prompts` is a prompt of the method.
     """
     check_keys(config)
     given = config.get("given")
-    pipeline, problems = build(config, config.get("prompts"))
+    pipeline, problems = build(config, replace(options, prompts=config.get("prompts")))
     problems = [*unresolved(config), *problems]
     if config.get("prompts") is not None:
         _check_prompts(Path(config["prompts"]), pipeline)
     parameters = {key: value for key, value in config.items() if key not in RESERVED}
     choices = config.get("build") or {}
+    pooled = options.pooling is not None and "path.pool" in pipeline.names
     return Method(
         config["name"],
-        str(config.get("title", config["name"])),
+        f"{config.get('title', config['name'])}{' + pooling' if pooled else ''}",
         str(config.get("role", "")),
         parameters,
         choices,
@@ -84,7 +97,13 @@ def read_method(config: Mapping[str, Any]) -> Method:
         pipeline,
         tuple(problems),
         _verified(config),
+        pooled,
     )
+
+
+def able_to_pool() -> list[str]:
+    """Return the names of the methods that have a step of path pooling."""
+    return [name for name in names("method") if "'path_pooling': {" in repr(method_file(name))]
 
 
 def check_keys(config: Mapping[str, Any]) -> None:
@@ -131,8 +150,7 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
 def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
     if not folder.is_dir():
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
-    steps = [operator for step in pipeline.steps() for operator in step.operators()]
-    values = [value for step in steps for value in step.settings.values()]
+    values = [value for op in pipeline.operators() for value in op.settings.values()]
     prompts = [value for value in values if isinstance(value, Prompt)]
     names = {Path(file.name).name for prompt in prompts for file in prompt.files}
     if not any((folder / name).is_file() for name in names):

@@ -3,54 +3,39 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
+from graphrag_bench.context_budget import UNBOUNDED, ContextBudget
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.errors import UserError
-from graphrag_bench.executors.executor import Executor
-from graphrag_bench.executors.on_ray import OnRay
-from graphrag_bench.executors.processes import Processes
 from graphrag_bench.experiment.known_identities import identity_of
 from graphrag_bench.experiment.shared import Shared
 from graphrag_bench.fingerprint import file_digest
-from graphrag_bench.models.budget import Budget, Budgeted
-from graphrag_bench.models.cached import Cached
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.ledger import Budget, Ledger, spent
+from graphrag_bench.llm.meter import FailureGate
+from graphrag_bench.llm.replay import Replay
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.models.cached_models import CachedEmbedder, CachedTagger
 from graphrag_bench.models.checkpoint import Checkpoint
 from graphrag_bench.models.cross_encoder import PassageScorer
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.failure_gate import FailureGate
-from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.from_config import make
-from graphrag_bench.models.in_workers import EmbedderInWorkers, NlpInWorkers, Recipe
-from graphrag_bench.models.kept_sentences import KeptSentences, ReadingStore
-from graphrag_bench.models.kept_vectors import KeptVectors
-from graphrag_bench.models.ledger import Ledger, read_ledger, spent
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.local import Local
-from graphrag_bench.models.local_on_ray import LocalOnRay
 from graphrag_bench.models.nlp import Nlp, Spacy
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
-from graphrag_bench.models.replay import Replay
-from graphrag_bench.models.reply_store import ReplyStore
-from graphrag_bench.models.shared_account import SharedAccount
-from graphrag_bench.models.spending import OwnAccount
 from graphrag_bench.models.tokenizer import Tokenizer, tokenizer_of
-from graphrag_bench.models.trial import OnTrial
+from graphrag_bench.models.workers import ParallelEmbedder, ParallelTagger, Recipe, Workers
 from graphrag_bench.offline.importers.paths import content_digest, file_of
 
 _OWN = ("corpus", "openie", "training")
 """What is another thing over another corpus."""
 _RELEASED = ("nlp", "cross_encoder", "llm_judge", "tokenizer", "replies", "vectors", "readings")
 """What a finished run lets go of, besides what counts its calls."""
-
-
-F = TypeVar("F", ReplyStore, ReadingStore)
 
 
 class Models(Mapping[str, Any]):
@@ -61,18 +46,23 @@ class Models(Mapping[str, Any]):
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "embedder", "nlp",
-        "llm", "llm_build", "tokenizer", "cross_encoder", "checkpoint",
+        "llm", "llm_build", "tokenizer", "context_budget", "cross_encoder", "checkpoint",
     )  # fmt: skip
 
     def __init__(
-        self, settings: RunSettings, dataset: Dataset, shared: Shared | None = None
+        self,
+        settings: RunSettings,
+        dataset: Dataset,
+        shared: Shared | None = None,
+        context_budget: ContextBudget = UNBOUNDED,
     ) -> None:
         self.settings = settings
         self.shared = shared or Shared()
+        self.context_budget = context_budget
         self.corpus = dataset
         self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
         self.earlier: Callable[[], Sequence[Path]] = tuple
-        self.account: Path | None = None
+        self.others: Callable[[], Sequence[Path]] = tuple
         self.gates: dict[str, FailureGate] = {}
         self._first: Models | None = None
         self._trial = 0
@@ -91,17 +81,20 @@ class Models(Mapping[str, Any]):
         return other
 
     def charge(
-        self, ledger: Path, earlier: Callable[[], Sequence[Path]], account: Path | None = None
+        self,
+        ledger: Path,
+        earlier: Callable[[], Sequence[Path]],
+        others: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
         """Write calls to `ledger`, and count what it and `earlier` ones hold as spent.
 
-        `account` is the file by which processes at work on the same run keep one budget. Failures
-        are counted from 0.
+        `others` names the ledgers of processes at work on the same run: what they get counts too.
+        Failures are counted from 0.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
             self._drop_charged()
-        self.ledger_path, self.earlier, self.account = ledger, earlier, account
+        self.ledger_path, self.earlier, self.others = ledger, earlier, others
 
     def _drop_charged(self) -> None:
         for name in ("embedder", "llm", "llm_build", "ledger", "budget"):
@@ -137,46 +130,32 @@ class Models(Mapping[str, Any]):
                 log=self.ledger.at("embedding", "embedder", kind="embedding"),
             )
         mode = self.settings.cache.mode
+        if self.settings.parallel == "ray":
+            recipe = Recipe.of("embedder", self.settings.embedder, made)
+            made = ParallelEmbedder(made, Workers(backend="ray"), recipe)
         if mode == "off" or (mode == "read" and not self._vectors_path.is_file()):
-            return self._spread_embedder(made)
-        return KeptVectors(self._spread_embedder(made), self.vectors, mode)
-
-    def _spread_embedder(self, made: Embedder) -> Embedder:
-        if self.ray is None:
             return made
-        recipe = Recipe.of("embedder", self.settings.embedder, made)
-        return EmbedderInWorkers(made, self.ray, recipe)
+        return CachedEmbedder(made, self.vectors, mode)
 
     @cached_property
     def nlp(self) -> Nlp:
         """The tagger and parser, behind a store of what it has read."""
         made: Nlp = self._bare("nlp", self.settings.nlp)
-        made = self._spread_nlp(made)
+        made = self._parallel(made)
         mode = self.settings.cache.mode
         if mode == "off" or (mode == "read" and not self._readings_path.is_file()):
             return made
-        return KeptSentences(made, self.readings, mode)
+        return CachedTagger(made, self.readings, mode)
 
-    def _spread_nlp(self, made: Nlp) -> Nlp:
-        asked = self.settings.nlp_workers
-        if self.ray is not None:
-            executor: Executor = self.ray
-            least = LEAST_IN_PROCESSES
-        elif asked == "auto" and isinstance(made, Spacy):
-            executor, least = Processes(os.cpu_count() or 1), LEAST_IN_PROCESSES
-        else:
-            executor, least = Processes(1 if asked == "auto" else asked), 2
-        if self.ray is None and executor.n_workers == 1:
-            return made
-        return NlpInWorkers(made, executor, Recipe.of("nlp", self.settings.nlp, made), least)
-
-    @cached_property
-    def ray(self) -> OnRay | None:
-        """The workers of Ray; None with executor=local."""
-        settings = self.settings.ray
-        if self.settings.executor == "local":
-            return None
-        return OnRay(settings.address, settings.workers, settings.gpus)
+    def _parallel(self, tagger: Nlp) -> Nlp:
+        count, backend = self.settings.nlp_workers, self.settings.parallel
+        workers = Workers(None if count == "auto" else count, backend)
+        if backend == "local" and (
+            count == 1 or (count == "auto" and not isinstance(tagger, Spacy))
+        ):
+            return tagger
+        least = 2 if backend == "local" and count != "auto" else LEAST_IN_PROCESSES
+        return ParallelTagger(tagger, workers, Recipe.of("nlp", self.settings.nlp, tagger), least)
 
     @cached_property
     def cross_encoder(self) -> PassageScorer:
@@ -191,24 +170,19 @@ class Models(Mapping[str, Any]):
         return self.shared.once("tokenizer", named, lambda: tokenizer_of(*named))
 
     @cached_property
-    def llm(self) -> LLM:
-        """The model that answers, in its repeat; raises UserError when it cannot be repeated."""
-        made = self._language_model("llm", self.settings.llm)
-        if not self._trial:
-            return made
-        if not isinstance(made, FanOut):
-            raise UserError("repeats: this model cannot be asked the same again.")
-        return OnTrial(made, self._trial)
+    def llm(self) -> ChatModel:
+        """The model that answers, in its repeat."""
+        return self._language_model("llm", self.settings.llm, self._trial)
 
     @cached_property
-    def llm_build(self) -> LLM:
+    def llm_build(self) -> ChatModel:
         """The model that builds: the one that answers, unless another is set."""
         if self.settings.llm_build is None:
             return self._language_model("llm", self.settings.llm) if self._trial else self.llm
         return self._language_model("llm_build", self.settings.llm_build)
 
     @cached_property
-    def llm_judge(self) -> LLM:
+    def llm_judge(self) -> ChatModel:
         """The model that judges; raises UserError when none is named: no other replaces it."""
         return self._language_model("llm_judge", self._judge)
 
@@ -222,31 +196,25 @@ class Models(Mapping[str, Any]):
             )
         return self.settings.llm_judge
 
-    def _language_model(self, group: str, config: Mapping[str, Any]) -> LLM:
-        made: LLM = self._bare(group, config)
-        if isinstance(made, Replay) or not isinstance(made, FanOut):
-            return made
+    def _language_model(self, group: str, config: Mapping[str, Any], trial: int = 0) -> ChatModel:
+        model = self._bare(group, config)
+        if not isinstance(model, ChatModel):
+            kind = f"{type(model).__module__}.{type(model).__name__}"
+            raise UserError(
+                f"{group}._target_ makes a {kind}; a language model is derived from "
+                "graphrag_bench.llm.chat.ChatModel."
+            )
+        if isinstance(model, Replay):
+            return model.attached(trial=trial)
         mode = self.settings.cache.mode
-        within = Budgeted(self._spread_llm(group, made, config), self.budget)
-        return within if mode == "off" else Cached(within, self.replies, mode)
-
-    def _spread_llm(self, group: str, made: FanOut, config: Mapping[str, Any]) -> FanOut:
-        if self.ray is None or not isinstance(made, Local):
-            return made
-        settings, ray = self.settings.ray, self.ray
-        gpus = settings.gpus if settings.llm_gpus is None else settings.llm_gpus
-        own = _without_tokenizer(group, config)
-        return self.shared.once(
-            f"{group} on Ray",
-            [own, settings.model_dump()],
-            lambda: LocalOnRay.of(made, own, ray, n_servers=settings.llm_workers, gpus=gpus),
-        )
+        store = None if mode == "off" else self.replies
+        return model.attached(store=store, mode=mode, budget=self.budget, trial=trial)
 
     @cached_property
-    def replies(self) -> ReplyStore:
+    def replies(self) -> Cache:
         """The file of replies that were paid for."""
         path = self.replies_path
-        return self._opened(ReplyStore, path, self.settings.cache.mode == "read" and path.is_file())
+        return self._opened(path, self.settings.cache.mode == "read" and path.is_file())
 
     @property
     def replies_path(self) -> Path:
@@ -255,22 +223,17 @@ class Models(Mapping[str, Any]):
         return Path(given) if given else home / "cache" / "replies.sqlite"
 
     @cached_property
-    def vectors(self) -> ReplyStore:
+    def vectors(self) -> Cache:
         """The file of vectors that embedders of this machine have made; nothing in it was paid."""
-        return self._opened(ReplyStore, self._vectors_path, self.settings.cache.mode == "read")
+        return self._opened(self._vectors_path, self.settings.cache.mode == "read")
 
     @cached_property
-    def readings(self) -> ReadingStore:
+    def readings(self) -> Cache:
         """The file of what taggers have read."""
-        return self._opened(ReadingStore, self._readings_path, self.settings.cache.mode == "read")
+        return self._opened(self._readings_path, self.settings.cache.mode == "read")
 
-    def _opened(self, kind: type[F], path: Path, reading: bool) -> F:
-        journal = self.settings.cache.journal
-        return self.shared.once(
-            kind.__name__ + path.name,
-            [path, journal, reading],
-            lambda: kind(path, journal, reading=reading),
-        )
+    def _opened(self, path: Path, reading: bool) -> Cache:
+        return self.shared.once(path.name, [path, reading], lambda: Cache(path, reading=reading))
 
     @property
     def _readings_path(self) -> Path:
@@ -291,11 +254,8 @@ class Models(Mapping[str, Any]):
         limits = self.settings.budget
         if limits.tokens is None and limits.usd is None:
             return Budget()
-        known = [path for path in (self.ledger_path, *self.earlier()) if path.is_file()]
-        before = spent(read_ledger(*known))
-        shared = self.account
-        account = OwnAccount(before) if shared is None else SharedAccount(shared, before)
-        return Budget(limits.tokens, limits.usd, account)
+        ledgers = dict.fromkeys([self.ledger_path, *self.earlier(), *self.others()])
+        return Budget(limits.tokens, limits.usd, spent(*ledgers), self.others)
 
     @property
     def openie(self) -> Any:
@@ -334,15 +294,9 @@ class Models(Mapping[str, Any]):
         return self.shared.once(group, own, lambda: make(group, own))
 
     def calls_at_once(self) -> int:
-        """How many calls of the answering model are made at a time, as far as the settings tell.
-
-        They do not tell how many CPUs a cluster has, and none is joined to know.
-        """
+        """How many calls of the answering model are made at a time, as the settings tell."""
         model = self.bare("llm")
-        at_once = model.concurrency if isinstance(model, FanOut) else 1
-        if self.settings.executor == "local" or not isinstance(model, Local):
-            return at_once
-        return at_once * (self.settings.ray.llm_workers or self.settings.ray.workers or 1)
+        return model.concurrency if isinstance(model, ChatModel) else 1
 
     def identity(self, name: str) -> str:
         """The object's part of keys: never an address, a key or a path.

@@ -10,9 +10,7 @@ from typing import Any
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import read_incomplete
-from graphrag_bench.progress import Progress
-from graphrag_bench.runs.damage import REFERENCES, DamagedRun, read_json
-from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.folder import REFERENCES, DamagedRun, RunFolder, read_json
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
@@ -85,11 +83,7 @@ def references_of(experiment: Experiment, selected: Sequence[Question]) -> Refer
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
     """Write what the run refers to, what it referred to for other questions included."""
     folder = experiment.folder
-    try:
-        held = read_references(folder)
-    except DamagedRun as error:
-        Progress().say(f"{folder.path}: {error.what}; it is written again")
-        held = None
+    held = read_references(folder)
     new = references_of(experiment, selected)
     keys = {**(held.keys if held else {}), **new.keys}
     ordered = sorted(keys, key=lambda scope: (scope is not None, scope or ""))
@@ -99,12 +93,11 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
 
 def read_references(folder: RunFolder) -> References | None:
     """What a run refers to; None for a run that did not write it down; raises DamagedRun."""
-    path: Path = folder.path / REFERENCES
-    if not path.exists():
+    path = folder.path / REFERENCES
+    if not (held := read_json(path)):
         return None
-    held = read_json(path)
     try:
         keys = {row["scope"]: dict(row["keys"]) for row in held["artifacts"]}
         return References(str(held["dataset"]), keys)
     except (LookupError, TypeError, ValueError) as error:
-        raise DamagedRun(folder.path, f"{REFERENCES} is not a list of artifacts: {error}") from None
+        raise DamagedRun(path, f"no list of artifacts: {error}") from None

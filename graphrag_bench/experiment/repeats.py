@@ -9,7 +9,7 @@ from typing import Any
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.models.ledger import Sums, read_ledger, sums
+from graphrag_bench.llm.ledger import Sums, read_ledger, sums
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun
 

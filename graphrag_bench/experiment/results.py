@@ -16,13 +16,11 @@ from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import left_out
 from graphrag_bench.experiment.long_texts import long_text_rows
-from graphrag_bench.experiment.reader_prompts import common_forms, own_answers
-from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
-from graphrag_bench.runs.damage import CONFIG, config_text
-from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder, write_whole
+from graphrag_bench.llm.ledger import Line, Part, Sums, read_ledger, sums
+from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
+from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder
 from graphrag_bench.runs.provenance import commit, environment
-from graphrag_bench.runs.question_scores import scored_by
-from graphrag_bench.runs.scoring import score, shares
+from graphrag_bench.runs.scoring import score, scored_by, shares
 from graphrag_bench.values import Question
 
 EXTRACTED = REPLACED | {"pseudo_questions"}
@@ -37,7 +35,7 @@ _DECIDING = {
 def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
     """Write the resolved configuration, and once where the run comes from."""
     values = experiment.settings.model_dump(exclude={"paths", "shard", "given", "budget_asked"})
-    write_whole(folder.path / CONFIG, config_text(values))
+    folder.write_config(values)
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
 
@@ -78,8 +76,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **_of_corpus(settings.dataset),
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
-        **_reading(settings, selected),
-        "budget_context": context_budget(settings),
+        **_reading(experiment, selected),
+        "budget_context": context_budget(settings, experiment.method),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment),
@@ -99,14 +97,14 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     }
 
 
-def _reading(settings: RunSettings, selected: Sequence[Question]) -> dict[str, Any]:
-    reader, forms = settings.reader_prompt, forms_asked(selected)
+def _reading(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
+    reader, forms = experiment.settings.reader_prompt, forms_asked(selected)
     common = common_forms(reader, forms)
     return {
         "answer_forms": forms,
         "reader_prompt": reader,
         "common_reader": common,
-        "own_answers": own_answers(settings.method) if common else [],
+        "own_answers": own_answers(experiment.method.pipeline) if common else [],
     }
 
 

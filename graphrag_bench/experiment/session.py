@@ -3,53 +3,61 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.config.compose import PRIMARY, composed, method_of
+from graphrag_bench.config.sources import built_in, file_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.baseline import check_baseline
+from graphrag_bench.experiment.baseline import check_names
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.failing import too_many
-from graphrag_bench.experiment.objectives import check_objective
-from graphrag_bench.experiment.reference_rows import references
 from graphrag_bench.experiment.shared import Shared
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.selection import best_of, mark
+from graphrag_bench.report.rows import best_of, mark
 from graphrag_bench.runs.folder import Occupied
 
-Cell = tuple[Path, str]
+Identity = tuple[Path, str]
 """A run folder, and how much of the run is wanted and how it is scored."""
 _EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
-_PAUSE = 2.0
+_CHOOSING = ("split=", "objective=")
+_PAUSE = 0.5
 """Seconds between two looks at a run that another process is at work on."""
 
 
-def cell_of(experiment: Experiment) -> Cell:
-    """Return the identity of a cell of a sweep; equal cells run once."""
-    extent = experiment.settings.model_dump_json(include=_EXTENT)
-    return experiment.folder.path, extent
+def identity(experiment: Experiment) -> Identity:
+    """Return what tells a cell of a sweep from others; equal cells run once."""
+    return experiment.folder.path, experiment.settings.model_dump_json(include=_EXTENT)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A job of Hydra's: what it was given, and its result or the error that ended it."""
+
+    overrides: Sequence[str]
+    result: RunResult | None = None
+    error: str = ""
 
 
 @dataclass
 class Session:
     """Experiments and results of one process, each made once.
 
-    `cells` has the result of each cell of a sweep, or its error, by the number of its job;
-    `overrides` what the cell was given. `failure` is the last error of a job.
+    `cells` are by the number of their job; `failure` is the last error of a job.
     """
 
     shared: Shared = field(default_factory=Shared)
     experiments: dict[str, Experiment] = field(default_factory=dict)
-    rows: dict[Cell, list[Experiment]] = field(default_factory=dict)
-    results: dict[Cell, RunResult] = field(default_factory=dict)
-    cells: dict[int, RunResult | str] = field(default_factory=dict)
-    overrides: dict[int, Sequence[str]] = field(default_factory=dict)
+    rows: dict[Identity, list[Experiment]] = field(default_factory=dict)
+    results: dict[Identity, RunResult] = field(default_factory=dict)
+    cells: dict[int, Cell] = field(default_factory=dict)
     failure: Exception | None = None
     swept: bool = False
 
@@ -60,17 +68,26 @@ class Session:
         """
         name = json.dumps([values, swept], sort_keys=True, default=str)
         if name not in self.experiments:
-            made = Experiment.prepare(values, swept=swept, shared=self.shared)
-            check_baseline(made)
-            check_objective(made.settings)
-            if made.settings.objective and made.settings.split == "test":
-                raise UserError("objective chooses settings: split=dev; report it on split=test.")
-            self.experiments[name] = made
+            experiment = Experiment.prepare(values, swept=swept, shared=self.shared)
+            check_names(experiment.settings)
+            self.experiments[name] = experiment
         return self.experiments[name]
+
+    def prepared(
+        self, cells: Sequence[Sequence[str]], name: str = PRIMARY
+    ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
+        """Yield the overrides of each cell with its checked experiment, or what is wrong."""
+        for overrides in cells:
+            outcome: Experiment | UserError
+            try:
+                outcome = self.experiment(composed(overrides, name=name), swept=True)
+            except UserError as error:
+                outcome = error
+            yield overrides, outcome
 
     def with_references(self, experiment: Experiment) -> list[Experiment]:
         """Return the experiment, then its reference rows."""
-        name = cell_of(experiment)
+        name = identity(experiment)
         if name not in self.rows:
             self.rows[name] = [
                 Experiment.prepare(values, experiment.dataset, swept=True, shared=self.shared)
@@ -78,37 +95,36 @@ class Session:
             ]
         return [experiment, *self.rows[name]]
 
-    def run(self, experiment: Experiment, *, swept: bool, label: str = "") -> RunResult:
+    def run(self, experiment: Experiment, *, label: str = "") -> RunResult:
         """Run an experiment and its reference rows, each once, and return its result.
 
-        In a sweep what another process runs is waited for. `label` precedes its progress.
+        What another process runs is waited for. `label` precedes its progress.
         """
         every = self.with_references(experiment)
         for row, one in enumerate(every):
-            if cell_of(one) not in self.results:
+            if identity(one) not in self.results:
                 progress = None if row else Progress(part=label)
-                done = _waited(one, progress) if swept else execute(one, progress)
-                self.results[cell_of(one)] = done
-        result = self.results[cell_of(experiment)]
-        own = cell_of(result.experiment)  # another one where an artifact is incomplete
+                self.results[identity(one)] = _waited(one, progress)
+        result = self.results[identity(experiment)]
+        own = identity(result.experiment)  # another one where an artifact is incomplete
         self.results.setdefault(own, result)
         self.rows.setdefault(own, every[1:])
         return result
 
-    def names_of(self, experiment: Experiment) -> list[Cell]:
-        """Return the identities of an experiment and its reference rows."""
-        return [cell_of(one) for one in self.with_references(experiment)]
+    def of(self, result: RunResult) -> list[RunResult]:
+        """Return a result and those of its reference rows."""
+        return [self.results[identity(one)] for one in self.with_references(result.experiment)]
 
     def shown(self) -> list[RunResult]:
         """Return the results that a table shows: those of the cells, each before its references."""
-        ends = [end for _, end in sorted(self.cells.items()) if isinstance(end, RunResult)]
-        every = [name for end in ends for name in self.names_of(end.experiment)]
-        return [self.results[name] for name in dict.fromkeys(every)]
+        done = [cell.result for _, cell in sorted(self.cells.items()) if cell.result]
+        every = {identity(one.experiment): one for result in done for one in self.of(result)}
+        return list(every.values())
 
     @property
     def errors(self) -> dict[int, str]:
         """The errors of the cells that failed, by the number of the job."""
-        return {cell: end for cell, end in sorted(self.cells.items()) if isinstance(end, str)}
+        return {number: cell.error for number, cell in sorted(self.cells.items()) if cell.error}
 
     def lacking(self) -> list[str]:
         """Return what runs lack, a line each: rows, or more answers than may fail."""
@@ -119,42 +135,69 @@ class Session:
 
         None without an objective. Raises UserError for a metric that the runs do not have.
         """
-        ends = {cell: end for cell, end in self.cells.items() if isinstance(end, RunResult)}
-        objective = next((end.experiment.settings.objective for end in ends.values()), None)
+        first: dict[Identity, tuple[Sequence[str], RunResult]] = {}
+        for _, cell in sorted(self.cells.items()):
+            if cell.result:
+                first.setdefault(identity(cell.result.experiment), (cell.overrides, cell.result))
+        ends = list(first.values())
+        objective = ends[0][1].experiment.settings.objective if ends else None
         if objective is None:
             return []
-        first: dict[Cell, int] = {}
-        for number, end in sorted(ends.items()):
-            first.setdefault(cell_of(end.experiment), number)
-        numbers = list(first.values())
-        row, selection = best_of([ends[number].metrics for number in numbers], objective)
-        best = ends[numbers[row]]
+        row, selection = best_of([result.metrics for _, result in ends], objective)
+        overrides, best = ends[row]
         if selection["n_configurations"] > 1:
             best.folder.add_selection(selection)
         metrics = best.folder.completed(best.metrics)
-        self.results[cell_of(best.experiment)] = replace(best, metrics=metrics)
-        value = metrics["metrics"][objective]
-        n, split = selection["n_configurations"], selection["split"]
+        self.results[identity(best.experiment)] = replace(best, metrics=metrics)
+        value, split = metrics["metrics"][objective], selection["split"]
         lines = [
-            f"best of {n} configurations by {objective} on split={split}: {value['mean']:.3f} "
-            f"[{value['low']:.2f}, {value['high']:.2f}], n={value['n']} {mark(metrics)}".rstrip(),
+            f"best of {selection['n_configurations']} configurations by {objective} on "
+            f"split={split}: {value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], "
+            f"n={value['n']} {mark(metrics)}".rstrip(),
             f"  {best.folder.path}",
         ]
         if selection["n_equal"]:
             lines.append(f"  {selection['n_equal']} other(s) are as high; the first is taken")
         if split == "all":
-            lines.append("  chosen on all questions, none is left to report it on: use split=dev")
-        else:
-            words = [one for one in self.overrides[numbers[row]] if not one.startswith(_CHOOSING)]
-            lines.append("its value on questions that it was not chosen on:")
-            if any(one.startswith("experiment=") for one in words):
-                words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
-            command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
-            lines.append(f"  {command}")
-        return lines
+            return [
+                *lines,
+                "  chosen on all questions, none is left to report it on: use split=dev",
+            ]
+        words = [word for word in overrides if not word.startswith(_CHOOSING)]
+        if any(word.startswith("experiment=") for word in words):
+            words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
+        command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
+        return [*lines, "its value on questions that it was not chosen on:", f"  {command}"]
 
 
-_CHOOSING = ("split=", "objective=")
+def references(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return the settings of the reference runs of an experiment: the methods with a `role`.
+
+    The floor, the baselines and the ceiling, each with the settings of its file and the models,
+    questions and context budget of this run. None with `reference_rows=off`. The baselines alone
+    when nothing is answered, which calls no LLM. No ceiling for a data set without evidence, no
+    baseline for one without texts.
+    """
+    settings = experiment.settings
+    if settings.reference_rows == "off":
+        return []
+    has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
+    wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
+              "ceiling": settings.answering and has_gold}  # fmt: skip
+    values = {**settings.model_dump(), "build": {}, "pooling": None}
+    roles = {name: _role(name) for name in built_in("method")}
+    return [
+        {**values, "method": method_of(name, settings.profile, settings.fidelity)}
+        for role, is_wanted in wanted.items()
+        for name in roles
+        if is_wanted and roles[name] == role
+    ]
+
+
+def _role(name: str) -> str:
+    file = file_of("method", name)
+    line = re.search(r"^role: *(\w+)", file.read_text("utf-8"), re.MULTILINE) if file else None
+    return line[1] if line else ""
 
 
 def _waited(experiment: Experiment, progress: Progress | None) -> RunResult:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.offline.manifest import states
+from graphrag_bench.offline.recipe import RECIPE
 from graphrag_bench.offline.store import loaded
 
 T = TypeVar("T")
@@ -38,11 +39,10 @@ class Shared:
         return recent.get(key_of(settings), make)
 
     def load(self, produces: Any, folder: Path) -> Any:
-        """Return what `loaded` does; the same object while no file of the folder changes."""
-        found = states(folder)
-        n_bytes = max(sum(size for _, size, _, _ in found), LEAST_BYTES)
-        key = produces, folder.resolve(), found
-        return self._artifacts.get(key, lambda: loaded(produces, folder), n_bytes)
+        """Return what `loaded` does; the same object until the artifact is built again."""
+        stat = (folder / RECIPE).stat()
+        key = produces, str(folder.absolute()), stat.st_ino, stat.st_mtime_ns
+        return self._artifacts.get(key, lambda: loaded(produces, folder), lambda: _weight(folder))
 
     def close(self) -> None:
         """Let go of everything; models and files are closed."""
@@ -56,11 +56,11 @@ class _Recent(Generic[T]):
         self._most = most
         self._weighed: dict[Hashable, tuple[T, int]] = {}
 
-    def get(self, key: Hashable, make: Callable[[], T], weight: int = 1) -> T:
+    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[], int] = lambda: 1) -> T:
         if key in self._weighed:
             self._weighed[key] = self._weighed.pop(key)  # as the last one
         else:
-            value = make()
+            value, weight = make(), weigh()
             self.shrink(self._most - weight)
             self._weighed[key] = value, weight
         return self._weighed[key][0]
@@ -70,6 +70,14 @@ class _Recent(Generic[T]):
             gone, _ = self._weighed.pop(next(iter(self._weighed)))
             if hasattr(gone, "close"):
                 gone.close()
+
+
+def _weight(folder: Path) -> int:
+    n_bytes = 0
+    for top, _, names in os.walk(folder):
+        for name in names:
+            n_bytes += os.stat(os.path.join(top, name)).st_size
+    return max(n_bytes, LEAST_BYTES)
 
 
 def key_of(settings: object) -> str:

@@ -9,8 +9,10 @@ from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
+from graphrag_bench.pipeline import reader_prompts
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinators
+from graphrag_bench.pipeline.pool import Pooled, pooled
 from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import RetrievalState
@@ -35,14 +37,18 @@ class Pipeline:
         """The steps of generation before the first that may call a model or writes the answer."""
         return tuple(takewhile(_packs, self.generate))
 
+    def operators(self, answering: bool = True) -> list[OperatorStep]:
+        """All operator steps, those inside combinators too, in order."""
+        return [op for step in self.steps(answering) for op in step.operators()]
+
+    @property
+    def names(self) -> set[str]:
+        """The names of the operators."""
+        return {op.operator.name for op in self.operators()}
+
     def needs(self, answering: bool = True) -> set[str]:
         """The resources that the steps need."""
-        return {
-            need
-            for step in self.steps(answering)
-            for op in step.operators()
-            for need in op.operator.needs
-        }
+        return {need for op in self.operators(answering) for need in op.operator.needs}
 
     def describe(self) -> list[Any]:
         """What the run key is made of."""
@@ -72,7 +78,7 @@ class Pipeline:
 
 def _packs(step: Step) -> bool:
     answers = any("answer" in op.operator.returns for op in step.operators())
-    return not step.bound() and not answers
+    return not answers and (not step.bound() or isinstance(step, Pooled))
 
 
 @dataclass(frozen=True)
@@ -101,9 +107,27 @@ class _Gap:
         return 0
 
 
+@dataclass(frozen=True)
+class StepOptions:
+    """What a run chooses for the steps of any method.
+
+    `prompts` is a folder whose files take the place of prompts of the same file name, `pooling` has
+    the settings of path pooling, and `reader` says which prompt answers: see `reader_prompts`; by
+    default every prompt is the one that the method names.
+    """
+
+    prompts: str | None = None
+    pooling: Mapping[str, Any] | None = None
+    reader: reader_prompts.Reader | None = None
+
+
+PLAIN = StepOptions()
+"""Every step as the method's file has it."""
+
+
 @dataclass
 class _Builder:
-    prompts: str | None
+    options: StepOptions
     problems: list[str] = field(default_factory=list)
 
     def steps(self, items: Any, path: str) -> Steps:
@@ -141,12 +165,21 @@ class _Builder:
             self.problems.append(f"{path}: {error}")
             return _Gap(f"{path} {name}")
         label = f"{path} {name}"
-        given = {key: value for key, value in item.items() if key not in ("op", "use")}
+        given = {
+            key: value for key, value in item.items() if key not in ("op", "use", "path_pooling")
+        }
         use = item.get("use", ())
         if isinstance(use, str) or not isinstance(use, Sequence):
             self.problems.append(f"{label}: use: a list of slots was expected, not {use!r}.")
             use = ()
-        return OperatorStep(operator, self._settings(operator, given, label), label, tuple(use))
+        step = OperatorStep(operator, self._settings(operator, given, label), label, tuple(use))
+        if "path_pooling" not in item or self.options.pooling is None:
+            return step
+        try:
+            return pooled(item, step, self.options.pooling, self.steps)
+        except UserError as error:
+            self.problems.append(f"{label}: {error}")
+            return step
 
     def _settings(self, operator: Operator, given: Mapping[str, Any], label: str) -> dict[str, Any]:
         settings = {}
@@ -163,12 +196,18 @@ class _Builder:
                 continue  # what it asks for is missing, and told once for the method
             try:
                 if setting.annotation is Prompt:
-                    prompt = value if isinstance(value, Prompt) else Prompt(str(value))
-                    value = replace(prompt, folder=self.prompts)
+                    value = self._prompt(value, operator, name, label)
                 settings[name] = setting.check(value)
             except UserError as error:
                 self.problems.append(f"{label}: {error}")
         return settings
+
+    def _prompt(self, value: Any, operator: Operator, name: str, label: str) -> Prompt:
+        prompt = value if isinstance(value, Prompt) else Prompt(str(value))
+        prompt, reader = replace(prompt, folder=self.options.prompts), self.options.reader
+        if reader is None or name != "prompt" or "answer" not in operator.returns:
+            return prompt
+        return reader_prompts.reader_prompt(prompt, operator, label.partition(".")[0], reader)
 
 
 def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
@@ -183,12 +222,9 @@ def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def build(method: Mapping[str, Any], prompts: str | None = None) -> tuple[Pipeline, list[str]]:
-    """The pipeline of a method's `convert`, `retrieve` and `generate`, and the problems found.
-
-    `prompts` is a folder whose files take the place of prompts of the same file name.
-    """
-    builder = _Builder(prompts)
+def build(method: Mapping[str, Any], options: StepOptions = PLAIN) -> tuple[Pipeline, list[str]]:
+    """The pipeline of a method's `convert`, `retrieve` and `generate`, and the problems found."""
+    builder = _Builder(options)
     given = {stage: stage for stage in STAGES if stage in method}
     for key in misspelt_stages(method):
         close = nearest(key, [stage for stage in STAGES if stage not in given], n=1)

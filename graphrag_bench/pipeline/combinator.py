@@ -5,7 +5,7 @@ Each has a file in `pipeline/combinators/`, which is found there; a plug-in may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -121,12 +121,3 @@ def _import_own() -> None:
     folder = Path(__file__).with_name("combinators")
     for path in sorted(folder.glob("*.py")):
         import_module(f"{__package__}.{folder.name}.{path.stem}")
-
-
-def inner_lists(item: Mapping[str, Any]) -> Iterator[list[Item]]:
-    """The lists of steps inside a step, in its combinator's order; none of an operator."""
-    for key, found in combinators().items():
-        if key in item:
-            yield from (held for arm in found.arms for held in (item.get(arm) or {}).values())
-            yield from (item[name] for name in found.lists if item.get(name))
-            return

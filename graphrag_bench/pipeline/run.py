@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -14,8 +14,6 @@ from graphrag_bench.values import Question, RetrievalState
 
 BLOCK = 64
 T = TypeVar("T")
-Elsewhere = Callable[[Iterable[list[RetrievalState]], Execution], Iterator[list[Outcome]]]
-"""Blocks of first states to their outcomes, in order; traces and fallbacks are noted."""
 
 
 def attempt(step: str, work: Callable[[], T]) -> T | Failure:
@@ -54,7 +52,6 @@ def run(
     *,
     answering: bool = True,
     start: Callable[[Question], RetrievalState] = RetrievalState,
-    elsewhere: Elsewhere | None = None,
 ) -> Iterator[Finished]:
     """Every question once, yielded when its last step has ended, in the order given.
 
@@ -62,8 +59,7 @@ def run(
     those that pack the context, as long as they call no model.
 
     Retrieval runs in blocks, for the batched operators; generation runs in small blocks of
-    `execution.workers` questions, so that little is lost when a process is killed. `elsewhere`
-    takes blocks through the steps before generation in other processes.
+    `execution.workers` questions, so that little is lost when a process is killed.
     """
     execution = replace(execution, attempt=attempt)
     early = (*pipeline.convert, *pipeline.retrieve)
@@ -73,8 +69,6 @@ def run(
     parts = [questions[first : first + block] for first in range(0, len(questions), block)]
     starts = ([start(question) for question in part] for part in parts)
     retrieved: Iterator[list[Outcome]] = (run_steps(early, one, execution) for one in starts)
-    if elsewhere is not None:
-        retrieved = elsewhere(starts, execution)
     for part, outcomes in zip(parts, retrieved, strict=True):
         for near in range(0, len(part), small):
             rows = slice(near, near + small)

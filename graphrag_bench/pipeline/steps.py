@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphrag_bench.contract import Operator
-from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
-from graphrag_bench.models.ledger import Ledger
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import Completion
+from graphrag_bench.llm.calls import Completion
+from graphrag_bench.llm.ledger import Ledger
+from graphrag_bench.llm.meter import IN_A_ROW, FailureGate, Metered
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
 from graphrag_bench.pipeline.returned import by_slot

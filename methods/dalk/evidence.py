@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
-from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.llm.chat import LLM, reply
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
-from methods.reader import READER, answered, expected_tokens, reader_values
+from methods.reader import READER, answered, reader_values
 
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
-_EVIDENCE_EXPECTED = 50
 
 
-def _sentence_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = template_tokens(settings["prompt"]) + _EVIDENCE_EXPECTED
-    return prompt, settings["max_tokens"] / 2
-
-
-@operator("context.evidence", calls=1, supplies={"triples"}, tokens=_sentence_tokens)
+@operator("context.evidence", calls=1, supplies={"triples"})
 def evidence(
     subgraph: Subgraph,
     context: Context | None = None,
@@ -58,19 +48,10 @@ def evidence(
     return Context((*held.pieces, piece), held.cut, held.share)
 
 
-def _answer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompts = settings["steps_prompt"], settings["prompt"]
-    template = sum(template_tokens(prompt) for prompt in prompts) / 2 + sizes.form / 2
-    completion = (settings["max_step_tokens"] / 2 + expected_tokens(settings, sizes)) / 2
-    return template + sizes.question + _EVIDENCE_EXPECTED, completion
-
-
 @operator(
     "answer.stepwise",
     calls=2,
     supplies=READER | {"reasoning"},
-    tokens=_answer_tokens,
-    expected=lambda settings, sizes: 2,
 )
 def stepwise(
     question: Question,

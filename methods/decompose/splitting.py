@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.structured import ask
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, unique
 
@@ -29,15 +27,10 @@ class SubQuestions(BaseModel):
     )
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    return template_tokens(settings["prompt"]) + sizes.question, 2.5 * sizes.question
-
-
 @operator(
     "question.decompose",
     calls=2,
     supplies={"question", "most"},
-    tokens=_tokens,
     unordered="the order of the reply",
 )
 def decompose(

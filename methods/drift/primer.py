@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import PositiveInt
@@ -10,12 +10,11 @@ from pydantic import PositiveInt
 from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.communities import Reports
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import ask_all, settled
-from graphrag_bench.models.windows import reply_tokens
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask_all, settled
+from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique
 from methods.drift.replies import Found, asked_next, reply_of
@@ -29,12 +28,7 @@ HYPOTHESIS = Prompt("methods:drift/prompts/hypothesis.j2")
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 
-def _hypothesis_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = template_tokens(settings["prompt"]) + sizes.question
-    return prompt, 0.75 * settings["max_tokens"]
-
-
-@operator("drift.query", calls=1, supplies={"question"}, tokens=_hypothesis_tokens)
+@operator("drift.query", calls=1, supplies={"question"})
 def hypothesis(
     question: Question, *, llm: LLM, prompt: Prompt = HYPOTHESIS, max_tokens: PositiveInt = 256
 ) -> Query:
@@ -67,22 +61,10 @@ def titles(
     return trail, trail.query
 
 
-def _primer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    fold = sizes.context / max(_folds(settings, sizes), 1.0)
-    prompt = template_tokens(settings["prompt"]) + sizes.question + fold
-    return prompt, (settings["max_tokens"] or PARAGRAPH + QUESTIONS) / 2
-
-
-def _folds(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    return float(min(settings["folds"], max(sizes.pieces, 1.0)))
-
-
 @operator(
     "drift.primer.llm",
     calls=lambda settings: 2 * int(settings["folds"]),
     supplies={"question", "pieces", "most"},
-    tokens=_primer_tokens,
-    expected=_folds,
     unordered="the order of the folds and of their replies",
 )
 def primer(

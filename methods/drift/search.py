@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import PositiveInt
 
 from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.structured import ask
-from graphrag_bench.models.windows import reply_tokens
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask
+from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Context, Query, Question
@@ -51,16 +47,10 @@ def _shared(question: str, text: str) -> int:
     return max(1, round(100 * len(both) / max(len(asked), 1)))
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = template_tokens(settings["prompt"]) + 2 * sizes.question + sizes.context
-    return prompt, (settings["max_tokens"] or PARAGRAPH) / 2
-
-
 @operator(
     "drift.answer.llm",
     calls=2,
     supplies={"question", "follow_up", "pieces", "most"},
-    tokens=_tokens,
 )
 def answer(
     question: Question,

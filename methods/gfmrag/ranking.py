@@ -14,7 +14,7 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.values import Chunk, Node, Question, Ranked
 
 
-@operator("node.query_gnn", batched=True, spreads=True)
+@operator("node.query_gnn", batched=True)
 def query_gnn(
     question: Sequence[Question],
     nodes: Sequence[Ranked[Node]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,11 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Reading, ask_each, settled
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nearest import products
-from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship, best_first, unique
@@ -58,17 +57,11 @@ def nearest(
     return _visited(relationships, graph, n_hops, width, choose)
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    return template_tokens(settings["prompt"]) + sizes.question + 2 * sizes.chunk, 2.0
-
-
 @operator(
     "node.hops.llm",
     requires={"relationship.description"},
     calls=lambda settings: int(settings["n_hops"] * settings["width"]),
     supplies={"question", "passage", "questions"},
-    tokens=_tokens,
-    expected=lambda settings, sizes: settings["width"] / 2,  # as many passages on `sample`
 )
 def chosen(
     question: Question,

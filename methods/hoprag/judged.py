@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -12,13 +12,12 @@ from pydantic import Field, PositiveInt
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.pseudo_questions import PseudoQuestions
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Reading, ask_each, settled
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nearest import products
-from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Mentions, Node, Question, Ranked, Relationship, best_of, unique
@@ -60,17 +59,12 @@ def nearest(
     return _counted(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    return template_tokens(settings["prompt"]) + sizes.question + sizes.chunk, 1.0
-
-
 @operator(
     "node.judged.llm",
     unordered="the order of the relationships",
     requires={"node.description"},
     calls=lambda settings: int(settings["width"] * (2 * settings["n_hops"] - 1)),
     supplies={"question", "passage"},
-    tokens=_tokens,
 )
 def judged(
     question: Question,

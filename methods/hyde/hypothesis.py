@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM, reply
-from graphrag_bench.models.structured import settled
+from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.structured import settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question
 
 PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = template_tokens(settings["prompt"]) + sizes.question
-    return prompt, 0.75 * settings["max_tokens"]
-
-
-@operator("question.hypothetical", calls=1, supplies={"question"}, tokens=_tokens)
+@operator("question.hypothetical", calls=1, supplies={"question"})
 def hypothetical(
     question: Question,
     *,

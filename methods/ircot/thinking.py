@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import PositiveInt
 
+from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM, reply
-from graphrag_bench.models.structured import settled
+from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.structured import settled
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import fit
@@ -53,15 +51,8 @@ def begin(question: Question) -> Thoughts:
     return Thoughts()
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    passages = sizes.passages * sizes.chunk
-    shown = min(settings["budget"] or passages, passages)
-    prompt = template_tokens(settings["prompt"]) + sizes.question + shown
-    return prompt, settings["max_tokens"] / 2
-
-
 @operator(
-    "thoughts.next", calls=1, supplies={"question", "passages", "thoughts"}, tokens=_tokens
+    "thoughts.next", calls=1, supplies={"question", "passages", "thoughts"}
 )  # fmt: skip
 def think(
     question: Question,
@@ -71,23 +62,24 @@ def think(
     chunk_table: ChunkTable,
     llm: LLM,
     tokenizer: Tokenizer,
+    context_budget: ContextBudget,
     prompt: Prompt = THOUGHT,
     end: str = "answer is",
-    budget: PositiveInt | None = None,
     max_tokens: PositiveInt = 64,
 ) -> tuple[Thoughts, Query, Finished | None]:
     """The thoughts with the next sentence, that sentence as a query, and the end after the last.
 
-    The model sees the chunks in their order, as many as fit `budget` tokens, the question and the
-    thoughts so far; the first sentence of its reply counts. A sentence that contains `end`, in any
-    case, is the last one. An empty reply ends the thoughts too, adds none, keeps the question as
-    the query, and is counted as a fallback. Raises CallFailed when there is no reply.
+    The model sees the chunks in their order, as many as fit the context budget, the question and
+    the thoughts so far; the first sentence of its reply counts. A sentence that contains `end`, in
+    any case, is the last one. An empty reply ends the thoughts too, adds none, keeps the question
+    as the query, and is counted as a fallback. Raises CallFailed when there is no reply.
     Source: IRCoT (Trivedi et al. 2023), section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
     shown = passages
-    if budget is not None:
-        shown = passages[: fit([tokenizer.count(text) for text in passages], budget)]
+    if context_budget.tokens is not None:
+        n_tokens = [tokenizer.count(text) for text in passages]
+        shown = passages[: fit(n_tokens, context_budget.tokens)]
     chat = prompt.render(
         {"question": question.text, "passages": shown, "thoughts": thoughts.sentences}
     )

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked
@@ -21,18 +17,11 @@ from graphrag_bench.values import Node, Question, Ranked
 REASON = Prompt("methods:kgp/prompts/next_evidence.j2")
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = template_tokens(settings["prompt"]) + sizes.question + sizes.chunk
-    return prompt, settings["max_tokens"] / 2
-
-
 @operator(
     "node.evidence_walk",
     calls=lambda settings: settings["n_seeds"],
     supplies={"question", "passage"},
     unordered="each seed followed by the neighbours found for it",
-    tokens=_tokens,
-    expected=lambda settings, sizes: settings["n_seeds"],
 )
 def evidence_walk(
     question: Question,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM, Metered, reply
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import ask
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.values import Question
@@ -27,22 +26,14 @@ from methods.pankrag.plan_reply import (
 
 PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
-_EXPECTED_TOKENS = 350
 MOST_WORDS = 30
 """Words of an answer that replace a placeholder when the model does not rephrase."""
-
-
-def _plan_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    if settings["planning"] == "off":
-        return 0.0, 0.0
-    return template_tokens(settings["prompt"]) + sizes.question, _EXPECTED_TOKENS
 
 
 @operator(
     "question.plan",
     calls=lambda settings: 2 if settings["planning"] == "on" else 0,
     supplies={"question"},
-    tokens=_plan_tokens,
 )
 def plan(
     question: Question,
@@ -75,18 +66,10 @@ def plan(
     return plan_of(read, question.text, rewritten=final_text == "plan")
 
 
-def _rephrase_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    if settings["when"] == "never":
-        return 0.0, 0.0
-    prompt = template_tokens(settings["prompt"])
-    return prompt + 2 * sizes.question, settings["max_tokens"] / 2
-
-
 @operator(
     "question.rephrase",
     calls=lambda settings: 0 if settings["when"] == "never" else 1,
     supplies={"question", "dependencies"},
-    tokens=_rephrase_tokens,
 )
 def rephrase(
     question: Question,

@@ -10,12 +10,11 @@ import numpy as np
 from pydantic import BaseModel, PositiveInt, model_validator
 
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask
 from graphrag_bench.models.nlp import Nlp
-from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked, Relationship, unique
 
@@ -68,15 +67,10 @@ def _by_step(steps: Sequence[str], given: Any) -> list[list[str]]:
     ]
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    return template_tokens(settings["prompt"]) + sizes.question, settings["max_tokens"] / 2
-
-
 @operator(
     "question.reasoning_steps.llm",
     calls=2,
     supplies={"question", "n_steps", "n_queries"},
-    tokens=_tokens,
 )
 def reasoning_steps_llm(
     question: Question,

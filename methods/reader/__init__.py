@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.answer_forms import answer_form
-from graphrag_bench.expected import Sizes
-from graphrag_bench.models.llm import LLM, Chat, reply
-from graphrag_bench.models.windows import reply_tokens
+from graphrag_bench.llm.calls import Chat
+from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.values import Answer, Piece, Question
 from methods.context import blocks
 
@@ -67,9 +67,3 @@ def answered(
     most = most_tokens(llm, chat, question, max_tokens)
     found = reply(llm, chat, max_tokens=most, stop=stop)
     return Answer(found.text.strip(), found.finish == "length")
-
-
-def expected_tokens(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    """Half of what an answer may take, for estimates."""
-    held = settings["max_tokens"]
-    return (sizes.answer if held is None else held) / 2

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.fragments import chunks_of_triples
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import fit
@@ -26,7 +26,7 @@ from graphrag_bench.values import (
     Relationship,
     best_first,
 )
-from methods.reader import READER, answered, expected_tokens, reader_values
+from methods.reader import READER, answered, reader_values
 
 Form = Literal["triplets", "paths"]
 ARROW = "->"
@@ -54,8 +54,8 @@ def triples_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
+    context_budget: ContextBudget,
     form: Form = "triplets",
-    budget: PositiveInt | None = None,
 ) -> Context:
     """The relationships in the order given as lines: "(head, relation, tail)", or paths.
 
@@ -70,8 +70,8 @@ def triples_context(
     told = [line(graph, (row,), form) for row in rows]
     n_tokens = [tokenizer.count(text) for text in told]
     n_kept = len(rows)
-    if budget is not None:
-        n_kept = fit([n_tokens[at] for at in best.tolist()], budget)
+    if context_budget.tokens is not None:
+        n_kept = fit([n_tokens[at] for at in best.tolist()], context_budget.tokens)
     kept[best[:n_kept]] = True
     cut = tuple(("relationship", str(rows[at])) for at in best[n_kept:].tolist())
     scores = relationships.scores
@@ -107,13 +107,7 @@ def line(graph: Graph, rows: tuple[int, ...], form: Form) -> str:
     return ARROW.join([head, *(part for hop in hops for part in hop)])
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    template = template_tokens(settings["prompt"]) + sizes.form
-    prompt = template + sizes.question + sizes.context
-    return prompt, min(expected_tokens(settings, sizes), 256)
-
-
-@operator("answer.listed", calls=1, supplies=READER, tokens=_tokens)
+@operator("answer.listed", calls=1, supplies=READER)
 def listed(
     question: Question,
     context: Context,

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from pydantic import PositiveInt
 
+from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.graph.fragments import chunks_of_triples
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Answer, Context, Question
 from methods.context import with_block
-from methods.reader import READER, answered, expected_tokens, reader_values
+from methods.reader import READER, answered, reader_values
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")
 FINAL = Prompt("methods:tog/prompts/answer.j2")
 _BRACES = re.compile(r"\{([^{}]+)\}")
-_TRIPLES_EXPECTED = 6
-
-
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    template = template_tokens(settings["prompt"]) + sizes.form
-    prompt = template + sizes.question + _TRIPLES_EXPECTED * 15
-    return prompt, expected_tokens(settings, sizes)
 
 
 @operator("context.exploration")
@@ -40,7 +32,7 @@ def exploration_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    budget: PositiveInt | None = None,
+    context_budget: ContextBudget,
 ) -> Context:
     """A context of the triples found, first found first, as many as fit the token budget.
 
@@ -55,10 +47,10 @@ def exploration_context(
         (str(row), ", ".join(triple(graph, row)), score, chunks_of_triples(graph, (row,)))
         for row, score in scores.items()
     ]
-    return with_block(None, "relationship", rows, tokenizer, budget, 1.0)
+    return with_block(None, "relationship", rows, tokenizer, context_budget)
 
 
-@operator("answer.if_enough", calls=1, supplies=READER | {"triples"}, tokens=_tokens)
+@operator("answer.if_enough", calls=1, supplies=READER | {"triples"})
 def if_enough(
     question: Question,
     context: Context,
@@ -87,7 +79,7 @@ def if_enough(
     return replace(whole, text=text) if text else None
 
 
-@operator("answer.from_triples", calls=1, supplies=READER | {"triples"}, tokens=_tokens)
+@operator("answer.from_triples", calls=1, supplies=READER | {"triples"})
 def from_triples(
     question: Question,
     context: Context,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
@@ -13,11 +13,10 @@ import numpy as np
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask
 from graphrag_bench.models.nlp import NUMERIC, Nlp
-from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Query, Question, Ranked, unique, value
@@ -91,17 +90,10 @@ def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
     return Query((question.text,)), Involved(_normal([*asked, *named]) if asked else ())
 
 
-def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    schema = 3.0 * (settings["n_relations"] + settings["n_attributes"]) + 40
-    prompt = template_tokens(settings["prompt"]) + schema + sizes.question
-    return prompt, 2.5 * sizes.question + 40
-
-
 @operator(
     "question.typed.llm",
     calls=2,
     supplies={"question", "most", "node_types", "relation_types", "attribute_types"},
-    tokens=_tokens,
     unordered="the order of the reply",
 )
 def typed_llm(

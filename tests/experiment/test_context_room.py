@@ -9,7 +9,7 @@ import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
 from graphrag_bench.experiment.context_room import ChunkSize, Room
-from graphrag_bench.models.windows import window_of
+from graphrag_bench.llm.windows import window_of
 
 LONG = "Ada Marsh wrote to Otto Brandt about the bridge at Norvik, and he answered. "
 

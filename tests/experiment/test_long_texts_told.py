@@ -8,7 +8,7 @@ import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import TOY, command, metrics, ran, refused
 
-from graphrag_bench.report.long_texts import cut_notes, long_text_notes
+from graphrag_bench.report.notes import cut_notes, long_text_notes
 
 ALONE = ["method=vanilla", "reference_rows=off", "limit=2"]
 LONGER = "chunks are longer than the embedder's 15 tokens"
@@ -33,8 +33,8 @@ def test_plan_says_how_many_chunks_are_longer_and_what_is_not_known_yet() -> Non
     said = command("plan", *served(url, "method=vgraphrag")).out
     assert "embedder: 15 tokens of a text; longer ones are embedded in overlapping windows" in said
     assert LONGER in said and "% of their tokens lie past the first" in said
-    assert "node descriptions: how long they are is not known before the graph is built" in said
-    assert "reports: how long they are is not known before the reports are written" in said
+    for index in ("node_index", "community_index"):
+        assert f"{index}: how long its texts are is not known" in said
     cut = command("plan", *served(url, *ALONE, "embedder.long_texts=cut")).out
     assert "longer ones are cut (embedder.long_texts=cut)" in cut
     assert "% of their tokens are not embedded" in cut

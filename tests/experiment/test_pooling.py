@@ -13,11 +13,11 @@ from toy_runs import TOY, refused
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import method_file, names
-from graphrag_bench.experiment.budgets import budgeted
-from graphrag_bench.experiment.pooling import pooled, why_not
-from graphrag_bench.pipeline.build import build
+from graphrag_bench.context_budget import ContextBudget
+from graphrag_bench.experiment.method import able_to_pool
+from graphrag_bench.pipeline.build import PLAIN, StepOptions, build
 from graphrag_bench.pipeline.steps import Execution as Running
-from graphrag_bench.pipeline.steps import run_steps
+from graphrag_bench.pipeline.steps import OperatorStep, run_steps
 from graphrag_bench.values import Context, Question, RetrievalState
 
 pytestmark = pytest.mark.slow
@@ -38,6 +38,7 @@ CHAIN = World(
         (("Otto Brandt", "built", "Ostra"), ("Otto Brandt", "sold", "Lund")),
     ),
 )
+RERANK = StepOptions(pooling={"mode": "rerank"})
 QUESTION = Question("q", "which land holds the mountain that Ada Marsh chose?")
 
 
@@ -49,16 +50,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def method(name: str, **settings: Any) -> dict[str, Any]:
     made: dict[str, Any] = composed(method={**method_file(name), **settings})["method"]
-    n_tokens = made.get("budget")
-    return made if n_tokens is None else budgeted(made, n_tokens, fill=False)
+    return made
 
 
-def final(made: dict[str, Any]) -> RetrievalState:
+def final(made: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:
     """The state that a method packs for the question in the planted world."""
-    pipeline, problems = build(made)
+    pipeline, problems = build(made, StepOptions(pooling=pooling or None))
     assert not problems
+    resources = {**CHAIN.resources, "context_budget": ContextBudget(budget)}
     start = RetrievalState(QUESTION)
-    (outcome,) = run_steps(pipeline.steps(answering=False), [start], Running(CHAIN.resources))
+    (outcome,) = run_steps(pipeline.steps(answering=False), [start], Running(resources))
     assert isinstance(outcome, RetrievalState), outcome
     return outcome
 
@@ -79,9 +80,8 @@ def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(
     name: str, budget: int
 ) -> None:
     """With 300 tokens the tables of most of the methods are cut."""
-    plain = method(name, budget=budget)
-    base = final(plain)
-    new = final(pooled(plain, {"mode": "rerank"}))
+    base = final(method(name), budget)
+    new = final(method(name), budget, mode="rerank")
     before, after = base.get("context"), new.get("context")
     others = [[p for p in c.pieces if p.kind != "relationship"] for c in (before, after)]
     assert others[0] == others[1]
@@ -96,9 +96,9 @@ def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(
 def test_the_order_differs_from_the_method_s_own_and_is_that_of_the_pooled_scores(
     name: str,
 ) -> None:
-    plain = method(name, budget=2400)
-    base = final(plain)
-    new = final(pooled(plain, {"mode": "rerank", "linking": ["dictionary", "mentions", "vectors"]}))
+    base = final(method(name), 2400)
+    linking = ["dictionary", "mentions", "vectors"]
+    new = final(method(name), 2400, mode="rerank", linking=linking)
     assert rows(new.get("context")) != rows(base.get("context"))
     scores = new.get("relationships").scores
     assert (np.diff(scores) >= -1e-9).all()
@@ -113,7 +113,7 @@ def test_the_path_from_the_question_s_entity_comes_up_by_its_pooled_scores() -> 
     plain = method("graphrag_er", top_k=20)
     base = final(plain).get("relationships")
     assert base.ids.tolist() == [3, 4, 5, 6, 7, 1, 2, 0]
-    new = final(pooled(plain, {"mode": "rerank"})).get("relationships")
+    new = final(plain, mode="rerank").get("relationships")
     assert new.ids.tolist() == [2, 1, 0, 7, 6, 5, 4, 3]
     assert new.scores.tolist() == pytest.approx([5, 5.5, 7, 9, 9, 9, 9, 11])
 
@@ -121,40 +121,40 @@ def test_the_path_from_the_question_s_entity_comes_up_by_its_pooled_scores() -> 
 def test_reselect_keeps_as_many_and_takes_them_from_a_longer_list() -> None:
     plain = method("glightrag", top_k=3)
     base = final(plain)
-    new = final(pooled(plain, {"mode": "reselect"}))
+    new = final(plain, mode="reselect")
     assert len(new.get("relationships")) == len(base.get("relationships")) == 3
     assert set(new.get("relationships").ids) != set(base.get("relationships").ids)
     assert new.get("nodes").ids.tolist() == base.get("nodes").ids.tolist()
-    asked_for = final(pooled(plain, {"mode": "reselect", "top_k": 5}))
+    asked_for = final(plain, mode="reselect", top_k=5)
     assert len(asked_for.get("relationships")) == 5
-    no_longer = final(pooled(plain, {"mode": "reselect", "coarse_k": 3}))
+    no_longer = final(plain, mode="reselect", coarse_k=3)
     assert set(no_longer.get("relationships").ids) == set(base.get("relationships").ids)
 
 
 def test_reselected_rows_that_do_not_fit_are_cut_from_the_lowest_scores() -> None:
-    plain = method("graphrag_er", top_k=20, budget=120)
-    new = final(pooled(plain, {"mode": "reselect"}))
+    new = final(method("graphrag_er", top_k=20), 120, mode="reselect")
     kept = rows(new.get("context"))
     assert 0 < len(kept) < len(new.get("relationships"))
     assert kept == [str(row) for row in new.get("relationships").ids[-len(kept) :]]
 
 
 def test_cosines_are_made_scores_from_0_to_1_and_other_scores_are_left_alone() -> None:
-    steps = {name: pooled(method(name), {"mode": "rerank"}) for name in ("glightrag", "lgraphrag")}
-    found = {name: _step(made, "path.pool").get("scores") for name, made in steps.items()}
-    assert found == {"glightrag": "cosine", "lgraphrag": None}
+    found = {
+        name: step_of(name, "path.pool").settings["scores"] for name in ("glightrag", "lgraphrag")
+    }
+    assert found == {"glightrag": "cosine", "lgraphrag": "as_given"}
 
 
-def _step(made: dict[str, Any], name: str) -> dict[str, Any]:
-    asides = [step for step in made["generate"] if "aside" in step]
-    (found,) = [step for step in asides[0]["steps"] if step.get("op") == name]
-    return dict(found)
+def step_of(name: str, operator: str, **settings: Any) -> OperatorStep:
+    pipeline, _ = build(method(name, **settings), RERANK)
+    (step,) = [op for op in pipeline.operators() if op.operator.name == operator]
+    return step
 
 
 def test_names_are_found_as_the_method_finds_them() -> None:
-    def finders(name: str, **given: Any) -> list[str]:
-        made = pooled(method(name, **given), {"mode": "rerank"})
-        return [op["op"] for op in made["convert"] if op["op"].startswith("question.entities")]
+    def finders(name: str, **settings: Any) -> list[str]:
+        pipeline, _ = build(method(name, **settings), RERANK)
+        return [one for one in pipeline.names if one.startswith("question.entities")]
 
     assert finders("lgraphrag") == ["question.entities.nlp"]
     assert finders("glightrag", conversion="llm") == ["question.entities.llm"]
@@ -162,37 +162,42 @@ def test_names_are_found_as_the_method_finds_them() -> None:
     assert finders("fastgraphrag") == ["question.entities.nlp"]
 
 
+def test_without_pooling_the_packer_stands_alone_under_its_own_label() -> None:
+    pipeline, _ = build(method("lgraphrag"))
+    assert "path.pool" not in pipeline.names
+    for way in (PLAIN, RERANK):
+        pipeline, _ = build(method("lgraphrag"), way)
+        assert "generate.2 context.relationships" in {op.label for op in pipeline.operators()}
+
+
 # ---- chosen from outside
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("vanilla", "holds no ranked relationships: its context is made by context.chunks."),
-        ("hipporag", "holds no ranked relationships: its context is made by context.chunks."),
-        ("dalk", "its context is made by context.evidence."),
-        ("tog", "its context is made by context.exploration."),
-        ("zeroshot", "its context is not made of ranked rows."),
-        ("pathrag", "is made of paths (context.relationships, context.paths)"),
-        ("pathcorag", "is made of paths"),
-    ],
-)
-def test_the_others_say_why_not(name: str, reason: str) -> None:
+@pytest.mark.parametrize("name", ["vanilla", "hipporag", "dalk", "tog", "zeroshot", "pathrag"])
+def test_the_others_are_refused_with_the_names_of_those_that_can(name: str) -> None:
     said = refused(*TOY, f"method={name}", "pooling=rerank", name="plan")
-    assert f"pooling=rerank: the prompt of '{name}' {reason}" in said or reason in said
-    assert "Methods that can: fastgraphrag, glightrag" in said
+    assert name in said and "fastgraphrag, glightrag" in said
 
 
-def test_exactly_the_methods_that_pack_relationships_can_be_pooled() -> None:
-    able = [name for name in names("method") if not why_not(method(name))]
-    assert set(able) == set(ALL)
-    for mode in ("rerank", "reselect"):
-        assert [build(pooled(method(name), {"mode": mode}))[1] for name in able] == [[]] * len(able)
+@pytest.mark.parametrize("mode", ["rerank", "reselect"])
+def test_exactly_the_methods_that_pack_relationships_can_be_pooled(mode: str) -> None:
+    assert set(able_to_pool()) == set(ALL)
+    for name in ALL:
+        pipeline, problems = build(method(name), StepOptions(pooling={"mode": mode}))
+        assert (problems, "path.pool" in pipeline.names) == ([], True)
 
 
 def test_a_wrong_setting_and_a_setting_without_a_mode_are_refused() -> None:
     words = [*TOY, "method=lgraphrag"]
-    assert "Did you mean 'search'" in refused(*words, "pooling=rerank",
-                                                               "pooling.serch=bfs")  # fmt: skip
-    assert "choose pooling=rerank or pooling=reselect" in refused(*words, "pooling.search=bfs")
+    assert "Did you mean 'search'" in refused(*words, "pooling=rerank", "pooling.serch=bfs")
+    assert "pooling=rerank" in refused(*words, "pooling.search=bfs")
     assert "rerank" in refused(*words, "pooling=reranking")
+
+
+def test_a_key_and_a_mode_that_are_none_are_problems() -> None:
+    step = {"op": "context.relationships", "path_pooling": {"entity": "nlp"}}
+    (problem,) = build({"generate": [step]}, RERANK)[1]
+    assert "'entities'" in problem
+    step = {"op": "context.relationships", "path_pooling": {}}
+    (problem,) = build({"generate": [step]}, StepOptions(pooling={"mode": "off"}))[1]
+    assert "pooling=reselect" in problem

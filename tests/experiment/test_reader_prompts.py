@@ -11,11 +11,10 @@ from toy_runs import TOY, WEIGHTLESS
 from graphrag_bench.answer_forms import REFUSAL, FormName, answer_form
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
-from graphrag_bench.evaluation.answer_form import abstained
-from graphrag_bench.evaluation.answers import accuracy
+from graphrag_bench.evaluation.answers import abstained, accuracy
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.reader_prompts import COMMON, own_answers
+from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.values import Piece, Question
 from methods.reader import READER, reader_values
@@ -103,7 +102,7 @@ def test_every_method_ends_with_the_common_prompt_and_keeps_its_search(name: str
     search = [op for step in (*pipeline.convert, *pipeline.retrieve) for op in step.operators()]
     used = [value.name for op in search for value in op.settings.values() if hasattr(value, "name")]
     assert COMMON.name not in used
-    assert own_answers(made.settings.method) == IN_SEARCH.get(name, [])
+    assert own_answers(made.method.pipeline) == IN_SEARCH.get(name, [])
 
 
 def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:

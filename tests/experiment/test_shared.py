@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from graphrag_bench.experiment import models, shared
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.shared import Shared
-from graphrag_bench.models.ledger import read_ledger
+from graphrag_bench.llm.ledger import read_ledger
 from graphrag_bench.progress import Progress
 
 CELLS = ("method.damping=0.2", "method.damping=0.7")
@@ -29,9 +30,9 @@ def calls(run: RunResult) -> list[tuple[str, str]]:
     return sorted((line.step, line.item) for line in read_ledger(run.folder.file("ledger")))
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each model was made and each artifact loaded."""
+def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     counted: Counter[str] = Counter()
     make, loaded = models.make, shared.loaded
 
@@ -45,35 +46,23 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     monkeypatch.setattr(models, "make", make_counted)
     monkeypatch.setattr(shared, "loaded", load_counted)
-    return counted
-
-
-def test_the_second_cell_makes_no_model_and_loads_no_graph(
-    tmp_path: Path, made: Counter[str]
-) -> None:
     common = Shared()
     first, second = (
-        execute(cell(tmp_path / "swept", setting, of=common), Progress(quiet=True))
-        for setting in CELLS
+        execute(cell(tmp_path / "swept", one, of=common), Progress(quiet=True)) for one in CELLS
     )
-    assert {"llm", "embedder", "nlp", "graph", "chunk_table"} <= set(made)
-    assert set(made.values()) == {1}
+    assert {"llm", "embedder", "nlp", "graph", "chunk_table"} <= set(counted)
+    assert set(counted.values()) == {1}
     assert first.experiment.dataset is second.experiment.dataset
     alone = execute(cell(tmp_path / "alone", CELLS[1]), Progress(quiet=True))
     files = [one.folder.path / "records.jsonl" for one in (second, alone)]
     assert files[0].read_bytes() == files[1].read_bytes()
     assert calls(second) == calls(alone)
     assert len(records(second.folder.path)) == 2
-    common.close()
-
-
-def test_a_budget_is_the_run_s_own(tmp_path: Path) -> None:
-    common = Shared()
-    first, second = (cell(tmp_path, one, "budget.tokens=99", of=common).models for one in CELLS)
-    assert first.bare("llm") is second.bare("llm")
-    assert first.replies is second.replies
-    assert first.budget is not second.budget
-    assert first.ledger is not second.ledger
+    own, other = (cell(tmp_path, one, "budget.tokens=99", of=common).models for one in CELLS)
+    assert own.bare("llm") is other.bare("llm")
+    assert own.replies is other.replies
+    assert own.budget is not other.budget
+    assert own.ledger is not other.ledger
     common.close()
 
 
@@ -95,29 +84,30 @@ def test_what_was_used_longest_ago_is_closed() -> None:
     assert closed == ["b", "a", "c"]
 
 
-def test_artifacts_are_bounded_and_loaded_again_once_their_files_change(
+def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Kind:
-        @staticmethod
-        def load(folder: Path) -> str:
-            return (folder / "text").read_text()
+    n_loads: Counter[str] = Counter()
 
-    monkeypatch.setattr(shared, "loaded", lambda kind, folder: kind.load(folder))
+    def loaded(_: object, folder: Path) -> str:
+        n_loads[folder.name] += 1
+        return (folder / "text").read_text()
+
+    def load(name: str, text: str = "") -> str:
+        folder = tmp_path / name
+        if text:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            (folder / "text").write_text(text)
+            (folder / "recipe.json").write_text("{}")
+        return str(common.load(str, folder))
+
+    monkeypatch.setattr(shared, "loaded", loaded)
     common = Shared()
-    file = tmp_path / "graph" / "text"
-    file.parent.mkdir()
-    file.write_text("one")
-    once = common.load(Kind, file.parent)
-    assert common.load(Kind, file.parent) is once
-    file.write_text("another")
-    assert common.load(Kind, file.parent) == "another"
-    for number in range(200):
-        common.load(Kind, _folder(tmp_path / str(number)))
-    assert len(common._artifacts._weighed) == shared.MOST_BYTES // shared.LEAST_BYTES
-
-
-def _folder(path: Path) -> Path:
-    path.mkdir()
-    (path / "text").write_text("text")
-    return path
+    assert [load("graph", "one"), load("graph")] == ["one", "one"]
+    assert [load("graph", "another"), load("graph")] == ["another", "another"]
+    for number in range(shared.MOST_BYTES // shared.LEAST_BYTES):
+        load(str(number), "one")
+    load("0")
+    load("graph")
+    assert (n_loads["0"], n_loads["graph"]) == (1, 3)

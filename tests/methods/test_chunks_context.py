@@ -7,12 +7,13 @@ from small_worlds import dataset
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
+from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.experiment.context_room import chunk_size
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.offline.chunking import token
-from graphrag_bench.runs.question_scores import question_scores
 from graphrag_bench.runs.record import summary
+from graphrag_bench.runs.scoring import question_scores
 from graphrag_bench.values import Context, Ranked
 from methods.context import chunks_context
 
@@ -23,7 +24,8 @@ TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")
 
 def packed(budget: int | None = None) -> Context:
     found = Ranked(np.array([1, 0]), np.array([0.9, 0.8]))
-    return chunks_context(found, chunk_table=TABLE, tokenizer=BytePairs(), budget=budget)
+    bound = ContextBudget(budget)
+    return chunks_context(found, chunk_table=TABLE, tokenizer=BytePairs(), context_budget=bound)
 
 
 def scores(context: Context, *evidence: str) -> dict[str, float]:

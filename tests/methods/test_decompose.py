@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from graphrag_bench.config.compose import composed
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import Execution, run_steps

@@ -13,8 +13,8 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.graph.communities import Reports
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.values import Context, Piece, Query, Question, Ranked, RetrievalState

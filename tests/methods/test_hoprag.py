@@ -12,9 +12,9 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.pseudo_questions import PseudoQuestions
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Question, Ranked
 from methods.hoprag.hops import chosen, nearest

@@ -9,6 +9,7 @@ import pytest
 from small_worlds import dataset
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.context_budget import UNBOUNDED
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.offline.chunking import token
@@ -62,7 +63,12 @@ def test_chunks_of_an_entity_come_by_how_many_of_its_facts_they_tell(graph):
 
 
 def test_a_prompt_tells_entities_and_hyperedges_in_blocks_of_their_own(graph):
-    given = {"graph": graph, "tokenizer": BytePairs("cl100k"), "form": "text"}
+    given = {
+        "graph": graph,
+        "tokenizer": BytePairs("cl100k"),
+        "context_budget": UNBOUNDED,
+        "form": "text",
+    }
     nodes = ranked(MET, BO, MOVED, ADA)
     entities = nodes_context(nodes, types=("entity",), **given)
     both = nodes_context(nodes, entities, types=("hyperedge",), **given)

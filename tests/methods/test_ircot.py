@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from graphrag_bench.config.compose import composed
+from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.models.bm25 import Bm25
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import Execution, run_steps
@@ -23,12 +24,15 @@ TABLE = ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(TEXTS)])
 ASKED = Question("q", "What of alpha?")
 
 
-def thought(said: str, *before: str, **settings: Any) -> tuple[Any, Metered]:
+def thought(
+    said: str, *before: str, budget: int | None = None, **settings: Any
+) -> tuple[Any, Metered]:
     """What the next thought comes to over the first two chunks, and the meter of its call."""
     llm = Metered(Scripted(answer=lambda chat: said))
     found = think(
         ASKED, Ranked([0, 1], [1.0, 0.5]), Thoughts(before),
-        chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), **settings,
+        chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), context_budget=ContextBudget(budget),
+        **settings,
     )  # fmt: skip
     return found, llm
 
@@ -95,7 +99,13 @@ def retrieved(*replies: str, **parameters: Any) -> tuple[RetrievalState, Scripte
     left = list(replies)
     llm = Scripted(answer=lambda chat: left.pop(0))
     world = Execution(
-        {"bm25": Bm25.of(list(TEXTS)), "chunk_table": TABLE, "llm": llm, "tokenizer": BytePairs()}
+        {
+            "bm25": Bm25.of(list(TEXTS)),
+            "chunk_table": TABLE,
+            "llm": llm,
+            "tokenizer": BytePairs(),
+            "context_budget": ContextBudget(),
+        }
     )
     (outcome,) = run_steps(pipeline.steps(answering=False), [RetrievalState(ASKED)], world)
     assert isinstance(outcome, RetrievalState), outcome
@@ -125,5 +135,6 @@ def test_a_call_that_fails_is_raised():
     llm = Scripted(answer=lambda chat: CallFailed("refused", "no"))
     with pytest.raises(CallFailed):
         think(
-            ASKED, Ranked([0], [1.0]), Thoughts(), chunk_table=TABLE, llm=llm, tokenizer=BytePairs()
-        )
+            ASKED, Ranked([0], [1.0]), Thoughts(), chunk_table=TABLE, llm=llm,
+            tokenizer=BytePairs(), context_budget=ContextBudget(),
+        )  # fmt: skip

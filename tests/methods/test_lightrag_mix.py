@@ -12,8 +12,8 @@ from small_worlds import World
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.embedder import Kind, Vectors
-from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import Execution, run_steps

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
+from graphrag_bench.context_budget import UNBOUNDED
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.json_replies import read_json, schema_of
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.json_replies import read_json, schema_of
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
-from graphrag_bench.runs.question_scores import context_tokens
 from graphrag_bench.runs.record import summary
-from graphrag_bench.runs.scoring import score
+from graphrag_bench.runs.scoring import context_tokens, score
 from graphrag_bench.values import Context, Piece, Question
 from methods.decompose.splitting import SubQuestions
 from methods.map_reduce import Points, map_points, points_context
@@ -45,7 +44,7 @@ def said(*descriptions: str) -> str:
 
 def points(reply: str, **settings: Any) -> tuple[Sequence[str], Mapping[str, Any]]:
     llm = Listening(reply)
-    found, _ = map_points(ASKED, CONTEXT, llm=llm, **settings)
+    found, _ = map_points(ASKED, CONTEXT, llm=llm, context_budget=UNBOUNDED, **settings)
     assert llm.schemas[0] is not None
     return found.texts, llm.schemas[0]
 
@@ -62,7 +61,7 @@ def test_without_a_limit_of_characters_points_are_described_comprehensively() ->
     assert "maxLength" not in schema["$defs"]["Point"]["properties"]["description"]
     for most, asked in ((None, "a comprehensive description"), (300, "one sentence")):
         llm = Listening(said("helium"))
-        map_points(ASKED, CONTEXT, llm=llm, max_characters=most)
+        map_points(ASKED, CONTEXT, llm=llm, context_budget=UNBOUNDED, max_characters=most)
         assert asked in llm.asked[0][0].content
 
 
@@ -97,7 +96,7 @@ REPORTS = Context(
 def read(**settings: Any) -> tuple[list[str], Context]:
     """The last message of every call, and the context that was read."""
     llm = Scripted(answer=lambda chat: said("helium"))
-    _, context = map_points(ASKED, REPORTS, llm=llm, **settings)
+    _, context = map_points(ASKED, REPORTS, llm=llm, context_budget=UNBOUNDED, **settings)
     return [chat[-1].content for chat in llm.asked], context
 
 
@@ -141,6 +140,8 @@ def test_shuffled_reports_are_the_same_for_every_question_and_all_read() -> None
 
 def test_a_context_of_points_still_tells_what_was_left_unread() -> None:
     _, context = read(group_tokens=20, max_groups=1)
-    made = points_context(Points(("helium",), (80,)), context, tokenizer=BytePairs())
+    made = points_context(
+        Points(("helium",), (80,)), context, tokenizer=BytePairs(), context_budget=UNBOUNDED
+    )
     assert [piece.kind for piece in made.pieces] == ["point"]
     assert made.cut == context.cut

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.json_replies import read_json
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.json_replies import read_json
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.text import count_tokens

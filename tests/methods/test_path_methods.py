@@ -16,10 +16,11 @@ from toy_runs import ada_marsh
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
+from graphrag_bench.context_budget import UNBOUNDED, ContextBudget
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import Chat
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.build import Pipeline, build
@@ -80,7 +81,7 @@ def test_the_golden_example_stands_in_the_prompt_with_the_most_reliable_path_las
     graph = named(Graph.from_arrays(*ends, names=list("ABCDEF")), *[""] * 7)
     asked = Ranked[Node](np.array([0, 3, 4]), np.ones(3))
     paths = flow_prune(asked, graph=graph, theta=0.05, top_k=3)
-    told = paths_context(paths, graph=graph, tokenizer=BytePairs())
+    told = paths_context(paths, graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED)
     assert of_kind(told, "path") == ["A -> C -> D", "A -> B -> D", "E -> D"]
 
 
@@ -101,7 +102,9 @@ def test_the_last_path_of_the_prompt_has_the_highest_score(
     asked = Ranked[Node](np.arange(graph.n_nodes), np.ones(graph.n_nodes))
     paths = flow_prune(asked, graph=graph, theta=theta, top_k=top_k)
     scores = [path.score for path in paths.paths]
-    told = paths_context(paths, graph=graph, tokenizer=BytePairs(), budget=budget)
+    told = paths_context(
+        paths, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(budget)
+    )
     shown = [piece.score for piece in told.pieces]
     assert shown == sorted(shown)
     if shown:
@@ -145,7 +148,7 @@ def test_the_golden_example_from_queries_to_the_prompt() -> None:
         k=2, max_path_edges=3, top_k=5,
     )  # fmt: skip
     on_paths, between = members(paths, order="transition")
-    pack = {"graph": graph, "tokenizer": BytePairs(), "budget": 2000}
+    pack = {"graph": graph, "tokenizer": BytePairs(), "context_budget": ContextBudget(2000)}
     context = paths_context(paths, None, form="names", share=0.2, **pack)
     context = nodes_context(on_paths, context, share=0.4, **pack)
     context = relationships_context(between, context, share=0.4, **pack)

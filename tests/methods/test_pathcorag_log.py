@@ -16,9 +16,10 @@ from pathlib import Path as File
 import pytest
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.context_budget import UNBOUNDED
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.values import Path, Question
 from methods.context import node_rows, relationship_rows
@@ -136,7 +137,9 @@ def check_layout(one: Logged) -> None:
         hops = [place[frozenset(hop)] for hop in zip(walk, walk[1:], strict=False)]
         paths.append(Path(tuple(ids[n] for n in walk), tuple(hops), 1 - at / 100, transition))
     ranked = RankedPaths(tuple(paths))
-    context = paths_context(ranked, graph=rich, tokenizer=BytePairs(), form="names")
+    context = paths_context(
+        ranked, graph=rich, tokenizer=BytePairs(), context_budget=UNBOUNDED, form="names"
+    )
     assert [piece.text for piece in context.pieces] == one.lines
     on_paths, between = members(ranked, order="transition")
     ours = list(csv.reader(text for _, text, *_ in node_rows(rich, on_paths, "bare")))

@@ -10,7 +10,7 @@ from toy_runs import Capitals
 
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Ranked
 from methods.pathcorag.steps import among, reasoning_steps_llm, reasoning_steps_nlp
 

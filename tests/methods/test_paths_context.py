@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.context_budget import UNBOUNDED, ContextBudget
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.models.tokenizer import BytePairs
@@ -20,8 +21,11 @@ PATHS = RankedPaths((LONG, BACK, SHORT))
 EARLIER = Context((Piece("relationship", "0", "ada, founded, norvik", 1.0, 5),), share=0.4)
 
 
-def texts(context: Context | None = None, **settings: Any) -> list[str]:
-    found = paths_context(PATHS, context, graph=GRAPH, tokenizer=BytePairs(), **settings)
+def texts(context: Context | None = None, budget: int | None = None, **settings: Any) -> list[str]:
+    bound = ContextBudget(budget)
+    found = paths_context(
+        PATHS, context, graph=GRAPH, tokenizer=BytePairs(), context_budget=bound, **settings
+    )
     return [piece.text for piece in found.pieces]
 
 
@@ -101,7 +105,8 @@ def test_nodes_and_relationships_are_told_with_what_the_graph_knows_of_them() ->
     }
     rich = replace(graph, **columns)
     one = RankedPaths((Path((0, 1), (0,), 1.0),))
-    found = paths_context(one, graph=rich, tokenizer=BytePairs())
+    pack = {"graph": rich, "tokenizer": BytePairs(), "context_budget": UNBOUNDED}
+    found = paths_context(one, **pack)
     assert found.pieces[0].text == "ada (person): An astronomer. -> Ada founded it. -> norvik"
-    found = paths_context(one, graph=rich, tokenizer=BytePairs(), edge_text="keywords")
+    found = paths_context(one, edge_text="keywords", **pack)
     assert "-> founding ->" in found.pieces[0].text

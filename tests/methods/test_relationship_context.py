@@ -1,8 +1,11 @@
 """Relationships in contexts: what a budget cuts, in which order the rest stand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import Context, Piece, Ranked
 from methods.context import fitting, relationships_context
@@ -26,8 +29,13 @@ def given(*scored: tuple[int, float]) -> Ranked:
 BEST_LAST = given((2, 0.1), (0, 0.3), (3, 0.3), (1, 0.9))
 
 
-def packed(relationships: Ranked, held: Context | None = None, **settings: object) -> Context:
-    return relationships_context(relationships, held, graph=GRAPH, tokenizer=Words(), **settings)  # type: ignore[arg-type]
+def packed(
+    relationships: Ranked, held: Context | None = None, budget: int | None = None, **settings: Any
+) -> Context:
+    bound = ContextBudget(budget)
+    return relationships_context(
+        relationships, held, graph=GRAPH, tokenizer=Words(), context_budget=bound, **settings
+    )
 
 
 def rows(context: Context) -> list[str]:
@@ -64,9 +72,10 @@ def test_nothing_is_cut_where_all_fit_and_blocks_before_count():
 @pytest.mark.parametrize("budget", [5, 25, 40])
 def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
     held = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
-    ways = {"budget": budget, "share": 0.5, "top_k": 3}
-    found = fitting(BEST_LAST, held, graph=GRAPH, tokenizer=Words(), **ways)  # type: ignore[arg-type]
-    assert [str(row) for row in found.ids] == rows(packed(BEST_LAST, held, **ways))[1:]
+    ways: dict[str, Any] = {"share": 0.5, "top_k": 3}
+    bound = ContextBudget(budget)
+    found = fitting(BEST_LAST, held, graph=GRAPH, tokenizer=Words(), context_budget=bound, **ways)
+    assert [str(row) for row in found.ids] == rows(packed(BEST_LAST, held, budget, **ways))[1:]
     assert found.scores.tolist() == BEST_LAST.scores[: len(found)].tolist()
 
 

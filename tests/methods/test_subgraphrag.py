@@ -14,12 +14,12 @@ from toy_runs import asked as prompts
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
+from graphrag_bench.context_budget import UNBOUNDED, ContextBudget
 from graphrag_bench.contract import alone
-from graphrag_bench.experiment.context_plan import context_blocks
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.prompts import Prompt
@@ -50,7 +50,11 @@ def ranked(*scores: float) -> Ranked[Relationship]:
 
 def context(form: Form, relationships: Ranked[Relationship], budget: int = 8000) -> Context:
     return triples_context(
-        relationships, graph=graph_of(TRIPLES), tokenizer=BytePairs(), form=form, budget=budget
+        relationships,
+        graph=graph_of(TRIPLES),
+        tokenizer=BytePairs(),
+        context_budget=ContextBudget(budget),
+        form=form,
     )
 
 
@@ -78,7 +82,7 @@ def test_the_merged_prompt_of_golden_g5() -> None:
                ("b", "r4", "c"), ("q", "r2", "b"), ("q", "r1", "a")]  # fmt: skip
     found = triples_context(
         ranked(0.4, 0.5, 0.65, 0.75, 0.85, 0.95, 1.0), graph=graph_of(triples),
-        tokenizer=BytePairs(), form="paths",
+        tokenizer=BytePairs(), context_budget=UNBOUNDED, form="paths",
     )  # fmt: skip
     assert texts(found) == [
         "q->r7->a->r6->b", "a->r3->c->r5->q", "b->r4->c", "q->r2->b", "q->r1->a",
@@ -237,9 +241,8 @@ def test_five_hundred_triples_stand_in_the_prompt_of_a_reader_whose_window_holds
              "method=subgraphrag", "embedder=hashing", "llm=openai_compatible",
              "llm.model=meta-llama/Llama-3.1-8B-Instruct", f"profile={profile}"]  # fmt: skip
     experiment = Experiment.prepare(composed(words))
-    (block,) = context_blocks(experiment)
     found = triples_context(
         Ranked(np.arange(500), np.linspace(1, 0, 500)), graph=graph, tokenizer=BytePairs(),
-        budget=block.budget,
+        context_budget=experiment.models.context_budget,
     )  # fmt: skip
     assert len(found.pieces) == 500 and found.n_tokens > 8000 and not found.cut

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.context_budget import UNBOUNDED, ContextBudget
 from graphrag_bench.graph.exploration import Exploration, Hop
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.values import Answer, Context, Piece, Question
 from methods.tog.answering import exploration_context, from_triples, if_enough
@@ -42,7 +43,9 @@ def hop(row: int, score: float) -> Hop:
 
 def test_triples_stand_in_the_order_found_each_once_with_its_first_score(graph: Graph) -> None:
     explored = Exploration((), ((hop(1, 0.5),), (hop(0, 0.25), hop(1, 0.75))))
-    found = exploration_context(explored, graph=graph, tokenizer=BytePairs())
+    found = exploration_context(
+        explored, graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED
+    )
     assert [(piece.id, piece.text, piece.score) for piece in found.pieces] == [
         ("1", "norvik, stands on, tarn", 0.5),
         ("0", "ada, founded, norvik", 0.25),
@@ -52,7 +55,9 @@ def test_triples_stand_in_the_order_found_each_once_with_its_first_score(graph: 
 def test_triples_beyond_the_budget_are_cut_and_recorded(graph: Graph) -> None:
     explored = Exploration((), ((hop(0, 0.5), hop(1, 0.5)),))
     small = BytePairs().count("ada, founded, norvik")
-    found = exploration_context(explored, graph=graph, tokenizer=BytePairs(), budget=small)
+    found = exploration_context(
+        explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
+    )
     assert [piece.id for piece in found.pieces] == ["0"]
     assert found.cut == (("relationship", "1"),)
 

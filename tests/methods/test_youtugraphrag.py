@@ -12,8 +12,8 @@ from graphrag_bench.columns import Texts, incidence
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.node_attributes import NodeAttributes
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.models.nlp import Sentence
-from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
 from methods.youtugraphrag.typed import Involved, involved_nodes, typed_llm, typed_nlp

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.pipeline.build import build, refuse
+from graphrag_bench.pipeline.build import StepOptions, build, refuse
 
 START, CHUNKS = {"op": "tiny.start"}, {"op": "tiny.chunks"}
 ANSWER = {"op": "tiny.answer"}
@@ -81,7 +81,7 @@ def test_a_prompt_file_that_is_not_there_is_a_problem():
 def test_a_template_that_cannot_be_read_is_a_problem_among_others(tmp_path):
     (tmp_path / "answer.j2").write_text("{% for piece in pieces %}")
     say = {"op": "tiny.say", "prompt": VANILLA}
-    _, found = build({"generate": [say, {"op": "tiny.sigh"}]}, str(tmp_path))
+    _, found = build({"generate": [say, {"op": "tiny.sigh"}]}, StepOptions(str(tmp_path)))
     assert found[0].startswith(f"generate.0 tiny.say: Prompt '{VANILLA}', line 1: ")
     assert found[1].startswith("generate.1: No operator 'tiny.sigh'.")
 
@@ -284,7 +284,7 @@ def test_its_description_changes_with_settings_and_order_and_not_with_places():
 def test_a_prompt_is_described_by_its_text(tmp_path):
     def described(folder: str | None) -> list[Any]:
         step = {"op": "tiny.say", "prompt": "methods:zeroshot/prompts/answer.j2"}
-        return build({"generate": [step]}, folder)[0].describe()
+        return build({"generate": [step]}, StepOptions(folder))[0].describe()
 
     packaged = described(None)
     assert described(str(tmp_path)) == packaged

@@ -11,7 +11,6 @@ from tiny_runs import CHUNKS, START, nodes, outcomes
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.combinator import Reader, combinator, combinators
 from graphrag_bench.pipeline.combinators.repeat import Repeat
-from graphrag_bench.pipeline.edit import every_list
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.values import Mentions, RetrievalState
 
@@ -212,7 +211,5 @@ def test_a_combinator_is_one_file_that_registers_how_it_is_read(
     _, problems = build({"retrieve": [{"twice": [{"op": "no.such"}], "times": 3}]})
     assert "retrieve.0 (twice) has no key 'times'" in problems[0]
     assert "no.such" in problems[1]
-    inner = {"op": "tiny.grow"}
-    assert [*every_list([[{"twice": [inner]}]])][1] == [inner]
     with pytest.raises(ValueError, match="there is a combinator 'branch'"):
         combinator("branch")(read_twice)

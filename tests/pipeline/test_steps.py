@@ -6,8 +6,8 @@ import pytest
 import tiny_operators
 from tiny_runs import CHUNKS, START, nodes, outcomes
 
-from graphrag_bench.models.outcomes import RunStopped
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import RunStopped
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import BLOCK, run

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.llm.chat import LLM, reply
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.question_plan import Dependencies, Plan, SubQuestion, checked_plan
 from graphrag_bench.values import (

@@ -2,27 +2,27 @@
 
 `auto` is the method's own prompt with the `licence` of the form of answer, and the common prompt
 for prose; `own` the method's own prompt with its source's licence; `common` the common prompt.
-It stands in the steps of `generate` that answer. What the search asks a model for on its way stays
+It is that of the steps of `generate` that answer. What the search asks a model for on its way stays
 the method's own, answers included.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from graphrag_bench.answer_forms import FormName, answer_form
 from graphrag_bench.contract import Operator
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.pipeline.build import STAGES, Pipeline
-from graphrag_bench.pipeline.edit import Item, operator_steps, stages
 from graphrag_bench.prompts import Message, Prompt
 
+if TYPE_CHECKING:
+    from graphrag_bench.pipeline.build import Pipeline
+
+Reader = Literal["auto", "own", "common"]
 COMMON = Prompt("methods:reader/prompts/common.j2")
 LICENCE = "licence"
-_PROMPT = "prompt"
 READERS = {
     "auto": "the method's own, with one clause for all methods",
     "own": "the method's own, with its source's clause",
@@ -64,26 +64,19 @@ class ReaderPrompt(Prompt):
         return super().render(values if self.licensed else {**values, LICENCE: ""})
 
 
-def with_reader(
-    method: Mapping[str, Any], reader: Literal["auto", "own", "common"]
-) -> dict[str, Any]:
-    """The method with the prompts of `reader_prompt` in the steps that answer.
+def reader_prompt(prompt: Prompt, operator: Operator, stage: str, reader: Reader) -> Prompt:
+    """Return the prompt of an operator that answers: of `reader` in place of the method's own.
 
-    The common prompt goes into steps of `generate` that have a setting `prompt` and give prompts
-    the variables of the common one, `own` into all. Operators must be registered.
+    The common prompt answers in `generate` alone, and where the operator gives prompts all
+    variables of it.
     """
-    made = copy.deepcopy(dict(method))
-    for stage, items in zip(STAGES, stages(made), strict=True):
-        for operator, step in _answering(items):
-            if _PROMPT not in operator.settings:
-                continue
-            name = str(step.get(_PROMPT, operator.settings[_PROMPT].default))
-            if reader == "own":
-                step[_PROMPT] = ReaderPrompt(name, licensed=False)
-            elif stage == "generate" and _can(operator):
-                auto = ReaderPrompt(name, prose=COMMON.name)
-                step[_PROMPT] = COMMON.name if reader == "common" else auto
-    return made
+    if reader == "own":
+        return ReaderPrompt(prompt.name, prompt.folder, licensed=False)
+    if stage != "generate" or not COMMON.variables <= operator.supplies:
+        return prompt
+    if reader == "common":
+        return replace(COMMON, folder=prompt.folder)
+    return ReaderPrompt(prompt.name, prompt.folder, prose=COMMON.name)
 
 
 def common_forms(reader: str, forms: Iterable[FormName]) -> list[FormName]:
@@ -93,31 +86,24 @@ def common_forms(reader: str, forms: Iterable[FormName]) -> list[FormName]:
     ]
 
 
-def own_answers(method: Mapping[str, Any]) -> list[str]:
-    """The operators of a method that answer with its own prompt where others take the common one.
+def own_answers(pipeline: Pipeline) -> list[str]:
+    """The operators that answer with a method's own prompt where others take the common one.
 
     These are the answers that its search asks for, and those of steps that cannot take the prompt.
     """
-    kept = [
-        f"{operator.name} ({stage})"
-        for stage, items in zip(STAGES, stages(method), strict=True)
-        for operator, _ in _answering(items)
-        if stage != "generate" or not _can(operator)
-    ]
-    return list(dict.fromkeys(kept))
+    names: dict[str, None] = {}
+    for step in pipeline.steps():
+        for op in step.operators():
+            prompt = op.settings.get("prompt")
+            files = prompt.files if isinstance(prompt, Prompt) else ()
+            if "answer" in op.operator.returns and COMMON.name not in {one.name for one in files}:
+                names[f"{op.operator.name} ({op.label.partition('.')[0]})"] = None
+    return list(names)
 
 
 def unlicensed(pipeline: Pipeline) -> list[str]:
     """The prompts of the last answers that cannot say what the context does not hold."""
     steps = [op for step in pipeline.generate for op in step.operators()]
-    prompts = [op.settings.get(_PROMPT) for op in steps if "answer" in op.operator.returns]
+    prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
     files = [file for one in prompts if isinstance(one, Prompt) for file in one.files]
     return sorted({file.name for file in files if LICENCE not in file.variables})
-
-
-def _answering(items: list[Item]) -> Iterator[tuple[Operator, Item]]:
-    return ((one, step) for one, step in operator_steps(items) if "answer" in one.returns)
-
-
-def _can(operator: Operator) -> bool:
-    return _PROMPT in operator.settings and COMMON.variables <= operator.supplies
