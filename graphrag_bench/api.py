@@ -32,9 +32,8 @@ from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.method_steps import Steps
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.report.rendering import show
-from graphrag_bench.report.run_tables import checked_columns
-from graphrag_bench.runs.differing import differing_settings
-from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.report.tables import checked_columns
+from graphrag_bench.runs.stored import StoredRun, differing_settings
 from graphrag_bench.runs.stored import stored_runs as runs_below
 from graphrag_bench.text import short
 from graphrag_bench.view.notebook import question_html, tables_html

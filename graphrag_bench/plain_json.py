@@ -1,4 +1,4 @@
-"""JSON from files of others: whatever no program could hold is told with its place."""
+"""JSON from files of others: what no text file could hold is refused with its place."""
 
 from __future__ import annotations
 
@@ -8,30 +8,18 @@ from graphrag_bench.errors import UserError
 
 
 def read_json(text: str, place: str) -> object:
-    """The value of a JSON text; raises UserError for no JSON, and for what cannot be kept.
+    """Return the value of a JSON text.
 
-    That are values nested too deeply, numbers of thousands of digits, and half characters, which no
-    UTF-8 file holds. A JSONDecodeError tells more, which the caller may want: it goes through.
+    Raises UserError for values nested too deeply, numbers of thousands of digits, and half
+    characters (lone surrogates), which no UTF-8 file holds; JSONDecodeError for no JSON.
     """
     try:
         found: object = json.loads(text)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError:
         raise
-    except ValueError:
-        raise UserError(f"{place}: not JSON (a number of more than 4,300 digits).") from None
-    except RecursionError:
-        raise UserError(f"{place}: not JSON (it is nested too deeply).") from None
-    if "\\ud" in text or "\\uD" in text:
-        _refuse_halves(found, place)
+    except (ValueError, RecursionError) as error:
+        problem = ascii(str(error))[1:-1]
+        raise UserError(f"{place}: this JSON cannot be kept in a text file ({problem}).") from None
     return found
-
-
-def _refuse_halves(found: object, place: str) -> None:
-    try:
-        json.dumps(found, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start])[1:-1]
-        raise UserError(
-            f"{place}: it holds half a character ({half}), which no text file can keep; write the "
-            "whole pair, or leave it out."
-        ) from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
@@ -21,12 +21,12 @@ _STEERING = re.compile(
 
 
 def clean(text: str) -> str:
-    """The text with a space for each control, order mark and half character; lines stay."""
+    """Return the text with a space for each control, order mark and half character."""
     return _STEERING.sub(" ", text)
 
 
 def clean_line(text: str) -> str:
-    """The text on one line."""
+    """Return the text on one line."""
     return clean(text).replace("\n", " ").replace("\t", " ")
 
 
@@ -35,15 +35,11 @@ class _Clean:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        plain = clean(text)
-        try:
-            self.stream.write(plain)
-        except UnicodeEncodeError:
-            name = self.stream.encoding or "ascii"
-            self.stream.write(plain.encode(name, "replace").decode(name))
+        name = self.stream.encoding or "utf-8"
+        self.stream.write(clean(text).encode(name, "replace").decode(name))
         return len(text)
 
-    def writelines(self, lines: list[str]) -> None:
+    def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.write(line)
 
@@ -52,13 +48,13 @@ class _Clean:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """The stream itself, for what cleans its texts and draws with colours."""
+    """Return the stream itself, for what cleans its texts and draws with colours."""
     return stream.stream if isinstance(stream, _Clean) else stream
 
 
 @contextmanager
 def cleaned() -> Iterator[None]:
-    """Let all that is printed meanwhile, to the standard output and error, be cleaned."""
+    """Clean all that is printed meanwhile to the standard output and error."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, _Clean(raw(stream))) for stream in before)
     try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphrag_bench.analysis.replaying.ablation import ablation, ablation_table
 from graphrag_bench.analysis.replaying.replay import Player
-from graphrag_bench.cli.settings_words import settings_parser, with_folders
+from graphrag_bench.cli.settings_words import settings_parser
 from graphrag_bench.config.compose import composed
 from graphrag_bench.experiment.unused_settings import refuse_unused
 from graphrag_bench.progress import Progress
@@ -32,8 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
     parser.flag("--calls", "let steps ask a model for replies that are not stored")
     asked = parser.read(arguments)
-    words = with_folders(asked.words)
-    player = Player.of_settings(composed(words), Progress(), calls=asked.calls)
-    refuse_unused(words, [player.experiment])
+    player = Player.of_settings(composed(asked.words), Progress(), calls=asked.calls)
+    refuse_unused(asked.words, [player.experiment])
     show(ablation_table(ablation(player, asked.metric)))
     return 0

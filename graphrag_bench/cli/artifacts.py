@@ -6,24 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, command_parser
-from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline import sharing
 from graphrag_bench.offline.exporters import export_graphml, export_parquet
-from graphrag_bench.offline.manifest import verify
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """
 Chunks, extractions, graphs, indices and reports are built once and kept in HOME/artifacts under a
-key made of code, settings and inputs. A graph that took a night of calls can be handed on: every
-file is checked by its hash, every column by its rows; export and import print the digest of the
-content, which shows that it was not changed on the way.
+key made of code, settings and inputs. A graph that took a night of calls can be handed on: the
+recipe of an artifact has the sha256 of each of its files, and import checks them all; export and
+import print the digest of the content, which shows that it was not changed on the way.
 
-A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER. It compares
-what it loads with the manifests, as verify does for all (paths.verify).
+A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER.
 `graphrag-bench artifacts ACTION --help` has the options of an action.
 
 examples
@@ -45,11 +42,10 @@ def main(arguments: Sequence[str]) -> int:
     if asked.action == "ls":
         show(_table(folder, asked.dataset))
     elif asked.action == "verify":
-        return _verified(folder, asked.dataset, asked.seal)
+        return _verified(folder, asked.dataset)
     elif asked.action == "export":
         print(_exported(folder, asked.key, Path(asked.file), asked.alone))  # noqa: T201
     else:
-        load_plugins(["operators", "methods"])
         file = Path(asked.file)
         if not file.is_file():
             raise UserError(f"There is no file '{file}'.")
@@ -69,7 +65,7 @@ def _parser() -> Parser:
     importing = parser.action(
         "import", "put what FILE has into HOME/artifacts; what is there stays"
     )
-    verifying = parser.action("verify", "compare every file with its manifest; 1 when one differs")
+    verifying = parser.action("verify", "compare every file with its sha256; 1 when one differs")
     for action in (listing, verifying):
         action.add_argument(
             "dataset", nargs="?", metavar="DATASET", help="only what is of this set"
@@ -80,9 +76,6 @@ def _parser() -> Parser:
     importing.add_argument("file", metavar="FILE.tar.gz", help="an archive that export has written")
     importing.option(
         "--content", "DIGEST", "take the archive only with this content, as export printed it"
-    )
-    verifying.flag(
-        "--seal", "give artifacts of earlier versions, which kept no manifest, one of what is there"
     )
     for action in (listing, exporting, importing, verifying):
         action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
@@ -107,20 +100,21 @@ def _table(folder: Path, dataset: str | None) -> Table:
         if dataset in (None, one.dataset)
     )
     heads = ("data set", "resource", "variant", "key", "MB", "s")
-    notes = tuple(f"left out: {error}" for error in sharing.unreadable(folder))
-    return Table(str(folder), heads, rows, notes, texts=heads[:4])
+    return Table(str(folder), heads, rows, (), texts=heads[:4])
 
 
-def _verified(folder: Path, dataset: str | None, sealing: bool) -> int:
-    load_plugins(["operators", "methods"])
+def _verified(folder: Path, dataset: str | None) -> int:
     known = {path.name for path in folder.glob("*") if path.is_dir()}
     if dataset is not None and dataset not in known:
         raise unknown("artifacts of", dataset, known)
-    checked = list(sharing.check_all(folder, dataset, sealing=sealing))
-    rows = tuple((one.place, f"{one.n_bytes / 1e6:.1f}", one.wrong or "whole") for one in checked)
-    n_wrong = sum(bool(one.wrong) for one in checked)
+    checked = [
+        (path.relative_to(folder).as_posix(), wrong or "whole")
+        for path, wrong in sharing.verify(folder, dataset)
+    ]
+    n_wrong = sum(state != "whole" for _, state in checked)
     caption = f"{folder}: {len(checked)} artifacts, {n_wrong} not whole"
-    show(Table(caption, ("artifact", "MB", "state"), rows, (), texts=("artifact", "state")))
+    heads = ("artifact", "state")
+    show(Table(caption, heads, tuple(checked), (), texts=heads))
     return 1 if n_wrong else 0
 
 
@@ -137,10 +131,10 @@ def _exported(folder: Path, key: str, file: Path, alone: bool) -> str:
         raise UserError(f"'{file}': a name in .tar.gz, .graphml or .parquet was expected.")
     if one.resource != "graph":
         raise UserError(f"{one.key} is a {one.resource}; {file.suffix} files are made of graphs.")
-    table = sharing.one_of(items, "chunk_table")
-    for item in (one, table):
-        verify(item.folder)
-    graph, chunks = loaded(Graph, one.folder), loaded(ChunkTable, table.folder)
+    chunks = next((item for item in items if item.resource == "chunk_table"), None)
+    if chunks is None:
+        raise UserError("The chunk table is not there; import or build it too.")
+    graph = loaded(Graph, one.folder)
     write = export_graphml if file.suffix == ".graphml" else export_parquet
-    write(graph, chunks, file)
+    write(graph, loaded(ChunkTable, chunks.folder), file)
     return f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}"

@@ -14,7 +14,6 @@ from graphrag_bench.cli.settings_words import (
     divided,
     refuse_unread,
     settings_parser,
-    with_folders,
 )
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     refuse_unread("ask", words, UNREAD)
     made = []
     for settings in by_method(words):
-        made.append(Experiment.prepare(composed(with_folders(settings))))
+        made.append(Experiment.prepare(composed(settings)))
         refuse_unused(settings, made[-1:])
     found = [_told(experiment, questions[0]) for experiment in made]
     if given.json:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, command_parser
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.models.cache_sharing import (
+from graphrag_bench.models.cache import VERDICTS
+from graphrag_bench.models.cache_exchange import (
     VECTORS,
     CacheStats,
     cache_stats,
-    export_replies,
-    import_replies,
+    export_rows,
+    import_rows,
 )
-from graphrag_bench.models.reply_store import VERDICTS
 from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     if asked.action == "export":
         print(_exported(store, file, asked.identity))  # noqa: T201 - read by scripts
     else:
-        print(f"{import_replies(file, store)} rows from {file} to {store}")  # noqa: T201
+        print(f"{import_rows(file, store)} rows from {file} to {store}")  # noqa: T201
     return 0
 
 
@@ -81,7 +81,7 @@ def _exported(store: Path, file: Path, identity: str | None) -> str:
         raise UserError(f"There is no folder '{file.parent}' to write to.")
     if file.is_dir():
         raise UserError(f"'{file}' is a folder; name a file in it, e.g. {file}/replies.jsonl.gz.")
-    n_written = export_replies(store, file, identity)
+    n_written = export_rows(store, file, identity)
     if identity is not None and not n_written:
         file.unlink()
         raise unknown("model", identity, [stats.identity for stats in cache_stats(store)])

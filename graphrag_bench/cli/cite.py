@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = command_parser("cite", _ABOUT)
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     parser.home()
-    asked = parser.read(arguments)
-    runs = [find_run(name, asked.home) for name in asked.runs]
+    options = parser.read(arguments)
+    runs = [find_run(name, options.home) for name in options.runs]
     sys.stdout.write("\n\n".join(citations(runs)) + "\n")
     return 0

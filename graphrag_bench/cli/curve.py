@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 
-from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.cli.plotting import check_figure, take_plot, tell_plot
-from graphrag_bench.data.file_evidence import name_of
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.evaluation.retrieval import evidence_recall
-from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.curves import BUDGET, Point, curve_table
-from graphrag_bench.report.figures.lines import plot_lines
-from graphrag_bench.report.figures.of_runs import marks_along, x_label
-from graphrag_bench.report.figures.pareto import plot_pareto
+from graphrag_bench.report.figures.lines import plot_lines, plot_pareto
+from graphrag_bench.report.figures.of_runs import check_metric, marks_along, x_label
 from graphrag_bench.report.rendering import show
-from graphrag_bench.runs.record import documents_in
 from graphrag_bench.runs.stored import StoredRun, find_run, numbers_of, stored_runs
 
 _ABOUT = """
@@ -43,38 +37,26 @@ _USUAL = ("accuracy", "evidence_recall@5")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table."""
-    asked = _read(arguments)
-    check_figure(asked, _KINDS)
-    names, along = asked.runs, asked.x
-    if along == BUDGET:
-        points = [_point(run) for run in _chosen(names, asked.dataset, asked.home)]
-    else:
-        along, points = _along(along, names, asked.dataset, asked.home)
+    """Print the table, and write the figure."""
+    options = _parser().read(arguments, alone=True)
+    check_figure(options, _KINDS)
+    along, points = _points(options)
     known = {name for point in points for name in point.metrics["metrics"]}
-    metrics = asked.metrics or [next((name for name in _USUAL if name in known), _USUAL[0])]
+    metrics = options.metrics or [next((name for name in _USUAL if name in known), _USUAL[0])]
     for name in metrics:
-        if name not in known and name not in _USUAL:
-            hint = did_you_mean(name, sorted(known))
-            raise UserError(f"No run has the metric '{name}'. {hint}")
+        if name not in _USUAL:
+            check_metric([point.metrics for point in points], name)
     show(curve_table(points, metrics, along))
-    if asked.plot is not None:
-        _plot(asked, points, metrics, along)
+    if options.plot is not None:
+        marks = marks_along(points, metrics[0], along)
+        plot = plot_pareto if options.kind == "pareto" else plot_lines
+        plot(options.plot, marks, x_label(along), metrics[0], span=options.span)
+        tell_plot(options.plot)
     return 0
 
 
-def _plot(
-    asked: argparse.Namespace, points: Sequence[Point], metrics: Sequence[str], along: str
-) -> None:
-    marks = marks_along(points, metrics[0], along)
-    plot = plot_pareto if asked.kind == "pareto" else plot_lines
-    plot(asked.plot, marks, x_label(along), metrics[0], span=asked.span)
-    tell_plot(asked.plot)
-
-
-def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    usage = "[RUN ...] [x=SETTING] [OPTIONS]"
-    parser = command_parser("curve", _ABOUT, usage)
+def _parser() -> Parser:
+    parser = command_parser("curve", _ABOUT, "[RUN ...] [x=SETTING] [OPTIONS]")
     parser.add_argument("runs", nargs="*", metavar="RUN", help=RUN)
     parser.settings([("x", "SETTING", BUDGET, _X)])
     parser.option("--dataset", "NAME", "only runs on this set")
@@ -88,60 +70,45 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     )
     take_plot(parser, _KINDS, _KINDS[0])
     parser.home()
-    return parser.read(arguments, alone=True)
+    return parser
 
 
-def _along(
-    along: str, names: Sequence[str], dataset: str | None, home: str
-) -> tuple[str, list[Point]]:
-    """The path of a setting, and the named runs, or all, that have a number for it.
-
-    Raises UserError for none.
-    """
-    every = [find_run(name, home) for name in names] or stored_runs(home)
-    every = [run for run in every if dataset in (None, run.metrics["dataset"])]
-    held = [(run, numbers_of(run)) for run in every]
+def _points(options: argparse.Namespace) -> tuple[str, list[Point]]:
+    """The path of the setting, and a point for each named run, or for all that have a number."""
+    home, along = options.home, options.x
+    runs = [find_run(name, home) for name in options.runs] or stored_runs(home)
+    of_set = [run for run in runs if options.dataset in (None, run.metrics["dataset"])]
+    if along == BUDGET:
+        return along, [Point(run.metrics) for run in _packed(options, runs, of_set)]
+    numbers = [(run, numbers_of(run)) for run in of_set]
     for path in (along, f"method.{along}"):
-        found = [(run, numbers[path]) for run, numbers in held if path in numbers]
-        if found:
-            return path, [replace(_point(run), at=value) for run, value in found]
-    known = {path for _, numbers in held for path in numbers}
+        if points := [
+            Point(run.metrics, values[path]) for run, values in numbers if path in values
+        ]:
+            return path, points
+    known = {path for _, values in numbers for path in values}
     hint = did_you_mean(along, known, sorted(known)[:8])
     raise UserError(f"No run below {home}/runs has a number for '{along}'. {hint}")
 
 
-def _chosen(names: Sequence[str], dataset: str | None, home: str) -> list[StoredRun]:
-    if names:
-        every = [find_run(name, home) for name in names]
-    else:
-        every = [run for run in stored_runs(home) if run.metrics.get("budget_context")]
-    found = [run for run in every if dataset in (None, run.metrics["dataset"])]
+def _packed(
+    options: argparse.Namespace, runs: Sequence[StoredRun], of_set: Sequence[StoredRun]
+) -> list[StoredRun]:
+    def budgeted(run: StoredRun) -> bool:
+        return bool(options.runs or run.metrics.get("budget_context"))
+
     packed = [
-        run for run in found if run.imported or run.metrics["usage"]["context_tokens_per_question"]
+        run
+        for run in of_set
+        if budgeted(run) and (run.imported or run.metrics["usage"]["context_tokens_per_question"])
     ]
     if packed:
         return packed
-    sets = sorted({str(run.metrics["dataset"]) for run in every})
+    sets = sorted({str(run.metrics["dataset"]) for run in runs if budgeted(run)})
     there = f" There are some on {', '.join(sets)}." if sets else ""
+    on = f" on {options.dataset}" if options.dataset else ""
     raise UserError(
-        f"No run below {home}/runs with a context and a budget_context"
-        f"{f' on {dataset}' if dataset else ''}.{there} Make some: graphrag-bench run -m "
-        "dataset=sample method=vanilla,hipporag budget_context=500,1000,2000"
+        f"No run below {options.home}/runs with a context and a budget_context{on}.{there} Make "
+        "some: graphrag-bench run -m dataset=sample method=vanilla,hipporag "
+        "budget_context=500,1000,2000"
     )
-
-
-def _point(run: StoredRun) -> Point:
-    shares: list[float] = []
-    scopes: list[str | None] = []
-    for question, row in run.rows.items():
-        gold = run.gold.get(question)
-        if gold is None or not gold.evidence or "context" not in row:
-            continue
-        held_by = [documents_in(piece) for piece in row["context"]["pieces"]]
-        if None in held_by:
-            return Point(run.metrics, None)
-        kept = [name_of(gold, name) for names in held_by for name in names or ()]
-        shares.append(evidence_recall(kept, gold.evidence, max(len(kept), 1)))
-        scopes.append(row.get("scope"))
-    held: Mean | None = mean_with_interval(shares, scopes=scopes) if shares else None
-    return Point(run.metrics, held)

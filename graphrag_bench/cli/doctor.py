@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphrag_bench.analysis.model_check import examine, examine_texts
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.cli.settings_words import refuse_but, with_folders
+from graphrag_bench.cli.settings_words import refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import names
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])
     words = parser.read(arguments, alone=True).words
     refuse_but("doctor", words, _TAKEN)
-    values = composed(with_folders(words))
+    values = composed(words)
     checks = [*examine(check_settings(values)), *examine_texts(values)]
     rows = tuple((check.part, check.name, check.result, check.said) for check in checks)
     n_fix = sum(check.result == "fix" for check in checks)

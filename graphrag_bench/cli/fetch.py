@@ -9,8 +9,7 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.data.card import UNKNOWN, load_card
-from graphrag_bench.data.fetching import Fetched, differences, fetch
-from graphrag_bench.data.hub import HUB
+from graphrag_bench.data.fetching import HUB, Fetched, differences, fetch
 from graphrag_bench.data.readers import data_folder, read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
@@ -19,11 +18,11 @@ _ABOUT = """
 Downloads a published data set, checks it and reads it once. It is stored in HOME/data/NAME, where
 `run dataset=NAME` finds it (or in DIR, and then `run` needs dataset.root=DIR too).
 
-Run the same command again to resume an interrupted download. (A file without a known checksum
-starts over.) Each file is compared with the checksum on the data set's card
-(datasets/NAME/card.yaml), or with the hub's where the card says `unknown`; where neither has one,
-the file's own is printed and stored in fetched.json. A warning is printed when the format was never
-checked against the original (verified: false), and when counts differ.
+Run the same command again after an interruption: complete files stay. Each file is compared with
+the checksum on the data set's card (datasets/NAME/card.yaml), or with the hub's where the card says
+`unknown`; where neither has one, the file's own is printed and stored in fetched.json. A warning is
+printed when the format was never checked against the original (verified: false), and when counts
+differ.
 
 A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. Licences are the
 publishers'; they are printed, and yours to keep to.

@@ -11,7 +11,7 @@ from typing import Any
 from graphrag_bench.analysis.funnel.stored import RunFunnel, run_funnel
 from graphrag_bench.analysis.funnel.table import LEGEND, SAID, funnel_lines, funnel_table
 from graphrag_bench.cli.parsing import RUN, command_parser
-from graphrag_bench.report.long_texts import with_cut_notes
+from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.stored import find_run
 

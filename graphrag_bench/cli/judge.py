@@ -12,7 +12,7 @@ from graphrag_bench.cli import judging_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.long_texts import with_cut_notes
+from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.judged import judged_values
 

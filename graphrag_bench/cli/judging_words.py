@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, command_parser
-from graphrag_bench.cli.settings_words import is_setting, refuse_but, with_folders
+from graphrag_bench.cli.settings_words import is_setting, refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.config.sources import names
@@ -49,7 +49,7 @@ def judged_runs(
 
     The home is `home`, else that of the first run. Raises UserError for what is not a run.
     """
-    found = check_settings(composed(with_folders(settings)))
+    found = check_settings(composed(settings))
     runs = [find_run(name, home or ".") for name in given]
     distinct = list({run.folder.path.resolve(): run for run in runs}.values())
     own = home or str(distinct[0].folder.path.resolve().parents[3])

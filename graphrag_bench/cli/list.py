@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.cli.parsing import CONFIG_DIR, command_parser
-from graphrag_bench.cli.settings_words import with_folders
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import GROUPS, built_in, file_of, method_file, names, read
@@ -31,7 +30,7 @@ def _plugins(arguments: Sequence[str]) -> list[str]:
     meaning = "with what your packages hold: operators, builders, configs"
     parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
     parser.rows("folders", [CONFIG_DIR])
-    found = value_of(parser.read(with_folders(arguments), alone=True).plugins, "plugins")
+    found = value_of(parser.read(arguments, alone=True).plugins, "plugins")
     return [str(name) for name in (found if isinstance(found, list) else [found])]
 
 

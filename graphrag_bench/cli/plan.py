@@ -7,23 +7,17 @@ from collections.abc import Sequence
 
 from hydra.types import RunMode
 
-from graphrag_bench.cli.settings_words import settings_parser, with_folders
-from graphrag_bench.config.compose import (
-    PRIMARY,
-    cells,
-    composed,
-    composition,
-    is_grid,
-    parsed,
-)
+from graphrag_bench.cli.settings_words import settings_parser
+from graphrag_bench.config.compose import PRIMARY, cells, composed, composition, parsed
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.describe import describe
+from graphrag_bench.experiment.estimate import Estimate, estimates
+from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.long_texts import Measured
-from graphrag_bench.experiment.session import Session, cell_of
+from graphrag_bench.experiment.session import Identity, Session, identity
 from graphrag_bench.experiment.unused_settings import refuse_unused
-from graphrag_bench.experiment.work_left import work_left
 
+_WIDTH = 44
 _ABOUT = """
 Prints what a run with the same words would build, read, write and call; touches no model. Replace
 `run` by `plan` in any command.
@@ -42,41 +36,72 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("words", nargs="*", metavar="WORD", help="groups and settings, as of a run")
     parser.option("--config-name", "NAME", "your own primary configuration", PRIMARY)
     parser.flag("--multirun", "plan a sweep: see run --help", "-m")
-    given = parser.read(with_folders(arguments), alone=True)
-    words = parsed(given.words)
-    config = composition(
-        [str(one.input_line) for one in words if not one.is_sweep_override()],
-        given.config_name,
-    )
-    swept = given.multirun or config.hydra.mode == RunMode.MULTIRUN
-    own = [str(one.input_line) for one in words if not one.is_hydra_override()]
-    every = cells(config, own) if swept else [list(given.words)]
-    measured: Measured = {}
+    asked = parser.read(arguments, alone=True)
+    words = parsed(asked.words)
+    plain = [str(one.input_line) for one in words if not one.is_sweep_override()]
+    config = composition(plain, asked.config_name)
     plans = Session()
-    seen: dict[object, Experiment] = {}
-    errors = 0
-    for overrides in every:
-        try:
-            experiment = plans.experiment(composed(overrides, name=given.config_name), swept=swept)
-        except UserError as error:
-            if not swept:
-                raise
-            errors += 1
-            sys.stdout.write(f"{' '.join(overrides)}\n  failed: {error}\n\n")
-            continue
-        if cell_of(experiment) not in seen:
-            sys.stdout.write(describe(experiment, measured) + "\n\n")
-        seen.setdefault(cell_of(experiment), experiment)
-    if seen and not errors:
-        refuse_unused([word for one in every for word in one], list(seen.values()))
-    if swept and seen:
+    if not asked.multirun and config.hydra.mode != RunMode.MULTIRUN:
+        experiment = plans.experiment(composed(asked.words, name=asked.config_name), swept=False)
+        sys.stdout.write(describe(experiment) + "\n\n")
+        refuse_unused(asked.words, [experiment])
+        return 0
+    own = [str(one.input_line) for one in words if not one.is_hydra_override()]
+    every = cells(config, own)
+    n_cells = len(every) if every else config.hydra.sweeper.get("n_trials")
+    seen: dict[Identity, Experiment] = {}
+    n_failed = 0
+    for overrides, outcome in plans.prepared(every or [plain], asked.config_name):
+        if isinstance(outcome, UserError):
+            n_failed += 1
+            sys.stdout.write(f"{' '.join(overrides)}\n  failed: {outcome}\n\n")
+        elif identity(outcome) not in seen:
+            seen[identity(outcome)] = outcome
+            sys.stdout.write(describe(outcome) + "\n\n")
+    if seen and not n_failed:
+        refuse_unused([word for cell in every or [plain] for word in cell], list(seen.values()))
+    if seen:
         rows = [one for cell in seen.values() for one in plans.with_references(cell)]
-        sys.stdout.write(work_left(list({cell_of(one): one for one in rows}.values())))
-        same = len(every) - errors - len(seen)
-        failed = f", failed: {errors}" if errors else ""
-        text = f"cells: {len(every)}, different runs: {len(seen)}, same: {same}{failed}\n"
-        if not is_grid(config):
-            n_trials = config.hydra.sweeper.get("n_trials")
-            text = f"cells: {n_trials}, each as this one but for what the sweeper chooses\n"
+        sys.stdout.write(_work_left(list({identity(one): one for one in rows}.values())))
+        text = f"cells: {n_cells}, each as this one but for what the sweeper chooses\n"
+        if every:
+            n_same = n_cells - n_failed - len(seen)
+            failed = f", failed: {n_failed}" if n_failed else ""
+            text = f"cells: {n_cells}, different runs: {len(seen)}, same: {n_same}{failed}\n"
         sys.stdout.write(text)
-    return 1 if errors else 0
+    return 1 if n_failed else 0
+
+
+def _work_left(experiments: Sequence[Experiment]) -> str:
+    """A table of what runs cost at most; an artifact that several need counts once.
+
+    Calls of questions are summed run by run: those whose prompt is the same come from the cache, so
+    that the sum is an upper bound.
+    """
+    builds: dict[str, Estimate] = {}
+    questions: list[Estimate] = []
+    for experiment in experiments:
+        keys = {item.resource: item.key for item in experiment.plan}
+        selected, to_answer = selection(experiment)
+        done = {answering: experiment.folder.done(answering) for answering in (True, False)}
+        left = [one.id for one in selected if one.id not in done[one.id in to_answer]]
+        for row in estimates(experiment, len(left), sum(one in to_answer for one in left)):
+            if row.stage != "build":
+                questions.append(row)
+            elif row.calls:
+                builds[keys[row.step]] = row
+    built = list(builds.values())
+    head = f"left to do in {len(experiments)} runs, at most"
+    lines = [f"{head:<{_WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>12} {'USD':>10}"]
+    lines += [
+        _line(f"{len(built)} artifacts read by a language model", built),
+        _line("questions", questions),
+        _line("all", [*built, *questions]),
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def _line(name: str, rows: Sequence[Estimate]) -> str:
+    calls, prompt = sum(row.calls for row in rows), sum(row.prompt_tokens for row in rows)
+    completion, usd = sum(row.completion_tokens for row in rows), sum(row.usd for row in rows)
+    return f"  {name:<{_WIDTH - 2}} {calls:>9,} {prompt:>12,} {completion:>12,} {usd:>10.4f}"

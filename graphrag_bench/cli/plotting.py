@@ -10,10 +10,11 @@ from typing import Any
 
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.report.curves import BUDGET
 from graphrag_bench.report.figures.bars import plot_bars
+from graphrag_bench.report.figures.lines import plot_pareto
 from graphrag_bench.report.figures.of_runs import bars_of, marks_of, x_label
 from graphrag_bench.report.figures.paper import check_plot
-from graphrag_bench.report.figures.pareto import plot_pareto
 
 _PLOT = (
     "also write a figure: .pdf (text stays text), .svg or .png; the same input gives the same "
@@ -30,16 +31,16 @@ def take_plot(parser: Parser, kinds: Sequence[str] = (), usual: str = "") -> Non
         parser.option("--kind", "KIND", f"the figure: {', '.join(kinds)}; default: {usual}")
 
 
-def check_figure(asked: argparse.Namespace, kinds: Sequence[str] = ()) -> None:
+def check_figure(options: argparse.Namespace, kinds: Sequence[str] = ()) -> None:
     """Raise UserError, before any work, for a figure that cannot be written."""
-    kind = getattr(asked, "kind", None)
-    if asked.plot is None:
-        if kind is not None or asked.span != 1:
+    kind = getattr(options, "kind", None)
+    if options.plot is None:
+        if kind is not None or options.span != 1:
             raise UserError("--kind and --span are of a figure: they go with --plot FILE.")
         return
     if kind is not None and kind not in kinds:
         raise UserError(f"--kind {kind}: there is none. {did_you_mean(kind, kinds)}")
-    check_plot(asked.plot, asked.span)
+    check_plot(options.plot, options.span)
 
 
 def tell_plot(path: Path) -> None:
@@ -47,15 +48,10 @@ def tell_plot(path: Path) -> None:
     sys.stdout.write(f"plot: {path}\n")
 
 
-def plot_runs(asked: argparse.Namespace, runs: Sequence[Mapping[str, Any]], metric: str) -> None:
+def plot_runs(options: argparse.Namespace, runs: Sequence[Mapping[str, Any]], metric: str) -> None:
     """Write bars of a metric of runs, or with `--kind pareto` the metric against tokens."""
-    if asked.kind == "pareto":
-        plot_pareto(
-            asked.plot,
-            marks_of(runs, metric),
-            x_label("budget_context"),
-            metric,
-            span=asked.span,
-        )
+    if options.kind == "pareto":
+        marks = marks_of(runs, metric)
+        plot_pareto(options.plot, marks, x_label(BUDGET), metric, span=options.span)
     else:
-        plot_bars(asked.plot, bars_of(runs, metric), metric, span=asked.span)
+        plot_bars(options.plot, bars_of(runs, metric), metric, span=options.span)

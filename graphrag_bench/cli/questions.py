@@ -13,13 +13,12 @@ from graphrag_bench.analysis.questions import abstract
 from graphrag_bench.analysis.questions.made import REVIEW, Made, reviewed, write_set
 from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questions
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.cli.settings_words import refuse_but, with_folders
+from graphrag_bench.cli.settings_words import refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.models.failure_gate import FailureGate
-from graphrag_bench.models.llm import Metered
+from graphrag_bench.llm.meter import FailureGate, Metered
 from graphrag_bench.plain_yaml import read_yaml
 from graphrag_bench.text import safe_name
 
@@ -139,7 +138,7 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
 
 
 def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
-    values = composed(with_folders(rest))
+    values = composed(rest)
     if asked.kind == "abstract":
         return Experiment.prepare(values)
     build = {"graph": "kg", **(values.get("build") or {})}

@@ -17,14 +17,13 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from graphrag_bench.cli.settings_words import settings_parser, with_folders
-from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, at_home, plain_errors, settings_of
+from graphrag_bench.cli.settings_words import is_setting, settings_parser
+from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, plain_errors, settings_of
 from graphrag_bench.config.sources import Choices, search_in
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.experiment.callbacks import CELL, print_results
 from graphrag_bench.experiment.execute import RunResult
-from graphrag_bench.experiment.session import session
-from graphrag_bench.experiment.unused_settings import refuse_unused
+from graphrag_bench.experiment.session import Cell, session
 from graphrag_bench.runs.folder import write_whole
 
 FAILED = 1
@@ -72,20 +71,15 @@ def job(config: DictConfig) -> float | None:
     number, overrides = int(own.job.num) if swept else 0, list(own.overrides.task)
     cell: dict[str, Any] = {"number": number, "overrides": overrides, "status": "done"}
     runs = session()
-    runs.swept, runs.overrides[number] = swept, overrides
+    runs.swept = swept
 
     def work() -> RunResult:
-        cell["settings"] = settings_of(config, own)
+        settings = cell["settings"] = settings_of(config, own)
         if own.job.chdir:  # results stay where the command was given
-            home = Path(own.runtime.cwd, cell["settings"]["paths"]["home"])
-            cell["settings"]["paths"]["home"] = str(home)
-        experiment = runs.experiment(cell["settings"], swept=swept)
-        if not swept:
-            if experiment.settings.objective is not None:
-                raise UserError("objective names the best cell of a sweep: use it with -m.")
-            refuse_unused(overrides, [experiment])
+            settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
         label = f"cell {number + 1} ({own.job.override_dirname})" if swept else ""
-        return runs.run(experiment, swept=swept, label=label.replace("method.", ""))
+        experiment = runs.experiment(settings, swept=swept)
+        return runs.run(experiment, label=label.replace("method.", ""))
 
     result: RunResult | Exception
     try:
@@ -95,17 +89,15 @@ def job(config: DictConfig) -> float | None:
     value = None
     if isinstance(result, Exception):
         kind = "" if isinstance(result, UserError) else f"{type(result).__name__}: "
-        error_text = f"{kind}{result}".encode("utf-8", "backslashreplace").decode("utf-8")
-        runs.cells[number] = error_text
-        cell |= {"status": "failed", "error": error_text}
-        runs.failure = result
-        LOG.error(error_text)
+        text = f"{kind}{result}".encode("utf-8", "backslashreplace").decode("utf-8")
+        cell |= {"status": "failed", "error": text}
+        runs.cells[number], runs.failure = Cell(overrides, error=text), result
+        LOG.error(text)
         if swept and kind:
             traceback.print_exception(result)
     else:
-        runs.cells[number] = result
-        results = [runs.results[name] for name in runs.names_of(result.experiment)]
-        cell["runs"] = [str(one.folder.path.resolve()) for one in results]
+        runs.cells[number] = Cell(overrides, result)
+        cell["runs"] = [str(one.folder.path.resolve()) for one in runs.of(result)]
         _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
         metric = result.metrics["metrics"].get(result.experiment.settings.objective)
         value = None if metric is None else float(metric["mean"])
@@ -127,11 +119,6 @@ def _leave(folder: Path, run: Path, subdir: str | None, log: str) -> None:
     link.replace(folder / "run")
 
 
-def _options_first(words: Sequence[str]) -> list[str]:
-    """Return the words as Hydra's parser takes them: overrides after all options."""
-    return sorted(words, key=lambda word: word.startswith("~") or "=" in word and word[0] != "-")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Run; 0 when every question has a row.
 
@@ -141,10 +128,9 @@ def main(arguments: Sequence[str]) -> int:
         parser = settings_parser("run", _ABOUT, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
         parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
         parser.read(["--help"])
-    with_folders(arguments)
     session.cache_clear()
-    words = _options_first(list(map(at_home, arguments)))
-    before, sys.argv = sys.argv, ["graphrag-bench", *words]
+    options = [word for word in arguments if word.startswith("-") or not is_setting(word)]
+    before, sys.argv = sys.argv, ["graphrag-bench", *options, *filter(is_setting, arguments)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
     try:
         with plain_errors():
@@ -152,8 +138,7 @@ def main(arguments: Sequence[str]) -> int:
     except ValueError as error:
         if str(error) != _NONE:
             raise
-        why = next(iter(session().errors.values()), "run.log in their folders says why.")
-        stop = UserError(f"Every cell failed: {why}")
+        stop = UserError(f"Every cell failed: {next(iter(session().errors.values()), error)}")
         stop.exit_code = FAILED
         raise stop from None
     finally:

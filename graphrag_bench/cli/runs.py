@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from graphrag_bench.analysis import cleanup
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
-from graphrag_bench.cli.settings_words import refuse_but, with_folders
+from graphrag_bench.cli.settings_words import refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.reopen import read_references
-from graphrag_bench.offline.manifest import RECIPE
+from graphrag_bench.offline.recipe import RECIPE
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import imported_notes
 from graphrag_bench.report.rendering import Table, csv_text, show
 from graphrag_bench.report.run_page import ListedRun, run_lines, run_sheet, runs_table
-from graphrag_bench.runs.damage import METRICS, DamagedRun, check_run, read_json, sealed_faults
-from graphrag_bench.runs.differing import differing_settings
-from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder
+from graphrag_bench.runs.folder import ENVIRONMENT, METRICS, DamagedRun, RunFolder, read_json
 from graphrag_bench.runs.imported import QRELS, TREC, Source, export_trec, import_run
-from graphrag_bench.runs.stored import StoredRun, find_run
+from graphrag_bench.runs.stored import StoredRun, differing_settings, find_run
 
 _ABOUT = """
 Every run is a folder HOME/runs/<data set>/<method>/<key>/. RUN is such a folder or the beginning
@@ -61,21 +59,21 @@ _FORMAT = (
 
 def main(arguments: Sequence[str]) -> int:
     """Print the list, the page, or what was or would be removed; 1 when removal was declined."""
-    asked = _parser().read(arguments)
-    home = Path(asked.home)
-    if asked.action == "ls":
-        _list(home, {n: v for n in _FILTERS if (v := getattr(asked, n))}, asked.format)
-        return 0
-    if asked.action == "show":
-        _show(cleanup.find_folder(asked.run, home), home)
-        return 0
-    if asked.action == "rm":
-        return _remove([cleanup.find_folder(name, home) for name in asked.runs], asked.yes)
-    if asked.action == "import":
-        return _import(asked)
-    if asked.action == "export":
-        return _export(find_run(asked.run, home), asked.trec)
-    _collect(home, asked.delete)
+    options = _parser().read(arguments)
+    home = Path(options.home)
+    if options.action == "rm":
+        return _remove([cleanup.find_folder(name, home) for name in options.runs], options.yes)
+    if options.action == "ls":
+        _list(home, {n: v for n in _FILTERS if (v := getattr(options, n))}, options.format)
+    elif options.action == "show":
+        sys.stdout.writelines(f"{line}\n" for line in _page(options.run, home))
+    elif options.action == "import":
+        _import(options)
+    elif options.action == "export":
+        n = export_trec(find_run(options.run, home), Path(options.trec))
+        sys.stdout.write(f"{Path(options.trec) / TREC}, {QRELS}: {n} questions\n")
+    else:
+        _collect(home, options.delete)
     return 0
 
 
@@ -86,13 +84,13 @@ def _parser() -> Parser:
     listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0])
     showing = parser.action("show", "its configuration, metrics, cost, artifacts and environment")
+    showing.add_argument("run", metavar="RUN", help=RUN)
     removing = parser.action(
         "rm", "remove runs below HOME/runs that no process is running; artifacts and cache stay"
     )
-    collecting = parser.action("gc", "what no stored run needs any more")
-    showing.add_argument("run", metavar="RUN", help=RUN)
     removing.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     removing.flag("--yes", "remove without asking")
+    collecting = parser.action("gc", "what no stored run needs any more")
     collecting.flag("--delete", "remove what gc lists")
     importing = parser.action("import", "a run of somebody else's results, scored as ours are")
     importing.usage = (
@@ -118,35 +116,27 @@ def _parser() -> Parser:
     return parser
 
 
-def _import(asked: argparse.Namespace) -> int:
-    if not any(word.startswith("dataset=") for word in asked.words) or asked.name is None:
+def _import(options: argparse.Namespace) -> None:
+    if not any(word.startswith("dataset=") for word in options.words) or options.name is None:
         raise UserError("runs import takes FILE dataset=NAME name=TITLE: one of them is missing.")
-    refuse_but("runs import", asked.words, ("dataset",))
-    words = [*asked.words, f"paths.home={asked.home}"]
-    settings = check_settings(composed(with_folders(words)))
-    source = Source(Path(asked.file), asked.name, asked.reference)
-    run = import_run(source, settings.dataset, asked.home, allow_unmatched=asked.allow_unmatched)
-    for note in imported_notes([run.metrics]):
-        sys.stdout.write(f"{note}\n")
+    refuse_but("runs import", options.words, ("dataset",))
+    settings = check_settings(composed([*options.words, f"paths.home={options.home}"]))
+    source = Source(Path(options.file), options.name, options.reference)
+    allow = options.allow_unmatched
+    run = import_run(source, settings.dataset, options.home, allow_unmatched=allow)
+    sys.stdout.writelines(f"{note}\n" for note in imported_notes([run.metrics]))
     sys.stdout.write(f"run: {run.folder.path}\n")
-    return 0
-
-
-def _export(run: StoredRun, folder: str) -> int:
-    n = export_trec(run, Path(folder))
-    sys.stdout.write(f"{Path(folder) / TREC}, {QRELS}: {n} questions\n")
-    return 0
 
 
 def _list(home: Path, filters: Mapping[str, str], form: str) -> None:
     if form not in _FORMATS:
         raise unknown("format", form, _FORMATS)
-    runs, left_out = _chosen(home, filters)
+    runs, damaged = listed_runs(home, filters)
     if form == _FORMATS[0]:
         table = runs_table(str(home / "runs"), runs)
-        show(replace(table, notes=(*table.notes, *left_out)))
+        show(replace(table, notes=(*table.notes, *damaged)))
         return
-    for line in left_out:
+    for line in damaged:
         Progress().say(line)
     scored = [home / "runs" / run.dataset / run.method / run.key for run in runs if run.metrics]
     stored = [StoredRun(RunFolder(folder)) for folder in scored]
@@ -154,22 +144,26 @@ def _list(home: Path, filters: Mapping[str, str], form: str) -> None:
     sys.stdout.write(csv_text(run_sheet(rows, differing_settings(stored))))
 
 
-def _chosen(home: Path, filters: Mapping[str, str]) -> tuple[list[ListedRun], list[str]]:
-    runs, left_out = [], []
+def listed_runs(home: Path, filters: Mapping[str, str]) -> tuple[list[ListedRun], list[str]]:
+    """Return the runs below a home with these values, and a line for each that cannot be read.
+
+    Raises UserError, with the nearest values, for one that no run has.
+    """
+    runs, damaged = [], []
     for folder in cleanup.run_folders(home):
         try:
-            check_run(folder)
-            runs.append(_of(folder))
+            runs.append(_listed(folder))
         except DamagedRun as error:
-            left_out.append(f"left out: {error}")
+            damaged.append(f"left out: {error}")
     for name, value in filters.items():
         known = {str(getattr(run, name)) for run in runs}
         if value not in known:
             raise unknown(f"run with {name}", value, known)
-    return [run for run in runs if all(getattr(run, n) == v for n, v in filters.items())], left_out
+        runs = [run for run in runs if getattr(run, name) == value]
+    return runs, damaged
 
 
-def _of(path: Path) -> ListedRun:
+def _listed(path: Path) -> ListedRun:
     folder = RunFolder(path)
     metrics = folder.metrics()
     records = [*folder.files("records"), *folder.files("journal")]
@@ -180,35 +174,26 @@ def _of(path: Path) -> ListedRun:
     return ListedRun(dataset, method, key, n_rows, changed, cleanup.size(path), metrics)
 
 
-def _show(path: Path, home: Path) -> None:
-    check_run(path)
-    folder = RunFolder(path)
-    run = _of(path)
-    title = run.metrics.get("title", run.method)
-    sys.stdout.write(f"{title} on {run.dataset}, key {run.key}\n{path}\n")
-    for name, what in sealed_faults(path).items():  # check_run lets pass what is for people alone
-        sys.stdout.write(f"{path}: {name} is damaged ({what}); the same run writes it again\n")
+def _page(name: str, home: Path) -> Iterator[str]:
+    path = cleanup.find_folder(name, home)
+    run = _listed(path)
+    yield f"{run.metrics.get('title', run.method)} on {run.dataset}, key {run.key}\n{path}"
     if not run.metrics:
-        sys.stdout.write(f"not scored: {run.n_rows} questions are stored; start it again\n")
-    references = read_references(folder)
-    places = sorted(references.places) if references else []
-    there = {
+        yield f"not scored: {run.n_rows} questions are stored; start it again"
+    references = read_references(RunFolder(path))
+    artifacts = {
         place: "there" if (home / "artifacts" / place / RECIPE).is_file() else "not there"
-        for place in places
+        for place in (sorted(references.places) if references else ())
     }
-    environment = path / ENVIRONMENT
-    said = read_json(environment) if environment.is_file() else {}
     files = [(one.name, cleanup.size(one)) for one in sorted(path.iterdir())]
-    for line in run_lines(run.metrics, said, there, files):
-        sys.stdout.write(line + "\n")
+    yield from run_lines(run.metrics, read_json(path / ENVIRONMENT), artifacts, files)
 
 
 def _remove(folders: Sequence[Path], yes: bool) -> int:
     chosen = list(dict.fromkeys(folders))
     total = sum(cleanup.size(folder) for folder in chosen) / 1e6
-    for folder in chosen:
-        sys.stdout.write(f"{folder}\n")
-    if not yes and not _agreed(f"Remove {len(chosen)} run(s), {total:.1f} MB? [y/N] "):
+    sys.stdout.writelines(f"{folder}\n" for folder in chosen)
+    if not yes and not _confirmed(f"Remove {len(chosen)} run(s), {total:.1f} MB? [y/N] "):
         sys.stdout.write("nothing was removed\n")
         return 1
     for folder in chosen:
@@ -217,41 +202,34 @@ def _remove(folders: Sequence[Path], yes: bool) -> int:
     return 0
 
 
-def _agreed(question: str) -> bool:
+def _confirmed(question: str) -> bool:
     sys.stdout.write(question)
     sys.stdout.flush()
-    said = sys.stdin.readline()
-    if not said:
+    reply = sys.stdin.readline()
+    if not reply:
         raise UserError("There is nobody to ask; to remove without asking add --yes.")
-    return said.strip().lower() in ("y", "yes")
+    return reply.strip().lower() in ("y", "yes")
 
 
 def _collect(home: Path, delete: bool) -> None:
-    found, notes = cleanup.garbage(home)
-    done = cleanup.collect(home, found) if delete else found
-    show(_garbage_table(home, done))
-    total = sum(item.n_bytes for item in done) / 1e6
-    what = f"{len(done)} of {len(found)} removed" if delete else f"{len(found)} could be removed"
-    sys.stdout.write(f"{what}: {total:.1f} MB\n")
-    if not delete and found:
-        sys.stdout.write("nothing was removed; `graphrag-bench runs gc --delete` removes them\n")
-    for note in notes:
-        sys.stdout.write(f"{note}\n")
-
-
-def _garbage_table(home: Path, items: Sequence[cleanup.Garbage]) -> Table:
+    garbage, notes = cleanup.garbage(home)
+    items = cleanup.collect(home, garbage) if delete else garbage
     rows = tuple(
-        (
-            item.path.relative_to(home).as_posix(),
-            item.kind,
-            f"{item.n_calls:,}",
-            f"{item.n_bytes / 1e6:.1f}",
-        )
+        (item.path.relative_to(home).as_posix(), item.kind, f"{item.n_calls:,}",
+         f"{item.n_bytes / 1e6:.1f}")
         for item in items
-    )
-    notes = (
-        "calls: of language models, made to build it; their replies stay in the cache, so that "
-        "building it again asks for none of them, unless it was built with cache.mode=off",
-    )
+    )  # fmt: skip
     heads = ("path", "why", "calls", "MB")
-    return Table(f"what no stored run below {home} needs", heads, rows, notes, texts=heads[:2])
+    note = (
+        "calls: of language models, made to build it; their replies stay in the cache, so that "
+        "building it again asks for none of them, unless it was built with cache.mode=off"
+    )
+    show(Table(f"what no stored run below {home} needs", heads, rows, (note,), texts=heads[:2]))
+    total = sum(item.n_bytes for item in items) / 1e6
+    what = (
+        f"{len(items)} of {len(garbage)} removed" if delete else f"{len(garbage)} could be removed"
+    )
+    sys.stdout.write(f"{what}: {total:.1f} MB\n")
+    if not delete and garbage:
+        sys.stdout.write("nothing was removed; `graphrag-bench runs gc --delete` removes them\n")
+    sys.stdout.writelines(f"{note}\n" for note in notes)

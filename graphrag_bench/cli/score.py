@@ -29,59 +29,52 @@ example
 """
 
 
-def _parser() -> Parser:
-    from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
+def main(arguments: Sequence[str]) -> int:
+    """Score every run, then print one table of them all."""
+    options = _parser().read(arguments)
+    from graphrag_bench.report.rendering import show
+    from graphrag_bench.report.tables import checked_columns, metrics_table, shown_tables
 
-    usage = "RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]"
-    made = command_parser("score", _ABOUT, usage)
-    made.add_argument("words", nargs="+", metavar="RUN", help=RUN)
-    made.option(
-        "--metrics",
-        "NAMES",
-        "answer metrics in addition to those of the set's card, comma-separated",
-        "",
-    )
-    take_columns(made)
-    made.home()
+    changes, names = _changes_and_names(options.words)
+    if options.metrics:
+        changes["metrics"] = [name.strip() for name in options.metrics.split(",") if name.strip()]
+    if not names:
+        raise UserError("RUN is missing: a folder or the beginning of a key.")
+    columns = checked_columns(options.columns)
+    runs = [find_run(name, options.home) for name in names]
+    baseline = changes.get("baseline")
+    others = with_baseline(runs, str(baseline), options.home) if baseline is not None else []
+    metrics = [rescored(run, changes) for run in runs]
+    scored = [StoredRun(run.folder, run.dataset) for run in runs]
+    differences = stored_differences(scored, others)
+    main_metric = next(iter(scored[0].evaluation.compared), None)
+    first, *rest = shown_tables(metrics, differences, columns=columns, metric=main_metric)
+    for table in (first, metrics_table(metrics), *rest):
+        show(table)
+    sys.stdout.writelines(f"scored: {run.folder.path}\n" for run in runs)
+    return 0
+
+
+def _parser() -> Parser:
+    from graphrag_bench.evaluation.metrics import ANSWER_METRICS
+
+    parser = command_parser("score", _ABOUT, "RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]")
+    parser.add_argument("words", nargs="+", metavar="RUN", help=RUN)
+    meaning = "answer metrics in addition to those of the set's card, comma-separated"
+    parser.option("--metrics", "NAMES", meaning, "")
+    take_columns(parser)
+    parser.home()
     metrics = [
         (name, metric.meaning + (f" (needs {metric.package})" if metric.package else ""))
         for name, metric in ANSWER_METRICS.items()
     ]
-    made.rows("answer metrics", metrics)
-    kept = "What is not given is as the run was scored last."
-    made.rows("how to score", setting_rows("evaluation."), kept)
-    return made
+    parser.rows("answer metrics", metrics)
+    unchanged = "What is not given is as the run was scored last."
+    parser.rows("how to score", setting_rows("evaluation."), unchanged)
+    return parser
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Score every run, then print one table of them all."""
-    asked = _parser().read(arguments)
-    from graphrag_bench.report.rendering import show
-    from graphrag_bench.report.run_tables import checked_columns, shown_tables
-    from graphrag_bench.report.tables import metrics_table
-
-    changes, names = _read(asked.words)
-    if asked.metrics:
-        changes["metrics"] = [name.strip() for name in asked.metrics.split(",") if name.strip()]
-    if not names:
-        raise UserError("RUN is missing: a folder or the beginning of a key.")
-    runs = [find_run(name, asked.home) for name in names]
-    baseline = changes.get("baseline")
-    added = with_baseline(runs, str(baseline), asked.home) if baseline is not None else []
-    metrics = [rescored(run, changes) for run in runs]
-    scored = [StoredRun(run.folder, run.dataset) for run in runs]
-    compared = stored_differences(scored, added)
-    main = next(iter(scored[0].evaluation.compared), None)
-    columns = checked_columns(asked.columns)
-    first, *others = shown_tables(metrics, compared, columns=columns, metric=main)
-    for table in (first, metrics_table(metrics), *others):
-        show(table)
-    for run in runs:
-        sys.stdout.write(f"scored: {run.folder.path}\n")
-    return 0
-
-
-def _read(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def _changes_and_names(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     changes: dict[str, Any] = {}
     names: list[str] = []
     for word in words:

@@ -53,19 +53,20 @@ def with_folders(words: Sequence[str]) -> list[str]:
     experiment that is chosen, are looked in too.
     """
     options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    options.add_argument("--config-dir", "-cd", action="append", default=[])
-    options.add_argument("--config-path", "-cp", action="append", default=[])
-    folders, rest = options.parse_known_args(words)
-    given = {word.partition("=")[0].lstrip("+"): word.partition("=")[2] for word in rest}
-    search_in([*folders.config_dir, *folders.config_path, *_listed(given, "hydra.searchpath")])
-    search_in(config_folders(_listed(given, "plugins")))
-    if file := file_of("experiment", given.get("experiment", "")):
-        search_in(config_folders(read(file).get("plugins") or []))
+    for names_of_option in (("--config-dir", "-cd"), ("--config-path", "-cp")):
+        options.add_argument(*names_of_option, action="append", default=[], dest="folders")
+    asked, rest = options.parse_known_args(words)
+    values = {name_of(word): word.partition("=")[2] for word in rest}
+    plugins = _listed(values, "plugins")
+    if file := file_of("experiment", values.get("experiment", "")):
+        plugins += read(file).get("plugins") or []
+    folders = [*asked.folders, *_listed(values, "hydra.searchpath"), *config_folders(plugins)]
+    search_in(folders)
     return [word for word in rest if not word.startswith("hydra.searchpath=")]
 
 
-def _listed(given: Mapping[str, str], name: str) -> list[str]:
-    value = value_of(given[name], name) if name in given else []
+def _listed(values: Mapping[str, str], name: str) -> list[str]:
+    value = value_of(values[name], name) if name in values else []
     return [str(one) for one in value] if isinstance(value, list) else []
 
 
@@ -79,7 +80,7 @@ def is_setting(argument: str) -> bool:
 def divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the words that are not settings, and the settings, each in order."""
     settings = [word for word in words if is_setting(word)]
-    return [word for word in words if not is_setting(word)], settings
+    return [word for word in words if word not in settings], settings
 
 
 def refuse_unread(command: str, settings: Sequence[str], unread: Mapping[str, str]) -> None:

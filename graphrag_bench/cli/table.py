@@ -29,11 +29,10 @@ from graphrag_bench.papers.printed import (
     table_names,
 )
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.corpora import corpus_notes, refuse_across
 from graphrag_bench.report.figures.of_runs import check_metric
-from graphrag_bench.report.headline import main_metric
 from graphrag_bench.report.rendering import FORMATS, Table, show
-from graphrag_bench.report.run_tables import checked_columns, shown_tables
+from graphrag_bench.report.rows import check_one_corpus, corpus_notes
+from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
 
@@ -187,7 +186,7 @@ def _of_paper(table: PaperTable, asked: argparse.Namespace, form: str) -> None:
 def _of_runs(names: Sequence[str], asked: argparse.Namespace) -> list[Table]:
     stored = named_runs(list(names), asked.home)
     if not asked.across_corpora:
-        refuse_across([run.metrics for run in stored])
+        check_one_corpus([run.metrics for run in stored])
     runs = [run.metrics for run in stored]
     scoring = stored[0].evaluation
     metric = main_metric(runs, asked.metric or next(iter(scoring.compared), None))
@@ -203,7 +202,7 @@ def _free(
 ) -> list[Table]:
     stored = named_runs(list(names), asked.home)
     if not asked.across_corpora and "corpus" not in (layout["rows"], layout["cols"]):
-        refuse_across([run.metrics for run in stored])
+        check_one_corpus([run.metrics for run in stored])
     runs = [pivot_run(run) for run in stored]
     if asked.kind == "pareto" or asked.metric:
         raise UserError("--kind pareto and --metric are of runs: leave out rows=, cols=, values=.")

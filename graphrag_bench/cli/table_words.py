@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphrag_bench.cli.parsing import Parser
-from graphrag_bench.report.run_tables import COLUMNS
+from graphrag_bench.report.tables import COLUMNS
 
 _COLUMNS = (
     "main (the default): n, the main metric, its difference from the baseline, context and cost of "

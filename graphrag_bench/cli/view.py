@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
-from graphrag_bench.runs.damage import METRICS
+from graphrag_bench.runs.folder import METRICS
 from graphrag_bench.runs.stored import StoredRun, find_run, stored_runs
 from graphrag_bench.view.page import write_page
 from graphrag_bench.view.server import served
@@ -43,25 +43,25 @@ def main(arguments: Sequence[str]) -> int:
     parser.option("--port", "N", "the port to serve at; default: any that is free", 0, int)
     parser.home()
     parser.shared()
-    asked = parser.read(arguments, alone=True)
-    if asked.newest < 1:
-        raise UserError(f"--newest {asked.newest}: at least 1.")
-    if not 0 <= asked.port <= 65535:
-        raise UserError(f"--port {asked.port}: from 1 to 65535.")
+    options = parser.read(arguments, alone=True)
+    if options.newest < 1:
+        raise UserError(f"--newest {options.newest}: at least 1.")
+    if not 0 <= options.port <= 65535:
+        raise UserError(f"--port {options.port}: from 1 to 65535.")
     load_plugins()
-    home = Path(asked.home)
+    home = Path(options.home)
 
     def find() -> list[StoredRun]:
-        named = [find_run(name, home) for name in asked.runs]
-        return named or newest(home, asked.newest)
+        named = [find_run(name, home) for name in options.runs]
+        return named or newest(home, options.newest)
 
-    if asked.out is not None:
-        page = write_page(find(), Path(asked.out), home, asked.shared)
+    if options.out is not None:
+        page = write_page(find(), Path(options.out), home, options.shared)
         sys.stdout.write(f"{page}\n")
         return 0
     with (
         TemporaryDirectory(prefix="graphrag-bench-view-") as folder,
-        served(find, Path(folder), home, asked.shared, asked.port) as address,
+        served(find, Path(folder), home, options.shared, options.port) as address,
     ):
         sys.stdout.write(f"{address}  (Ctrl-C ends it)\n")
         sys.stdout.flush()
@@ -70,10 +70,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def newest(home: Path, n: int) -> list[StoredRun]:
-    """The `n` runs below `home` that were scored last, the earliest of them first."""
-    held = stored_runs(home)
-    if not held:
+    """Return the `n` runs below `home` that were scored last, the earliest of them first."""
+    runs = stored_runs(home)
+    if not runs:
         raise UserError(f"{home}/runs holds no finished run. Run a method first, or give --home.")
-    scored = {one.folder.path: (one.folder.path / METRICS).stat().st_mtime_ns for one in held}
-    held.sort(key=lambda one: (scored[one.folder.path], str(one.folder.path)))
-    return held[-n:]
+
+    def scored(run: StoredRun) -> tuple[int, str]:
+        return (run.folder.path / METRICS).stat().st_mtime_ns, str(run.folder.path)
+
+    return sorted(runs, key=scored)[-n:]

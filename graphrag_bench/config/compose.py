@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import IntervalSweep, Override
-from hydra.errors import (
-    ConfigCompositionException,
-    HydraException,
-    MissingConfigException,
-    OverrideParseException,
-)
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.utils import get_class
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from graphrag_bench.config.profiles import KEYS, applied
-from graphrag_bench.config.sources import FILE, ROLES, chunking_of, folders, method_file, names
+from graphrag_bench.config.sources import (
+    FILE,
+    ROLES,
+    chunking_of,
+    folders,
+    method_file,
+    names,
+    without_chunks,
+)
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 
 PRIMARY = "run"
 VERSION_BASE = "1.3"
-SOURCES = ("profile", "fidelity", "pooling")
-"""The groups that change a method's file: see `config/profiles.py`."""
-
 EXTRAS = {
     "hydra/sweeper=optuna": "tuning",
     "hydra/launcher=joblib": "joblib",
@@ -41,6 +39,11 @@ EXTRAS = {
     "hydra/launcher=ray": "ray-sweeps",
 }
 """Plug-ins of Hydra by the choices that they register, and the extras that install them."""
+_REASONS = {
+    "Index ": "a step is named by its row, e.g. method.retrieve.0",
+    "Exceeds the limit": "no setting is that large",
+}
+"""What is wrong with a setting, by how an error begins that is none of Hydra's own."""
 
 
 def composed(
@@ -57,12 +60,10 @@ def composed(
     """
     config = composition(overrides, name)
     if method is not None:
-        choices = config.hydra.runtime.choices
-        sources = [str(choices[name]) for name in SOURCES]
-        content = applied(method, *sources[:2], pooling=sources[2])
+        content = _changed(method, config.hydra.runtime.choices)
         with open_dict(config):
-            config.method = content
-            if str(choices.chunking).startswith("of:"):
+            config.method = without_chunks(content)
+            if str(config.hydra.runtime.choices.chunking).startswith("of:"):
                 config.chunking = chunking_of(content)
     with open_dict(config):
         for path, value in (values or {}).items():
@@ -71,14 +72,20 @@ def composed(
     return settings_of(config, config.hydra, method)
 
 
-_MERGED = ("method", "graph", "paths", "evaluation", "cache", "budget", "failures", "ray", "build")
+_MERGED = ("method", "graph", "paths", "evaluation", "cache", "budget", "failures", "build")
 """Settings with settings of their own that are no choice of a group."""
+
+
+def _changed(method: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, Any]:
+    """A method's file with what the chosen sources change in it."""
+    profile, fidelity, pooling = (str(choices[one]) for one in ("profile", "fidelity", "pooling"))
+    return applied(method, profile, fidelity, pooling=pooling)
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
     """Return what Hydra composes of overrides, its own node too; raises UserError."""
     with _hydra(), plain_errors():
-        return compose(name, list(map(at_home, overrides)), return_hydra_config=True)
+        return compose(name, list(overrides), return_hydra_config=True)
 
 
 @contextmanager
@@ -100,54 +107,31 @@ def _ours(_: tuple[str, ...]) -> Any:
     return GlobalHydra.instance().hydra
 
 
-def is_grid(config: DictConfig) -> bool:
-    """Return whether Hydra's basic sweeper makes a grid; no other tells its cells before."""
-    return str(config.hydra.sweeper.get("_target_")).endswith("BasicSweeper")
-
-
-def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
+def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
     """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
 
-    They are the sweeper's parameters in what Hydra composed and those of the command, which win;
-    the last one changes first. Of another sweeper there is one cell, of the first of all values.
-    Raises UserError for an interval, which is not a grid.
+    They are the sweeper's parameters in what Hydra composed and those of the command, which win.
+    None for another sweeper, which chooses one cell after another. Raises UserError.
     """
-    params: Any = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create())
-    texts = [f"{name}={value}" for name, value in params.items()]
-    values: dict[str, list[str]] = {}
-    for one in parsed([*texts, *overrides]):
-        name = one.get_key_element()
-        if not one.is_sweep_override():
-            values[name] = [str(one.input_line)]
-        elif one.is_discrete_sweep():
-            values[name] = ["=".join((name, str(text))) for text in one.sweep_string_iterator()]
-            if not values[name]:
-                raise UserError(f"'{one.input_line}' fits none. {did_you_mean('', names(name))}")
-        elif not is_grid(config) and isinstance(interval := one.value(), IntervalSweep):
-            values[name] = [f"{name}={interval.start}"]
-        else:
-            raise UserError(f"'{one.input_line}' is an interval: it needs hydra/sweeper=optuna.")
-    every = [list(cell) for cell in product(*values.values())]
-    return every if is_grid(config) else every[:1]
+    sweeper: Any = get_class(config.hydra.sweeper["_target_"])
+    if not hasattr(sweeper, "split_arguments"):
+        return None
+    params: Mapping[str, Any] = config.hydra.sweeper.get("params") or {}
+    words = parsed([*(f"{name}={value}" for name, value in params.items()), *overrides])
+    for word in words:
+        if word.is_discrete_sweep() and not list(word.sweep_string_iterator()):
+            hint = did_you_mean("", names(word.get_key_element()))
+            raise UserError(f"'{word.input_line}' fits none. {hint}")
+    with plain_errors():
+        (every,) = sweeper.split_arguments(words, None)
+    return [list(cell) for cell in every]
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra's grammar reads them, globs over our choices; raises UserError."""
     with _hydra(), plain_errors():
         loader = GlobalHydra.instance().config_loader()
-        words = list(map(at_home, overrides))
-        return OverridesParser.create(config_loader=loader).parse_overrides(words)
-
-
-def at_home(override: str) -> str:
-    """Return an override whose value begins with `~/` with the home folder written out and quoted.
-
-    Hydra's grammar has no such value, and not every shell writes it out.
-    """
-    name, _, value = override.partition("=")
-    if not value.startswith("~/"):
-        return override
-    return f"{name}={json.dumps(str(Path(value).expanduser()), ensure_ascii=False)}"
+        return OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
 
 
 def value_of(text: str, name: str = "value") -> Any:
@@ -155,10 +139,10 @@ def value_of(text: str, name: str = "value") -> Any:
 
     Raises UserError, which shows the setting `name`, for what cannot be read and for a sweep.
     """
-    (found,) = parsed([f"{name}={text}"])
-    if found.is_sweep_override():
+    (override,) = parsed([f"{name}={text}"])
+    if override.is_sweep_override():
         raise UserError(f"'{name}={text}' gives several values; a sweep over them needs -m.")
-    return found.value()
+    return override.value()
 
 
 def settings_of(
@@ -167,33 +151,23 @@ def settings_of(
     """Return the settings in what Hydra composed, for `check_settings`; `hydra` is its own node.
 
     `method` is the file that a method given as values was made of. Interpolations are resolved; one
-    in the method that leads nowhere stays, for the check of the method. `given` are the paths of
-    the method's settings that differ from its file, or were named by an override.
+    that leads nowhere stays, for the check of the method. `given` are the paths of the method's
+    settings that were named by an override, or differ from its file.
     """
-    overrides = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
-    choices = hydra.runtime.choices
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
-    own = {key: value for key, value in plain["method"].items() if key not in KEYS}
-    if isinstance(own.get("build"), dict):
-        own["build"].pop("chunk_table", None)
+    own = plain["method"] = {key: of for key, of in plain["method"].items() if key not in KEYS}
     if own.get("prompts", "") is None:
         del own["prompts"]
+    given = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
     if method is None:
-        file = applied(
-            method_file(str(choices.method)), *(str(choices[name]) for name in SOURCES[:2]),
-            pooling=str(choices.pooling),
-        )  # fmt: skip
+        choices = hydra.runtime.choices
+        file = without_chunks(_changed(method_file(str(choices.method)), choices))
         if own.get("name") != file.get("name"):
             raise UserError(f"method.name={own.get('name')}: a method is chosen by method=NAME.")
-        given = [*_different(own, file, "method"), *overrides]
-    else:
-        given = overrides
-    resolved = _resolved({**plain, "method": own})
-    return {
-        **resolved,
-        "given": [name for name in dict.fromkeys(given) if name.startswith("method.")],
-    }
+        given += [f"method.{key}" for key in own if own[key] != file.get(key)]
+    given = [path for path in dict.fromkeys(given) if path.startswith("method.")]
+    return {**_resolved(plain), "given": given}
 
 
 def method_of(name: str, profile: str, fidelity: str) -> dict[str, Any]:
@@ -202,43 +176,19 @@ def method_of(name: str, profile: str, fidelity: str) -> dict[str, Any]:
     return dict(method["method"])
 
 
-def _different(own: Any, file: Any, path: str) -> Iterator[str]:
-    if isinstance(own, dict) and isinstance(file, dict):
-        for name, value in own.items():
-            yield from _different(value, file.get(name), f"{path}.{name}")
-    elif isinstance(own, list) and isinstance(file, list) and len(own) == len(file):
-        for row, pair in enumerate(zip(own, file, strict=True)):
-            yield from _different(*pair, f"{path}.{row}")
-    elif own != file:
-        yield path
-
-
-def _resolved(plain: dict[str, Any]) -> dict[str, Any]:
-    raw = {**plain, "method": _escaped(plain["method"], plain)}
-    try:
-        found: Any = OmegaConf.to_container(OmegaConf.create(raw), resolve=True)
-    except OmegaConfBaseException as error:
-        raise UserError(f"The configuration cannot be resolved: {error}") from None
-    return dict(found)
-
-
-def _escaped(value: Any, whole: Mapping[str, Any]) -> Any:
-    """Return a value whose interpolations that lead nowhere are texts."""
-    if isinstance(value, dict):
-        return {name: _escaped(inner, whole) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_escaped(inner, whole) for inner in value]
-    if not isinstance(value, str):
-        return value
-    return re.sub(r"\$\{([\w.]+)\}", lambda m: m[0] if _leads(whole, m[1]) else f"\\{m[0]}", value)
-
-
-def _leads(values: Any, path: str) -> bool:
-    for part in path.split("."):
-        if not isinstance(values, Mapping) or part not in values:
-            return False
-        values = values[part]
-    return True
+def _resolved(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with their interpolations resolved; one of the method that leads nowhere stays."""
+    config = OmegaConf.create(dict(plain))
+    while True:
+        try:
+            resolved: Any = OmegaConf.to_container(config, resolve=True)
+            return dict(resolved)
+        except OmegaConfBaseException as error:
+            path = str(error.full_key)
+            if not isinstance(error, InterpolationKeyError) or not path.startswith("method"):
+                raise UserError(f"The configuration cannot be resolved: {error}") from None
+            parent: Any = OmegaConf.to_container(error.parent_node)
+            OmegaConf.update(config, path, str(parent[error.key]).replace("${", "\\${"))
 
 
 def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -255,13 +205,13 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except MissingConfigException as error:
-        group, within, name = (error.missing_cfg_file or "").partition("/")
-        if group == "hydra":
-            group, within, name = (error.missing_cfg_file or "").rpartition("/")
+        file = error.missing_cfg_file or ""
+        split = file.rpartition if file.startswith("hydra/") else file.partition
+        group, slash, name = split("/")
         if extra := EXTRAS.get(f"{group}={name}"):
             need = f"pip install 'graphrag-bench[{extra}]'"
             raise UserError(f"{group}={name} is a plug-in of Hydra: {need}.") from None
-        if not within:
+        if not slash:
             raise UserError(str(error).splitlines()[0]) from None
         raise unknown(group, name, error.options or names(group)) from None
     except OverrideParseException as error:
@@ -269,23 +219,15 @@ def plain_errors() -> Iterator[None]:
         reason = lines[lines[0].startswith("Error parsing override") and len(lines) > 1]
         raise UserError(
             f"'{error.override}' cannot be read ({reason}). Inside the shell's quotes, a value "
-            "with brackets, commas, colons or quotes needs double quotes: "
-            "'NAME=\"VALUE\"'."
+            "with brackets, commas, colons or quotes needs double quotes: 'NAME=\"VALUE\"'."
         ) from None
-    except (ConfigCompositionException, HydraException) as error:
+    except HydraException as error:
         raise UserError(_message(error)) from None
     except (TypeError, ValueError) as error:
         reasons = [text for start, text in _REASONS.items() if str(error).startswith(start)]
         if not reasons:
             raise
         raise UserError(f"{error}: {reasons[0]}.") from None
-
-
-_REASONS = {
-    "Index ": "a step is named by its row, e.g. method.retrieve.0",
-    "Exceeds the limit": "no setting is that large",
-}
-"""What is wrong with a setting, by how an error begins that is none of Hydra's own."""
 
 
 def _message(error: HydraException) -> str:
@@ -298,8 +240,9 @@ def _message(error: HydraException) -> str:
         return f"There is no setting '{path}': its list has 0 to {len(parent) - 1}."
     if (role := path.partition(".")[0]) in ROLES and not parent:
         return f"'{path}' is a setting of a model that is not chosen: add llm@{role}=NAME."
-    if not path or not isinstance(parent, DictConfig):
-        return " ".join(line.strip() for line in str(error or cause).splitlines() if line.strip())
-    group, dot, name = path.rpartition(".")
-    hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")
-    return f"There is no setting '{path}'. {hint}"
+    if path and isinstance(parent, DictConfig):
+        group, dot, name = path.rpartition(".")
+        hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")
+        return f"There is no setting '{path}'. {hint}"
+    text = " ".join(line.strip() for line in str(error or cause).splitlines() if line.strip())
+    return f"{text}: that needs hydra/sweeper=optuna." if "INTERVAL" in text else text

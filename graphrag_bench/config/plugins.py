@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-from graphrag_bench.config.sources import GROUPS, search_in
+from graphrag_bench.config.sources import search_in
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.registry import import_modules
@@ -44,14 +44,18 @@ def config_folders(names: Iterable[str]) -> list[Path]:
 
 
 def _load(name: str) -> None:
-    before = _registered()
-    folders = _folders(name)
-    _run(name, lambda: import_module(name))
-    search_in(config_folders([name]))
-    own = [module for _, module in _registered() if _is_of(module, name)]
-    configs = [f for folder in folders for g in GROUPS for f in folder.glob(f"configs/{g}/*.yaml")]
-    if not (_registered() - before or own or configs):
-        raise UserError(_nothing(name, folders))
+    before, is_new = _registered(), name not in sys.modules
+    folders = config_folders([name])
+    module = _run(name, lambda: import_module(name))
+    search_in(folders)
+    if is_new and before == _registered() and not any(folder.is_dir() for folder in folders):
+        there = sorted(p.name for folder in folders for p in folder.parent.glob("*.py"))
+        others = ", ".join(file for file in there if file != "__init__.py")
+        hint = f" Import there what does: {others}." if others else ""
+        raise UserError(
+            f"plugins: '{name}' registers no operator and no builder and has no configs/ folder "
+            f"({module.__file__}).{hint}"
+        )
 
 
 def _folders(name: str) -> list[Path]:
@@ -74,44 +78,18 @@ def _folders(name: str) -> list[Path]:
 
 
 def _run(name: str, work: Callable[[], T]) -> T:
-    found = caught(work)
-    if not isinstance(found, Exception):
-        return found
-    if isinstance(found, ModuleNotFoundError) and name.startswith(found.name or "?"):
-        raise found
-    raise _failed(name, found) from None
+    """What code of the user's returns; its own error is one of theirs, with file and line."""
+    result = caught(work)
+    if not isinstance(result, Exception):
+        return result
+    if isinstance(result, ModuleNotFoundError) and name.startswith(result.name or "?"):
+        raise result
+    ours = (str(Path(__file__).resolve().parents[1]), "<frozen importlib")
+    frames = traceback.extract_tb(result.__traceback__)
+    theirs = [frame for frame in frames if not frame.filename.startswith(ours)]
+    lines = [*traceback.format_list(theirs), *traceback.format_exception_only(result)]
+    raise UserError(f"plugins: '{name}' cannot be imported.\n{''.join(lines).rstrip()}") from None
 
 
-def _registered() -> set[tuple[str, str]]:
-    found = {(item.name, item.function.__module__) for item in operators.all()}
-    return found | {(item.name, item.function.__module__) for item in builders.all()}
-
-
-def _is_of(module: str, package: str) -> bool:
-    return module == package or module.startswith(f"{package}.")
-
-
-def _failed(name: str, error: BaseException) -> UserError:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame)]
-    lines = [line.rstrip() for line in traceback.format_list(frames)]
-    said = traceback.format_exception_only(error)
-    text = "\n".join([*lines, *(line.rstrip() for line in said)])
-    return UserError(f"plugins: '{name}' cannot be imported.\n{text}")
-
-
-def _is_theirs(frame: traceback.FrameSummary) -> bool:
-    own = Path(__file__).resolve().parents[1]
-    path = Path(frame.filename)
-    return not (path.is_relative_to(own) or frame.filename.startswith("<frozen importlib"))
-
-
-def _nothing(name: str, folders: Sequence[Path]) -> str:
-    module = sys.modules[name]
-    file = getattr(module, "__file__", None) or (folders[0] if folders else name)
-    there = sorted(p.name for folder in folders for p in folder.glob("*.py"))
-    others = [other for other in there if other != "__init__.py"]
-    hint = f" Import there what does: {', '.join(others)}." if others else ""
-    return (
-        f"plugins: '{name}' registers no operator and no builder and has no configs/ folder "
-        f"({file}).{hint}"
-    )
+def _registered() -> set[str]:
+    return {item.name for registry in (operators, builders) for item in registry.all()}

@@ -20,8 +20,6 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 
-SELECTORS = ("profile", "fidelity")
-"""The run settings that choose a source."""
 POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
 """The keys of a method's file that define them and path pooling."""
@@ -41,62 +39,52 @@ STEPS: Mapping[str, Mapping[str, Any]] = {
 no source ends a point of a map step."""
 
 
-def changes(
-    method: Mapping[str, Any], profile: str, fidelity: str, *, pooling: object = None
-) -> dict[str, Any]:
-    """What a profile and a fidelity change in a method's file, by path; empty for the defaults.
-
-    With path pooling (`pooling` is the group's choice or its settings) what that changes comes too.
-    Raises UserError when the file does not hold such mappings.
-    """
-    profiles = method.get("profiles") or {}
-    chosen = [profiles.get(profile)] if isinstance(profiles, Mapping) else [profiles]
-    if fidelity == PAPER:
-        chosen.append(method.get("fidelity"))
-    if pools(pooling):
-        chosen.append(method.get(POOLED))
-    found: dict[str, Any] = {}
-    for values in chosen:
-        if values is not None and not isinstance(values, Mapping):
-            name = method.get("name")
-            raise UserError(f"method '{name}': {values!r} is not a mapping of settings.")
-        found |= values or {}
-    return {path: value for path, value in found.items() if value != UNSTATED}
-
-
-def pools(pooling: object) -> bool:
-    """Whether a choice of the group `pooling`, or its settings, turns path pooling on."""
-    mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
-    return mode not in (None, False, "off", "null")
-
-
 def applied(
     method: Mapping[str, Any], profile: str, fidelity: str, *, pooling: object = None
 ) -> dict[str, Any]:
-    """A copy of a method's file with what sources and path pooling change, without the lists."""
-    made = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
-    found = changes(method, profile, fidelity, pooling=pooling)
-    for path, value in sorted(found.items(), key=lambda change: change[0].count(".")):
-        held = made  # a variant before its settings: it would take their place
-        *folders, last = path.split(".")
-        for folder in folders:
-            inner = held.get(folder)
-            held[folder] = inner if isinstance(inner, dict) else {"variant": inner}
-            held = held[folder]
-        if last not in held and folders[:1] != ["build"]:
-            hint = did_you_mean(last, sorted(held))
-            raise UserError(f"method '{method.get('name')}' has no '{path}' to change. {hint}")
-        held[last] = value
+    """Return a copy of a method's file with what sources and path pooling change, without `KEYS`.
+
+    `pooling` is the choice of the group or its settings. Raises UserError for a change of what the
+    method does not have, with the nearest name, and for changes that are no mapping.
+    """
+    mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
+    profiles = method.get("profiles") or {}
+    sources = [profiles.get(profile) if isinstance(profiles, Mapping) else profiles]
+    sources += [method.get("fidelity")] if fidelity == PAPER else []
+    sources += [method.get(POOLED)] if mode not in (None, False, "off", "null") else []
+    changes: dict[str, Any] = {}
+    for values in sources:
+        if not isinstance(values, Mapping | None):
+            name = method.get("name")
+            raise UserError(f"method '{name}': {values!r} is not a mapping of settings.")
+        changes |= values or {}
+    config = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
+    for path in sorted(changes, key=lambda path: path.count(".")):
+        if changes[path] != UNSTATED:  # a variant before its settings: it would take their place
+            _change(config, path, changes[path])
     if profile != DEFAULT:
-        _lay_under(made)
-    return made
+        _lay_under(config)
+    return config
 
 
-def _lay_under(held: object) -> None:
-    inner: Sequence[object] = held if isinstance(held, list) else ()
-    if isinstance(held, dict):
-        for name, value in STEPS.get(str(held.get("op")), {}).items():
-            held.setdefault(name, value)
-        inner = list(held.values())
+def _change(config: dict[str, Any], path: str, value: object) -> None:
+    *above, last = path.split(".")
+    node = config
+    for name in above:
+        inner = node.get(name)
+        node[name] = inner if isinstance(inner, dict) else {"variant": inner}
+        node = node[name]
+    if last not in node and above[:1] != ["build"]:
+        hint = did_you_mean(last, sorted(node))
+        raise UserError(f"method '{config.get('name')}' has no '{path}' to change. {hint}")
+    node[last] = value
+
+
+def _lay_under(node: object) -> None:
+    inner: Sequence[object] = node if isinstance(node, list) else ()
+    if isinstance(node, dict):
+        for name, value in STEPS.get(str(node.get("op")), {}).items():
+            node.setdefault(name, value)
+        inner = list(node.values())
     for one in inner:
         _lay_under(one)

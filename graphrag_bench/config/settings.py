@@ -1,12 +1,19 @@
-"""The settings of one run, checked: unknown names are answered with the nearest valid ones."""
+"""The settings of one run, checked: unknown names are answered with the nearest valid ones.
+
+The text below a setting is its help.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Mapping
-from typing import Any, Literal, get_args, get_origin
+from itertools import pairwise
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PositiveInt,
@@ -20,10 +27,10 @@ from graphrag_bench.answer_forms import FormName
 from graphrag_bench.config.profiles import ANSWER_TOKENS
 from graphrag_bench.data.splits import DEV_SHARE, Split
 from graphrag_bench.errors import RENAMED, UserError, did_you_mean
-from graphrag_bench.models.api_key import check_variable
+from graphrag_bench.llm.settings import check_variable
 
-PROFILES = ("default", "paper", "zhou2025", "upstream")
-FIDELITIES = ("default", "paper")
+Profile = Literal["default", "paper", "zhou2025", "upstream"]
+Fidelity = Literal["default", "paper"]
 NO_SETTINGS = {"given", "budget_asked"}
 """Fields of the run settings that nobody sets: what was set of the method, and whether the context
 budget was."""
@@ -31,6 +38,16 @@ LEAST_IN_PROCESSES = 500
 """New texts in a list from which on `nlp_workers=auto` starts processes."""
 NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
 CROSS_ENCODER = {"_target_": "graphrag_bench.models.cross_encoder.CrossEncoder"}
+
+
+def _number_as_text(value: Any) -> Any:
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if numeric else value
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Text = Annotated[str, BeforeValidator(_number_as_text)]
+"""A text that may look like a number."""
 
 
 class _Settings(BaseModel):
@@ -51,30 +68,22 @@ def _words(annotation: Any) -> list[object]:
     return [word for part in get_args(annotation) for word in _words(part)]
 
 
-def _number_as_text(value: Any) -> Any:
-    numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if numeric else value
-
-
 class DatasetSettings(_Settings):
     """Which data set, and its folder; a synthetic set checks its own settings."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-    name: str = Field(description="name of a card in datasets/")
-    root: str | None = Field(None, description="folder of the set's files, if not the card's own")
-    openie: str | None = Field(None, description="OpenIE file, where the folder holds several")
-    questions: str | None = Field(
-        None,
-        description="generated questions (graphrag-bench questions) in place of its own",
-    )
-    part: PositiveInt = Field(
-        1, description="the corpus as it grows: the first N of dataset.parts parts of its documents"
-    )
-    parts: PositiveInt = Field(
-        1, description="with dataset.part: the questions are those that the first part answers"
-    )
-
-    _text = field_validator("root", "openie", "questions", mode="before")(_number_as_text)
+    name: str
+    """name of a card in datasets/"""
+    root: Text | None = None
+    """folder of the set's files, if not the card's own"""
+    openie: Text | None = None
+    """OpenIE file, where the folder holds several"""
+    questions: Text | None = None
+    """generated questions (graphrag-bench questions) in place of its own"""
+    part: PositiveInt = 1
+    """the corpus as it grows: the first N of dataset.parts parts of its documents"""
+    parts: PositiveInt = 1
+    """with dataset.part: the questions are those that the first part answers"""
 
     @property
     def own(self) -> dict[str, Any]:
@@ -86,242 +95,163 @@ class DatasetSettings(_Settings):
 class GraphSettings(_Settings):
     """What one graph is built from."""
 
-    per: Literal["all", "partition"] = Field(
-        "all", description="all: one graph of the corpus; partition: one graph per scope"
-    )
-    import_from: str | None = Field(
-        None, description="graph to import: GraphRAG folder, .graphml, triples as .jsonl or .csv"
-    )
-
-    checkpoint: str | None = Field(
-        None,
-        description="released weights of build.gnn_weights=released: folder, or name on the hub",
-    )
-    checkpoint_revision: str = Field("", description="revision of graph.checkpoint on the hub")
-
-    _text = field_validator("import_from", "checkpoint", mode="before")(_number_as_text)
+    per: Literal["all", "partition"] = "all"
+    """all: one graph of the corpus; partition: one graph per scope"""
+    import_from: Text | None = None
+    """graph to import: GraphRAG folder, .graphml, triples as .jsonl or .csv"""
+    checkpoint: Text | None = None
+    """released weights of build.gnn_weights=released: folder, or name on the hub"""
+    checkpoint_revision: str = ""
+    """revision of graph.checkpoint on the hub"""
 
 
 class PathSettings(_Settings):
     """Where results are stored."""
 
-    home: str = Field(".", description="folder that holds runs/ and artifacts/")
-
-    shared_artifacts: str | None = Field(
-        None, description="a shared artifacts/ folder, read and never written"
-    )
-
-    verify: Literal["first", "always", "off"] = Field(
-        "first",
-        description="check artifacts by their hashes: when first loaded, at every load, never",
-    )
-
-    _text = field_validator("home", "shared_artifacts", mode="before")(_number_as_text)
+    home: Text = "."
+    """folder that holds runs/ and artifacts/"""
+    shared_artifacts: Text | None = None
+    """a shared artifacts/ folder, read and never written"""
 
 
 class EvaluationSettings(_Settings):
     """How stored answers and evidence are scored."""
 
-    cuts: list[PositiveInt] = Field([2, 5, 10], description="the cutoffs k of evidence_recall@k")
-    containment: Literal["substring", "token_boundary"] = Field(
-        "substring", description="how accuracy finds a gold answer: by characters or whole words"
-    )
-    metrics: list[str] = Field(
-        [], description="answer metrics in addition to those of the card: [rouge_l,meteor]"
-    )
-    evidence_tokens: list[PositiveInt] = Field(
-        [500, 1000, 2000],
-        description="the cutoffs B of evidence_at_tokens@B, in context tokens",
-    )
-    normaliser: Literal["unicode", "squad"] = Field(
-        "unicode",
-        description="punctuation of every script, or ASCII only as in papers' scripts",
-    )
-    accents: Literal["keep", "strip"] = Field(
-        "keep", description="whether Schrödinger and Schrodinger differ (Latin and Greek letters)"
-    )
-    strict_none: bool = Field(
-        False, description="listed answers: drop only 'ans: none', not every line with 'none'"
-    )
-    baseline: str = Field(
-        "vanilla", description="the method that all others are compared with, or none"
-    )
-    compared: list[str] = Field(
-        [], description="metrics to compare; empty: accuracy, f1 and evidence recall"
-    )
+    cuts: list[PositiveInt] = [2, 5, 10]
+    """the cutoffs k of evidence_recall@k"""
+    containment: Literal["substring", "token_boundary"] = "substring"
+    """how accuracy finds a gold answer: by characters or whole words"""
+    metrics: list[str] = []
+    """answer metrics in addition to those of the card: [rouge_l,meteor]"""
+    evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
+    """the cutoffs B of evidence_at_tokens@B, in context tokens"""
+    normaliser: Literal["unicode", "squad"] = "unicode"
+    """punctuation of every script, or ASCII only as in papers' scripts"""
+    accents: Literal["keep", "strip"] = "keep"
+    """whether Schrödinger and Schrodinger differ (Latin and Greek letters)"""
+    strict_none: bool = False
+    """listed answers: drop only 'ans: none', not every line with 'none'"""
+    baseline: str = "vanilla"
+    """the method that all others are compared with, or none"""
+    compared: list[str] = []
+    """metrics to compare; empty: accuracy, f1 and evidence recall"""
 
 
 class CacheSettings(_Settings):
     """How replies of language models and embedding services are stored and reused."""
 
-    mode: Literal["write", "read", "refresh", "off"] = Field(
-        "write", description="reuse and store; only reuse; ask again and store; neither"
-    )
-    path: str | None = Field(None, description="file of the replies; HOME/cache/replies.sqlite")
-    journal: Literal["auto", "wal", "rollback"] = Field(
-        "auto", description="rollback works on network file systems too"
-    )
+    mode: Literal["write", "read", "refresh", "off"] = "write"
+    """reuse and store; only reuse; ask again and store; neither"""
+    path: str | None = None
+    """file of the replies; HOME/cache/replies.sqlite"""
 
 
 class BudgetSettings(_Settings):
     """Where a run stops before it costs more; it can be resumed with a larger budget."""
 
-    tokens: PositiveInt | None = Field(None, description="prompt and completion tokens together")
-    usd: float | None = Field(
-        None, gt=0, description="US dollars, at the model's configured prices"
-    )
+    tokens: PositiveInt | None = None
+    """prompt and completion tokens together"""
+    usd: Annotated[float, Field(gt=0)] | None = None
+    """US dollars, at the model's configured prices"""
 
 
 class FailureSettings(_Settings):
     """When the failures of one step stop the run."""
 
-    limit: float = Field(0.2, ge=0, le=1, description="share of a step's calls that may fail")
-    after: PositiveInt = Field(
-        50, description="the share is computed over at least this many calls"
-    )
-    in_a_row: PositiveInt = Field(
-        5, description="consecutive calls that the server fails: an outage, which stops the run"
-    )
-    allow_cut: bool | float = Field(
-        0.02,
-        ge=0,
-        le=1,
-        description="share of an extraction's replies that may be cut at their limit; true: all",
-    )
-    allow_incomplete: bool = Field(
-        False, description="build without texts whose calls failed; every table marks it"
-    )
-
-
-class RaySettings(_Settings):
-    """The cluster of executor=ray."""
-
-    address: str | None = Field(
-        None, description="cluster to join: auto or HOST:6379; else one is started here"
-    )
-    workers: PositiveInt | None = Field(
-        None, description="tasks at a time; by default the CPUs of the cluster"
-    )
-    gpus: float = Field(0.0, ge=0, description="GPUs, or the share of one, that a task takes")
-    llm_workers: PositiveInt | None = Field(
-        None, description="servers of each local language model; by default as many as workers"
-    )
-    llm_gpus: float | None = Field(
-        None, ge=0, description="GPUs, or the share of one, of such a server; by default ray.gpus"
-    )
+    limit: Share = 0.2
+    """share of a step's calls that may fail"""
+    after: PositiveInt = 50
+    """the share is computed over at least this many calls"""
+    in_a_row: PositiveInt = 5
+    """consecutive calls that the server fails: an outage, which stops the run"""
+    allow_cut: bool | Share = 0.02
+    """share of an extraction's replies that may be cut at their limit; true: all"""
+    allow_incomplete: bool = False
+    """build without texts whose calls failed; every table marks it"""
 
 
 class RunSettings(_Settings):
     """One run: a data set, a method, models, and how much of it to do."""
 
     dataset: DatasetSettings
-    method: dict[str, Any] = Field(description="a file of configs/method; method.NAME=VALUE")
-    llm: dict[str, Any] = Field(description="the model that answers")
-    llm_build: dict[str, Any] | None = Field(None, description="the model that builds, if another")
-    llm_judge: dict[str, Any] | None = Field(
-        None, description="the model that judges answers: `judge` and `compare`; none by default"
-    )
-    embedder: dict[str, Any] = Field(description="the model that embeds")
-    nlp: dict[str, Any] = Field(NLP, description="the tagger and parser; nlp.model=PACKAGE")
-    cross_encoder: dict[str, Any] = Field(
-        CROSS_ENCODER,
-        description="what reranks chunks in chunk.rerank.cross_encoder; "
-        "cross_encoder.model=NAME_OR_FOLDER",
-    )
-    chunking: dict[str, Any] = Field(
-        {"variant": "auto"}, description="auto, token, separator or presplit; chunking.size=600"
-    )
-    pooling: dict[str, Any] | None = Field(
-        None, description="path pooling of ranked relationships: pooling.search=bfs"
-    )
-    build: dict[str, Any] = Field(
-        {}, description="variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"
-    )
-    graph: GraphSettings = GraphSettings()  # type: ignore[call-arg]
-    profile: Literal["default", "paper", "zhou2025", "upstream"] = Field(
-        "default", description="source of a method's values where sources disagree: see its README"
-    )
-    fidelity: Literal["default", "paper"] = Field(
-        "default", description="paper: ask a language model wherever the method's paper does"
-    )
-    limit: PositiveInt | None = Field(
-        None, description="only the first questions, stratified by type"
-    )
-    split: Split = Field(
-        "all", description="dev or test: part of the questions, by the hash of their ids"
-    )
-    dev_share: float = Field(
-        DEV_SHARE, gt=0, lt=1, description="share of the questions in split=dev"
-    )
-    objective: str | None = Field(
-        None, description="in a sweep: the metric of the best cell, e.g. evidence_recall@5"
-    )
-    answer: Literal["on", "off"] | PositiveInt = Field(
-        "on", description="off stops at the packed context; N answers only the first N questions"
-    )
-    answers: Literal["auto"] | FormName = Field(
-        "auto",
-        description="the form of every answer; auto: as the data set's card says",
-    )
-    answer_tokens: Literal["auto"] | PositiveInt = Field(
-        "auto",
-        description="most tokens of a list, a paragraph or a summary; auto: 512, under a profile "
-        "2,048 (zhou2025: 4,096), or what the reader's window leaves of them",
-    )
-    reader_prompt: Literal["auto", "own", "common"] = Field(
-        "auto",
-        description="the prompt that answers: each method's own with one clause on what the "
-        "context does not hold, and one prompt for all methods where a paragraph or a summary is "
-        "wanted (auto); each method's own with its source's clause (own); one prompt (common)",
-    )
-    budget_context: PositiveInt | Literal["auto", "native"] = Field(
-        "auto",
-        description="context tokens in every method's prompt; auto: a profile's, or room for 4 "
-        "whole chunks (2,400 at least) within the reader's window; native: each method's own",
-    )
-    fill_context: Literal["auto", "on", "off"] = Field(
-        "auto", description="take as many chunks as fit; auto: unless method.top_k=N is given"
-    )
-    repeats: PositiveInt = Field(
-        1, description="times the answering model is asked; the table has mean and spread"
-    )
-    reference_rows: Literal["on", "off"] = Field(
-        "on", description="add closed-book, BM25, VanillaRAG and the oracle as rows of the table"
-    )
-    trace: Literal["ids", "full", "off"] = Field(
-        "ids", description="what a record stores of every step; full adds the replies"
-    )
-    seed: int = Field(0, description="random seed")
-    workers: PositiveInt = Field(4, description="questions answered at a time")
-    nlp_workers: Literal["auto"] | PositiveInt = Field(
-        "auto",
-        description="processes that read sentences; auto: spaCy on all cores, once a list has "
-        f"{LEAST_IN_PROCESSES} new texts",
-    )
-    executor: Literal["local", "ray"] = Field(
-        "local",
-        description="where texts are read and embedded, questions retrieved and local language "
-        "models asked",
-    )
-    ray: RaySettings = RaySettings()  # type: ignore[call-arg]
-    shard: str | None = Field(
-        None, pattern=r"^[1-9]\d*/[1-9]\d*$", description="3/20: the third of twenty parts"
-    )
-    cache: CacheSettings = CacheSettings()  # type: ignore[call-arg]
-    budget: BudgetSettings = BudgetSettings()  # type: ignore[call-arg]
-    failures: FailureSettings = FailureSettings()  # type: ignore[call-arg]
-    paths: PathSettings = PathSettings()  # type: ignore[call-arg]
-    plugins: list[str] = Field(
-        [], description="your own packages, installed or here, that register operators"
-    )
-    evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
-    columns: Literal["main", "all"] = Field(
-        "main", description="all: every column of the table, and costs"
-    )
-    given: list[str] = Field(
-        [], description="paths of the method's parameters that were set; not a setting"
-    )
-    budget_asked: bool = Field(False, description="whether the run set its budget; not a setting")
+    method: dict[str, Any]
+    """a file of configs/method; method.NAME=VALUE"""
+    llm: dict[str, Any]
+    """the model that answers"""
+    llm_build: dict[str, Any] | None = None
+    """the model that builds, if another"""
+    llm_judge: dict[str, Any] | None = None
+    """the model that judges answers: `judge` and `compare`; none by default"""
+    embedder: dict[str, Any]
+    """the model that embeds"""
+    nlp: dict[str, Any] = NLP
+    """the tagger and parser; nlp.model=PACKAGE"""
+    cross_encoder: dict[str, Any] = CROSS_ENCODER
+    """what reranks chunks in chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER"""
+    chunking: dict[str, Any] = {"variant": "auto"}
+    """auto, token, separator or presplit; chunking.size=600"""
+    pooling: dict[str, Any] | None = None
+    """path pooling of ranked relationships: pooling.search=bfs"""
+    build: dict[str, Any] = {}
+    """variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"""
+    graph: GraphSettings = GraphSettings()
+    profile: Profile = "default"
+    """source of a method's values where sources disagree: see its README"""
+    fidelity: Fidelity = "default"
+    """paper: ask a language model wherever the method's paper does"""
+    limit: PositiveInt | None = None
+    """only the first questions, stratified by type"""
+    split: Split = "all"
+    """dev or test: part of the questions, by the hash of their ids"""
+    dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE
+    """share of the questions in split=dev"""
+    objective: str | None = None
+    """in a sweep: the metric of the best cell, e.g. evidence_recall@5"""
+    answer: Literal["on", "off"] | PositiveInt = "on"
+    """off stops at the packed context; N answers only the first N questions"""
+    answers: Literal["auto"] | FormName = "auto"
+    """the form of every answer; auto: as the data set's card says"""
+    answer_tokens: Literal["auto"] | PositiveInt = "auto"
+    """most tokens of a list, a paragraph or a summary; auto: 512, under a profile 2,048
+    (zhou2025: 4,096), or what the reader's window leaves of them"""
+    reader_prompt: Literal["auto", "own", "common"] = "auto"
+    """the prompt that answers: each method's own with one clause on what the context does not hold,
+    and one prompt for all methods where a paragraph or a summary is wanted (auto); each method's
+    own with its source's clause (own); one prompt (common)"""
+    budget_context: PositiveInt | Literal["auto", "native"] = "auto"
+    """context tokens in every method's prompt; auto: a profile's, or room for 4 whole chunks (2,400
+    at least) within the reader's window; native: each method's own"""
+    fill_context: Literal["auto", "on", "off"] = "auto"
+    """take as many chunks as fit; auto: unless method.top_k=N is given"""
+    repeats: PositiveInt = 1
+    """times the answering model is asked; the table has mean and spread"""
+    reference_rows: Literal["on", "off"] = "on"
+    """add closed-book, BM25, VanillaRAG and the oracle as rows of the table"""
+    trace: Literal["ids", "full", "off"] = "ids"
+    """what a record stores of every step; full adds the replies"""
+    seed: int = 0
+    """random seed"""
+    workers: PositiveInt = 4
+    """questions answered at a time"""
+    nlp_workers: Literal["auto"] | PositiveInt = "auto"
+    """processes that read sentences; auto: spaCy on all cores, once a list has 500 new texts"""
+    parallel: Literal["local", "ray"] = "local"
+    """whose workers read and embed many texts: processes here, or Ray's"""
+    shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None
+    """3/20: the third of twenty parts"""
+    cache: CacheSettings = CacheSettings()
+    budget: BudgetSettings = BudgetSettings()
+    failures: FailureSettings = FailureSettings()
+    paths: PathSettings = PathSettings()
+    plugins: list[str] = []
+    """your own packages, installed or here, that register operators"""
+    evaluation: EvaluationSettings = EvaluationSettings()
+    columns: Literal["main", "all"] = "main"
+    """all: every column of the table, and costs"""
+    given: list[str] = []
+    """paths of the method's parameters that were set; not a setting"""
+    budget_asked: bool = False
+    """whether the run set its budget; not a setting"""
 
     @field_validator("nlp", "cross_encoder", mode="before")
     @classmethod
@@ -381,10 +311,8 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
 def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     path = [str(part) for part in fault["loc"]]
     if fault["type"] == "extra_forbidden":
-        group = "".join(f"{part}." for part in path[:-1])
-        known = sorted(_model_at(path[:-1]).model_fields)
-        hint = did_you_mean(path[-1], known, prefix=group)
-        return f"There is no setting '{'.'.join(path)}'. ", hint
+        name, known = ".".join(path), [name for name, *_ in explained()]
+        return f"There is no setting '{name}'. ", did_you_mean(name, known)
     if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
         return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
     names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
@@ -393,43 +321,33 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}.{hint}"
 
 
-def _model_at(path: list[str]) -> type[BaseModel]:
-    model: type[BaseModel] = RunSettings
-    for part in path:
-        inner = model.model_fields[part].annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            model = inner
-    return model
-
-
 def defaults() -> dict[str, Any]:
     """Return every setting with its default, nested as they are; what models have is not told."""
-    found: dict[str, Any] = {"dataset": {}, "method": {"prompts": None}, "llm": {}, "embedder": {}}
+    groups = {"dataset": {}, "method": {"prompts": None}, "llm": {}, "embedder": {}, "chunking": {}}
+    values: dict[str, Any] = {}
     for name, field in RunSettings.model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        if name not in found and name not in NO_SETTINGS:
-            found[name] = default.model_dump() if isinstance(default, BaseModel) else default
-    return {**found, "chunking": {}}
+        if name not in NO_SETTINGS:
+            default = groups.get(name, field.default)
+            values[name] = default.model_dump() if isinstance(default, BaseModel) else default
+    return values
 
 
-def explained() -> list[tuple[str, str, str]]:
-    """(name, default, meaning) of every run setting, for `--help` and the docs."""
+def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tuple[str, str, str]]:
+    """Return (name, default, meaning) of every run setting, for `--help` and the docs."""
+    (node,) = ast.parse(inspect.getsource(model)).body
+    lines = node.body if isinstance(node, ast.ClassDef) else []
+    texts = {
+        field.target.id: " ".join(str(text.value.value).split())
+        for field, text in pairwise(lines)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
     rows: list[tuple[str, str, str]] = []
-    for name, field in RunSettings.model_fields.items():
-        if name in NO_SETTINGS:
-            continue
-        inner = field.annotation
+    for name, field in model.model_fields.items():
+        inner, default = field.annotation, field.default
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            rows += [
-                (f"{name}.{part}", _default(of), of.description or "")
-                for part, of in inner.model_fields.items()
-            ]
-        else:
-            rows.append((name, _default(field), field.description or ""))
+            rows += explained(inner, f"{name}.")
+        elif name not in NO_SETTINGS:
+            plain = not field.is_required() and not isinstance(default, dict | None)
+            rows.append((f"{above}{name}", str(default) if plain else "", texts.get(name, "")))
     return rows
-
-
-def _default(field: Any) -> str:
-    if field.is_required():
-        return ""
-    return "" if field.default is None or isinstance(field.default, dict) else str(field.default)

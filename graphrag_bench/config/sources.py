@@ -17,7 +17,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, get_args
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.object_type import ObjectType
@@ -27,12 +28,11 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import Container, OmegaConf
 
 from graphrag_bench.config.profiles import KEYS, applied
-from graphrag_bench.config.settings import FIDELITIES, PROFILES, defaults
+from graphrag_bench.config.settings import Fidelity, Profile, defaults
 from graphrag_bench.data.card import card_names
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.locations import project_folder
-from graphrag_bench.papers import choices as papers
-from graphrag_bench.papers.printed import paper_names
+from graphrag_bench.plain_yaml import read_yaml
 
 GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "chunking", "pooling",
@@ -53,8 +53,10 @@ builders, models and synthetic data sets check their own."""
 PROVIDER = "graphrag-bench"
 _PLACES = ("./", "../", "/", "~")
 """How a choice begins that is the path of a file: `method=./mine.yaml`."""
+_OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
+"""Groups that have choices of papers."""
 _own: list[Path] = []
-_FIXED = {"profile": PROFILES, "fidelity": FIDELITIES}
+_FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 
 
 def search_in(folders: Iterable[str | Path]) -> None:
@@ -76,13 +78,21 @@ def folders() -> list[Path]:
 
 def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
     """Return the choices of a group, sorted; those that follow from others left out."""
-    found = {
+    files = {
         path.relative_to(folder / group).with_suffix("").as_posix()
         for folder in (folders() if within is None else within)
         for path in (folder / group).rglob("*.yaml")
     }
-    found |= {*_FIXED.get(group, ()), *papers.names(group)}
-    return sorted(found | {*card_names()} if group == "dataset" else found)
+    cards = card_names() if group == "dataset" else []
+    of_papers = papers().names(group) if group in _OF_PAPERS else []
+    return sorted({*files, *cards, *_FIXED.get(group, ()), *of_papers})
+
+
+def papers() -> ModuleType:
+    """Return the module of the papers' choices, which only some compositions need."""
+    from graphrag_bench.papers import choices
+
+    return choices
 
 
 def built_in(group: str) -> list[str]:
@@ -113,15 +123,7 @@ def read(path: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=512)
 def _parsed(text: str, path: str) -> Any:
-    import yaml
-
-    try:
-        return OmegaConf.to_container(OmegaConf.create(text)) if text.strip() else {}
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UserError(f"{path}{line}: {error.problem or error.context}.") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}.") from None
+    return read_yaml(text, path) or {}
 
 
 def method_file(name: str, within: Sequence[Path] | None = None) -> dict[str, Any]:
@@ -163,21 +165,12 @@ def _own_method(path: Path) -> dict[str, Any]:
     return {**content, FILE: str(path)}
 
 
-def _source(name: str, within: Sequence[Path]) -> dict[str, Any]:
-    """What sources change, as it is merged over the method's file."""
-    method, profile, fidelity, pooling = name.split(":")
-    file = method_file(method, within)
-    plain = {key: value for key, value in file.items() if key not in KEYS}
-    changed = applied(file, profile, fidelity, pooling=pooling)
-    changed.get("build", {}).pop("chunk_table", None)
-    return {key: value for key, value in changed.items() if plain.get(key) != value}
-
-
-def _chunking(name: str, within: Sequence[Path]) -> dict[str, Any]:
-    method, profile, fidelity, dataset = name.split(":")[1:]
-    if chosen := papers.chunking(dataset):
-        return chosen
-    return chunking_of(applied(method_file(method, within), profile, fidelity))
+def without_chunks(method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a method without the chunking that it asks for, which is a choice of its own."""
+    build = method.get("build")
+    if not isinstance(build, Mapping):
+        return dict(method)
+    return {**method, "build": {key: build[key] for key in build if key != "chunk_table"}}
 
 
 def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,8 +197,10 @@ class Choices(ConfigSource):
     def is_group(self, config_path: str) -> bool:
         """Return whether the path is a group in one of the folders, or served from inside."""
         group = config_path.strip("/")
-        inside = {*GROUPS, "source", *(f"experiment/{paper}" for paper in paper_names())}
-        return group in inside or any((folder / group).is_dir() for folder in self._folders)
+        if group in (*GROUPS, "source") or any((f / group).is_dir() for f in self._folders):
+            return True
+        above, _, paper = group.partition("/")
+        return above == "experiment" and paper in papers().paper_names()
 
     def is_config(self, config_path: str) -> bool:
         """Return whether the path is a file of one of the folders, or a choice from inside."""
@@ -232,7 +227,8 @@ class Choices(ConfigSource):
         if file is None:
             content = self._inside(config_path)
         elif group == "method":
-            content = {key: value for key, value in _own_method(file).items() if key not in KEYS}
+            whole = without_chunks(_own_method(file))
+            content = {key: value for key, value in whole.items() if key not in KEYS}
         else:
             content, package = read(file), _package(file)
         if content is None:
@@ -260,14 +256,21 @@ class Choices(ConfigSource):
         if group == "settings" and not name:
             return defaults()
         if group == "source":
-            return _source(name, self._folders)
+            method, profile, fidelity, pooling = name.split(":")
+            file = method_file(method, self._folders)
+            return without_chunks(applied(file, profile, fidelity, pooling=pooling))
         if group == "chunking" and name.startswith("of:"):
-            return _chunking(name, self._folders)
+            method, profile, fidelity, dataset = name.split(":")[1:]
+            if "." in dataset and (own := papers().chunking(dataset)):
+                return dict(own)
+            return chunking_of(applied(method_file(method, self._folders), profile, fidelity))
         if name in _FIXED.get(group, ()):
             return {group: name}
         if group == "dataset" and name in card_names():
             return {"name": name}
-        return papers.content(group, name)
+        of_paper = group in _OF_PAPERS and ("." in name or "/" in name)
+        inside: dict[str, Any] | None = papers().content(group, name) if of_paper else None
+        return inside
 
 
 class OurSearchPath(SearchPathPlugin):

@@ -77,8 +77,10 @@ def repacked(change: str) -> None:
             content = old.extractfile(info)
             assert content is not None
             text = content.read()
-            if change == "content" and info.name.endswith("recipe.json"):
-                text = text.replace(b"toy", b"yot") + b" "
+            if change == "content" and info.name.endswith("source.npy"):
+                text = text[:-1] + bytes([text[-1] ^ 1])
+            if change == "key" and info.name.endswith("recipe.json"):
+                text = text.replace(b'"builder": "', b'"builder": "x')
             if change == "path" and info.name.endswith("recipe.json"):
                 info.name = f"../{info.name}"
             info.size = len(text)
@@ -86,7 +88,8 @@ def repacked(change: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change, said", [("content", "recipe.json has"), ("path", "not a file of an artifact")]
+    "change, said",
+    [("content", "source.npy"), ("key", "recipe.json"), ("path", "not an archive of artifacts")],
 )
 def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, said: str) -> None:
     command("artifacts", "export", key_of("graph"), "graph.tar.gz")

@@ -134,6 +134,16 @@ def test_a_sweep_of_bad_cells_is_refused_before_the_first_runs(home: Path) -> No
     assert not (home / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    "word",
+    ["plugins=[../x]", "paths.home=/dev/null/x", f"paths.home={'x' * 300}", "cache.path=/proc/x",
+     "paths.shared_artifacts=/dev/null", f"limit={'9' * 6000}", "method.prompts=/dev/null"],
+    ids=lambda word: word[:30],
+)  # fmt: skip
+def test_a_setting_that_leads_nowhere_is_refused(word: str) -> None:
+    assert len(refused(*VANILLA, "reference_rows=off", word)) < 9000
+
+
 def test_a_home_that_cannot_hold_runs_is_named(home: Path) -> None:
     (home / "notes.txt").write_text("no folder")
     assert "notes.txt" in refused(*VANILLA, "paths.home=notes.txt")

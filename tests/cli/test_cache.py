@@ -10,7 +10,7 @@ import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import TOY, asked, command, ran, refused
 
-from graphrag_bench.models.cache_sharing import cache_stats
+from graphrag_bench.models.cache_exchange import cache_stats
 
 STORE = Path("cache/replies.sqlite")
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from fake_openai import FakeOpenAI
+from killing import served
 from toy_runs import command, metrics, write_set
 
-from cli.killing import served
 from graphrag_bench.errors import UserError
 from graphrag_bench.runs.folder import RunFolder
 
@@ -141,3 +141,23 @@ def test_two_processes_go_together_only_as_shards_of_one_number(
                 RunFolder(home / "run", asked).alone().__enter__()
     with RunFolder(home / "run", asked).alone():
         pass
+
+
+def test_two_builds_of_a_model_mark_the_run(fake: FakeOpenAI) -> None:
+    one = command("run", *TOY, *served(fake.scenario(reads=True)))
+    two = command(
+        "run", *TOY, *served(fake.scenario(reads=True, fingerprints=("a", "b"))), "paths.home=two"
+    )
+    assert metrics(one.folder)["cost"]["mixed"] is False
+    assert metrics(two.folder)["cost"]["mixed"] is True
+    assert metrics(two.folder)["cost"]["models"] == ["fake a", "fake b"]
+    assert "more than one model or build" in (two.folder / "table.md").read_text()
+
+
+def test_calls_of_building_are_in_the_faults_of_a_table(fake: FakeOpenAI) -> None:
+    url = fake.scenario(reads=True, filter_word="Otto Brandt")
+    done = command("run", *TOY, *served(url), "answer=off", "columns=all")
+    assert done.code == 0, done.err
+    rates = metrics(done.folder)["build_rates"]["build extraction"]
+    assert rates["calls"] == 14 and rates["failed"] == round(2 / 14, 4)
+    assert "faults" in done.out

@@ -112,7 +112,7 @@ def test_a_key_that_is_not_set_is_told_by_the_name_of_its_variable(fake: FakeOpe
 def test_a_planted_key_is_shown_nowhere(
     fake: FakeOpenAI, home: Path, scenario: dict[str, object]
 ) -> None:
-    patience = ("llm.patience.total=0.2", "llm.patience.first_pause=0.05")
+    patience = ("llm.retries=0",)
     url = fake.scenario(**scenario)
     ended, rows = examined(*of_server(url, "llm.api_key_env=PLANTED_KEY", HASHING, *patience))
     assert ended.code == 1

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import toy_runs
 from fake_openai import FakeOpenAI
+from killing import CONCURRENCY, built_by_llm, start, tiny_set, wait_for_calls
 from toy_runs import TOY, command, refused
-
-from cli.killing import CONCURRENCY, Setup, ended, finished, started, tiny_set, wait_for_calls
 
 pytestmark = pytest.mark.slow
 
@@ -55,17 +54,30 @@ def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2() -> None:
 def test_a_signal_loses_no_reply_that_is_under_way(
     fake: FakeOpenAI, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    root = tiny_set(tmp_path / "towns", n_documents=12, n_questions=4)
-    setup = Setup(root, tmp_path / "home", fake.scenario(reads=True, latency=0.7))
-    process = started(setup.arguments())
-    wait_for_calls(fake, setup.url, 1 + CONCURRENCY, process)
-    process.send_signal(number)
-    end = ended(process)
+    root = tiny_set(tmp_path / "towns")
+    url = fake.scenario(reads=True, latency=0.4)
+    words = built_by_llm(root, tmp_path, url)
+    process = start(words, tmp_path)
+    wait_for_calls(fake, url, 1 + CONCURRENCY, process)
+    process.send(number)
+    end = process.ended()
     assert end.code == code, end.err
     assert "stopped; what is done is stored: run the same command again to resume" in end.err
     assert "Traceback" not in end.err
-    with closing(sqlite3.connect(setup.home / "cache" / "replies.sqlite")) as store:
-        n_stored = store.execute("SELECT count(*) FROM replies").fetchone()[0]
-    assert n_stored == fake.stats(setup.url).answered.total() > 1
-    finished(setup.arguments())
-    assert set(fake.stats(setup.url).answered.values()) == {1}
+    with closing(sqlite3.connect(tmp_path / "cache" / "replies.sqlite")) as store:
+        n_stored = store.execute("SELECT count(*) FROM cache WHERE kind = 'reply'").fetchone()[0]
+    assert n_stored == fake.stats(url).answered.total() > 1
+    assert command(*words).code == 0
+    assert set(fake.stats(url).answered.values()) == {1}
+
+
+def test_a_second_signal_ends_the_process_at_once(fake: FakeOpenAI, tmp_path: Path) -> None:
+    url = fake.scenario(reads=True, latency=60)
+    process = start(built_by_llm(tiny_set(tmp_path / "towns"), tmp_path, url), tmp_path)
+    wait_for_calls(fake, url, 1, process)
+    process.send(signal.SIGINT)
+    process.process.join(0.3)
+    assert process.alive, "the call under way may end"
+    process.send(signal.SIGINT)
+    process.process.join(2)
+    assert process.process.exitcode == -signal.SIGINT

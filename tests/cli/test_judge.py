@@ -12,8 +12,6 @@ import toy_runs
 from filelock import FileLock
 from toy_runs import TOY, command, ran, refused
 
-from graphrag_bench.runs.seals import SEALS
-
 pytestmark = pytest.mark.slow
 
 JUDGE = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
@@ -119,7 +117,6 @@ def test_contexts_are_those_that_the_run_has_kept(tmp_path: Path, method: str) -
 
 
 def test_the_judge_reads_the_texts_that_stood_in_the_prompt(run: Path) -> None:
-    (run / SEALS).unlink()  # as a run from before there were seals
     path = run / "contexts.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     for row in rows:
@@ -133,7 +130,6 @@ def test_the_judge_reads_the_texts_that_stood_in_the_prompt(run: Path) -> None:
 
 def test_a_context_whose_texts_are_others_by_now_is_left_out(run: Path) -> None:
     """The pieces of the first question stand in another order than the texts that were kept."""
-    (run / SEALS).unlink()  # as a run from before there were seals
     path = run / "records.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[0]["context"]["pieces"].reverse()

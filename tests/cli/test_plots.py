@@ -48,37 +48,36 @@ def plotted(*words: str) -> Path:
     return path
 
 
-def test_a_sweep_over_two_settings_is_a_table_and_a_heat_map(texts: list[str]) -> None:
-    swept = ran("-m", *QUIET, "method=hipporag", *SWEPT, "answer=off")
-    assert len(swept.folders) == 4
-    for damping in (0.1, 0.5):
-        for top_k in (2, 5):
-            assert f"HippoRAG damping={damping}, top_k={top_k}" in swept.out
+def test_a_sweep_over_two_settings_is_a_heat_map(texts: list[str]) -> None:
+    ran("-m", *QUIET, "method=hipporag", *SWEPT, "answer=off")
     layout = ["rows=method.damping", "cols=method.top_k", "values=evidence_recall@2"]
     plotted("table", "runs/toy", *layout, "--plot", "heat.pdf")
     assert {"method.damping", "method.top_k", "0.1", "0.5", "2", "5"} <= set(texts)
 
 
-def test_runs_are_bars_or_a_pareto_front_and_a_table_of_one_question(texts: list[str]) -> None:
+def test_runs_are_bars_or_a_pareto_front(texts: list[str]) -> None:
     ran("-m", *QUIET, "method=bm25,vanilla", "answer=off")
-    out = command("table", "runs/toy").out
-    assert "evidence_recall@5 [95 %]" in out.replace("┃", "") or "evidence_recall@5" in out
-    assert "VanillaRAG" in out and "BM25" in out and "context" in out
     plotted("table", "runs/toy", "--plot", "bars.pdf")
     assert {"BM25", "VanillaRAG", "evidence_recall@5"} <= set(texts)
     texts.clear()
     plotted("table", "runs/toy", "--plot", "front.pdf", "--kind", "pareto", "--span", "2")
     assert {"tokens of context", "BM25", "VanillaRAG"} <= set(texts)
-    assert "Did you mean 'mrr'" in refused("runs/toy", "--metric", "mr", name="table")
 
 
-def test_a_figure_that_cannot_be_is_refused_before_any_work(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert "Did you mean '.pdf'" in refused("--plot", "a.pdff", name="curve")
-    assert "spans 1 column" in refused("--plot", "a.pdf", "--span", "3", name="curve")
-    assert "go with --plot" in refused("--span", "2", name="curve")
-    assert "Did you mean 'pareto'" in refused("--plot", "a.pdf", "--kind", "paret", name="curve")
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["--plot", "a.pdff"], ".pdf"),
+        (["--plot", "a.pdf", "--span", "3"], "--span"),
+        (["--span", "2"], "--plot"),
+        (["--plot", "a.pdf", "--kind", "paret"], "pareto"),
+    ],
+)
+def test_a_figure_that_cannot_be_is_refused_before_any_work(words: list[str], name: str) -> None:
+    assert name in refused(*words, name="curve")
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "find_spec", lambda name: None)
     assert "graphrag-bench[figures]" in refused("--plot", "a.pdf", name="curve")
     assert "graphrag-bench[figures]" in refused("A", "B", "--plot", "a.pdf", name="compare")

@@ -12,8 +12,8 @@ from toy_runs import WEIGHTLESS, command, metrics, ran, records, refused
 
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.llm.calls import Chat
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 
 TOY = ["dataset=toy", *WEIGHTLESS]
 TEMPLATE = ["kind=specific", "wording=template", "n=6", "hops=1,2"]

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran, records, refused
 
-from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.scripted import Scripted
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""Methods, data sets, models and studies in files of one's own, used from outside the checkout."""
+"""Methods, data sets, models and packages of one's own, used from outside the checkout."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, ran, refused
+from toy_runs import TOY, command, ran, refused, shell
 
 import graphrag_bench as gb
+from graphrag_bench.cli.settings_words import with_folders
 from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.sources import read
 from graphrag_bench.errors import UserError
-
-pytestmark = pytest.mark.slow
 
 METHOD = """name: {name}
 title: {title}
@@ -24,15 +25,30 @@ generate:
   - {{op: context.chunks, top_k: "${{method.top_k}}"}}
   - {{op: answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}}
 """
+OPERATOR = '''
+from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.values import Chunk, Question, Ranked
+
+
+@operator("lab.first")
+def first(question: Question, *, chunk_table: ChunkTable, top_k: int = 3) -> Ranked[Chunk]:
+    """The first chunks of the corpus."""
+    return Ranked[Chunk].top([-row for row in range(len(chunk_table))], top_k)
+'''
 NO_ANSWER = ["answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory outside the checkout; what is looked into besides is put back after."""
+    """A working directory outside the checkout, whose packages are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
-    sys.modules.pop("mylab", None)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
     yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith("mylab"):
+            del sys.modules[name]
 
 
 def write(path: Path, name: str) -> Path:
@@ -53,87 +69,85 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_method_of_ones_own_runs_from_wherever_it_is(place: str, here: Path) -> None:
+def test_a_method_of_ones_own_is_found_wherever_it_is(place: str, here: Path) -> None:
     file, words = PLACES[place]
     write(here / file, "mine")
     (here / "mylab").mkdir(exist_ok=True)
     (here / "mylab" / "__init__.py").touch()
-    ended = ran(*TOY, *NO_ANSWER, *words)
-    assert ended.methods == ["mine"]
-    assert "Mine" in ended.out
+    assert composed(with_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
+
+
+@pytest.mark.slow
+def test_a_run_finds_it_too_and_python(here: Path) -> None:
+    write(here / "else" / "method" / "mine.yaml", "mine")
+    words = ["method=mine", "--config-dir", "else"]
+    assert ran(*TOY, *NO_ANSWER, *words).methods == ["mine"]
     assert "method.top_k = 2" in command("plan", *TOY, *words).out
-
-
-def test_the_command_line_and_python_find_the_same_file(here: Path) -> None:
-    write(here / "mine.yaml", "mine")
-    values = composed(["dataset=toy", "embedder=hashing", "method=./mine.yaml"])
-    assert gb.method("./mine.yaml").method == values["method"]
+    values = composed(["dataset=toy", "method=./else/method/mine.yaml"])
+    assert gb.method("./else/method/mine.yaml").method == values["method"]
+    run = gb.method("mine", embedder="hashing", llm="scripted").run("toy", answer="off")
+    assert run.folder.parent.name == "mine"
 
 
 def test_data_sets_models_and_studies_are_files_too(here: Path) -> None:
     write(here / "mine.yaml", "mine")
-    (here / "set.yaml").write_text("name: toy\n")
+    (here / "set.yaml").write_text("defaults: [world]\nsize: 20\nhops: 1\n")
     (here / "reader.yaml").write_text("_target_: toy_runs.reader\n")
-    (here / "vectors.yaml").write_text("_target_: graphrag_bench.models.embedder.Hashing\n")
-    study = 'defaults:\n  - override /method: ./mine.yaml\nanswer: "off"\nreference_rows: "off"\n'
-    for file in (here / "study.yaml", here / "configs" / "experiment" / "named.yaml"):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(study)
-    words = ["dataset=./set.yaml", "llm=./reader.yaml", "embedder=./vectors.yaml"]
-    for experiment in ("./study.yaml", "named"):
-        assert ran(*words, f"experiment={experiment}").methods == ["mine"]
+    file = here / "configs" / "experiment" / "named.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text('defaults:\n  - override /method: ./mine.yaml\nanswer: "off"\n')
+    values = composed(["dataset=./set.yaml", "llm=./reader.yaml", "experiment=named"])
+    assert values["dataset"] == {"name": "world", "size": 20, "hops": 1}
+    assert values["llm"] == {"_target_": "toy_runs.reader"}
+    assert (values["method"]["name"], values["answer"]) == ("mine", "off")
 
 
 def test_a_file_may_change_a_few_settings_of_a_built_in_method(here: Path) -> None:
     (here / "mine.yaml").write_text("defaults: [vanilla]\nname: mine\ntop_k: 1\n")
-    values = composed(["method=./mine.yaml"])
-    assert values["method"]["top_k"] == 1
-    base = composed(["method=vanilla"])
-    assert values["method"]["retrieve"] == base["method"]["retrieve"]
+    method, base = (composed([f"method={one}"])["method"] for one in ("./mine.yaml", "vanilla"))
+    assert method["top_k"] == 1
+    assert method["retrieve"] == base["retrieve"]
 
 
 def test_an_own_file_comes_before_ours_but_a_method_has_a_name_of_its_own(here: Path) -> None:
     other = write(here / "mine.yaml", "vanilla")
-    assert str(other) in refused(*TOY, "method=./mine.yaml")
+    with pytest.raises(UserError, match=str(other)):
+        composed(["method=./mine.yaml"])
     write(here / "configs" / "method" / "vanilla.yaml", "mine")
     assert composed(["method=vanilla"])["method"]["name"] == "mine"
 
 
-def test_a_data_set_of_ones_own_is_found_by_name(here: Path) -> None:
-    own = here / "configs" / "dataset" / "small.yaml"
-    own.parent.mkdir(parents=True)
-    own.write_text("defaults: [world]\nsize: 20\nhops: 1\n")
-    assert composed(["dataset=small"])["dataset"] == {"name": "world", "size": 20, "hops": 1}
-    assert f"small ({own})" in command("list").out
-    assert "'musique'" in refused("dataset=musiqe", "method=bm25")
-
-
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(here: Path) -> None:
     write(here / "configs" / "method" / "mine.yaml", "mine")
     broken = here / "configs" / "method" / "broken.yaml"
     broken.write_text("name: broken\nretrieve:\n  - {op: chunk.bm25\ngenerate: []\n")
     assert ran(*TOY, "answer=off", "method=mine").methods == ["mine", "bm25", "vanilla"]
-    for name in ("run", "plan"):
-        said = refused(*TOY, "method=broken", name=name)
-        assert f"{broken}, line 4:" in said
-        assert len(said.splitlines()) == 1
-    assert f"method broken: {broken}, line 4" in command("list").out
+    (line,) = refused(*TOY, "method=broken").splitlines()
+    assert f"{broken}, line 4:" in line
+    listed = command("list").out
+    assert f"method broken: {broken}, line 4" in listed and "yours, method: mine" in listed
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "name"),
     [
         (b"\xff\xfe", "utf-8"),
-        (b"- a\n- b\n", "a mapping was expected"),
+        (b"- a\n- b\n", "a mapping"),
         (b"name: x\nname: y\n", "line 2: "),
-        (b"name: mine\nfile: x\n", "'file' is not a parameter's name"),
+        (b"name: mine\nfile: x\n", "'file'"),
     ],
 )
-def test_what_is_no_method_is_named_with_its_file(content: bytes, said: str, here: Path) -> None:
+def test_what_is_no_method_is_named_with_its_file(content: bytes, name: str, here: Path) -> None:
     (here / "mine.yaml").write_bytes(content)
-    message = refused(*TOY, "method=./mine.yaml")
-    assert str(here / "mine.yaml") in message
-    assert said in message
+    with pytest.raises(UserError, match=name) as refusal:
+        composed(["method=./mine.yaml"])
+    assert str(here / "mine.yaml") in str(refusal.value)
+
+
+def test_numbers_and_dates_of_a_file_are_those_of_omegaconf(here: Path) -> None:
+    (here / "any.yaml").write_text("a: 1e-3\nb: 2024-01-01\nc: .5\nd: 1e5\n")
+    assert read(here / "any.yaml") == {"a": 0.001, "b": "2024-01-01", "c": 0.5, "d": 100000.0}
 
 
 def test_a_path_and_a_folder_that_are_not_there_are_refused() -> None:
@@ -141,22 +155,42 @@ def test_a_path_and_a_folder_that_are_not_there_are_refused() -> None:
     assert "nowhere" in refused(*TOY, "--config-dir", "nowhere")
 
 
-def test_python_takes_files_folders_and_plug_ins(here: Path) -> None:
-    write(here / "mine.yaml", "mine")
-    write(here / "configs" / "method" / "named.yaml", "named")
-    write(here / "mylab" / "configs" / "method" / "ours.yaml", "ours")
-    (here / "mylab" / "__init__.py").touch()
-    for name in ("./mine.yaml", "named"):
-        run = gb.method(name, embedder="hashing", llm="scripted").run("toy", answer="off")
-        assert run.metrics["n"] == 6
-    lab = gb.method("ours", plugins=["mylab"], embedder="hashing", llm="scripted")
-    assert lab.run("toy", answer="off").folder.parent.name == "ours"
-    with pytest.raises(UserError, match="nowhere"):
-        gb.method("./nowhere.yaml")
+def lab(name: str, init: str, **modules: str) -> None:
+    Path(name).mkdir()
+    Path(name, "__init__.py").write_text(init)
+    for module, text in modules.items():
+        Path(name, f"{module}.py").write_text(text)
 
 
-def test_an_unused_parameter_of_an_own_file_is_refused_as_in_a_built_in_one(here: Path) -> None:
+@pytest.mark.slow
+def test_a_package_of_the_working_directory_comes_beside_the_built_in_ones(here: Path) -> None:
+    lab("mylab_one", "from mylab_one import retrieval\n", retrieval=OPERATOR)
     file = write(here / "mine.yaml", "mine")
-    file.write_text(file.read_text() + "idle: 3\n")
-    assert "'method.idle' of 'mine' is read by no step" in refused(*TOY, "method=./mine.yaml")
-    assert "top_k" in refused(*TOY, "method=./mine.yaml", "method.topk=3")
+    file.write_text(file.read_text().replace("op: chunk.bm25", "op: lab.first"))
+    words = ["plugins=[mylab_one]", *TOY, *NO_ANSWER, "method=./mine.yaml,bm25"]
+    ended = shell("plan", "-m", *words)  # what it registers stays in a process
+    assert ended.code == 0, ended.err
+    assert "lab.first" in ended.out and "chunk.bm25" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("name", "init", "retrieval", "said"),
+    [
+        ("mylab_two", "", "x = 1\n", ["'mylab_two'", "retrieval.py"]),
+        ("mylab_three", "from mylab_three import retrieval\n", "x = 1\ny = x.nothing\n",
+         ['mylab_three/retrieval.py", line 2', "AttributeError"]),
+        ("nowhere", "", "", ["'nowhere_'"]), ("mylab_four.nowhere", "", "", ["nowhere"]),
+        ("../mylab", "", "", ["'../mylab_'"]),
+    ],
+)  # fmt: skip
+def test_a_package_that_cannot_be_used_is_refused_with_the_reason(
+    name: str, init: str, retrieval: str, said: list[str]
+) -> None:
+    if name.isidentifier() and retrieval:
+        lab(name, init, retrieval=retrieval)
+    else:
+        name = f"{name}_"
+    with pytest.raises(UserError) as refusal:
+        load_plugins([name])
+    assert [one for one in said if one not in str(refusal.value)] == []
+    assert "graphrag_bench/" not in str(refusal.value)

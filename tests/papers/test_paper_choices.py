@@ -18,22 +18,21 @@ NO_GRID = {"zhou2025/table5", "zhou2025/table8", "zhou2025tr/table15", "pathcora
 def test_every_name_is_unique_and_a_plain_word_of_hydra_with_content(group: str) -> None:
     listed = names(group)
     assert len(listed) == len(set(listed)) > 0
+    assert [name for name in listed if not re.fullmatch(r"[\w.+/-]+", name, flags=re.ASCII)] == []
+    assert [name for name in listed if not content(group, name)] == []
     parser = OverridesParser.create()
-    for name in listed:
-        assert re.fullmatch(r"[\w.+/-]+", name, flags=re.ASCII)
+    for name in listed[:: max(len(listed) // 20, 1)]:
         assert parser.parse_override(f"{group}={name}").value() == name
-        assert content(group, name)
 
 
-@pytest.mark.parametrize("group", [*GROUPS, "method"])
+@pytest.mark.parametrize("group", GROUPS)
 def test_other_names_are_not_of_the_papers(group: str) -> None:
     for name in ("toy", "my.own", "zhou2025.none", "zhou2025.table5.None", "zhou2025/none"):
         assert content(group, name) is None
-    assert names("method") == []
     assert chunking("toy") is None
 
 
-def test_a_row_by_hand() -> None:
+def test_rows_by_hand() -> None:
     assert content("row", "pathrag.table2.Random.3") == {
         "defaults": [
             {"override /profile": "paper"}, {"override /fidelity": "paper"},
@@ -44,14 +43,13 @@ def test_a_row_by_hand() -> None:
         "method": {"path_select": "random", "path_order": "random", "path_seed": 3},
         "reference_rows": "off",
     }  # fmt: skip
-
-
-def test_a_row_with_its_data_set_by_hand() -> None:
-    row = content("row", "zhou2025.table5+musique.RAPTOR.clustering-K-means")
-    assert row is not None
+    row = content("row", "zhou2025.table5+musique.RAPTOR.clustering-K-means") or {}
     assert {"override /method": "raptor_kmeans"} in row["defaults"]
     assert {"override /dataset": "musique"} in row["defaults"]
-    assert content("row", "zhou2025.table5+musique.RAPTOR") is None
+    level = content("row", "pathrag.fig3.PathRAG.0.1") or {}
+    assert level["build"] == {"graph": {"edge_drop": 0.1}}
+    paths = content("row", "pathcorag.table3.w-o-reasoning") or {}
+    assert paths["method"] == {"include_paths": False}
 
 
 def test_models_and_data_sets_by_hand() -> None:
@@ -62,9 +60,8 @@ def test_models_and_data_sets_by_hand() -> None:
         "api_key_env": None,
         "prices": None,
     }
-    assert content("embedder", "pankrag.BGE-M3") == {
-        "defaults": ["sentence_transformers", "_self_"], "model": "BAAI/bge-m3",
-    }  # fmt: skip
+    embedder = {"defaults": ["sentence_transformers", "_self_"], "model": "BAAI/bge-m3"}
+    assert content("embedder", "pankrag.BGE-M3") == embedder
     questions = "questions/ultradomain_mix/abstract"
     assert content("dataset", "zhou2025.Mix") == {"name": "ultradomain_mix", "questions": questions}
     assert content("dataset", "zhou2025.PopAll") == {"name": "popqa"}
@@ -73,38 +70,28 @@ def test_models_and_data_sets_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "n_rows", "n_sets", "n_runs"),
-    [("zhou2025/table9", 24, 2, 48), ("zhou2025/table5", 14, 6, 78), ("pathrag/table2", 21, 6, 126),
-     ("pathpooling/fig5", 12, 1, 12)],
+    ("table", "n_rows", "n_runs"),
+    [("zhou2025/table9", 24, 48), ("zhou2025/table5", 14, 78), ("pathrag/table2", 21, 126),
+     ("pathpooling/fig5", 12, 12), ("pathpooling/table1", 48, 48)],
 )  # fmt: skip
-def test_the_runs_of_a_table(table: str, n_rows: int, n_sets: int, n_runs: int) -> None:
-    """13 methods on 6 sets, of which RAPTOR has other settings on 3; 4 and 8 runs of sweeps."""
+def test_the_runs_of_a_table(table: str, n_rows: int, n_runs: int) -> None:
+    """13 methods on 6 sets, of which RAPTOR has other settings on 3; 4 and 8 runs of sweeps.
+
+    In pathpooling/table1 two names of one model are one row.
+    """
     runs = table_runs(table)
-    assert (len(runs.rows), len(runs.datasets), len(runs.pairs)) == (n_rows, n_sets, n_runs)
+    assert (len(runs.rows), len(runs.pairs)) == (n_rows, n_runs)
+    assert {"", "Llama-8b"} <= {cell.llm for cell in load_table("pathpooling/table1").cells}
 
 
 def test_an_experiment_sweeps_over_rows_and_sets_or_rows_with_their_set() -> None:
-    assert content("experiment", "pathrag/table4") == {"hydra": {"mode": "MULTIRUN", "sweeper": {
-        "params": {"row": ",".join(f"pathrag.table4.{name}" for name in (
-            "NaiveRAG", "HyDE", "G-retriever", "HippoRAG", "GraphRAG", "LightRAG", "PathRAG")),
-            "dataset": "squality"}}}}  # fmt: skip
+    methods = ("NaiveRAG", "HyDE", "G-retriever", "HippoRAG", "GraphRAG", "LightRAG", "PathRAG")
+    rows = ",".join(f"pathrag.table4.{name}" for name in methods)
+    sweeper = {"params": {"row": rows, "dataset": "squality"}}
+    hydra = {"mode": "MULTIRUN", "sweeper": sweeper}
+    assert content("experiment", "pathrag/table4") == {"hydra": hydra}
     assert {name for name in table_names() if not table_runs(name).is_grid} == NO_GRID
     for name in NO_GRID:
         params = table_runs(name).params
         assert list(params) == ["row"]
         assert len(params["row"].split(",")) == len(table_runs(name).pairs)
-
-
-def test_numbers_and_truth_values_are_no_texts() -> None:
-    level = content("row", "pathrag.fig3.PathRAG.0.1") or {}
-    assert level["build"] == {"graph": {"edge_drop": 0.1}}
-    paths = content("row", "pathcorag.table3.w-o-reasoning") or {}
-    assert paths["method"] == {"include_paths": False}
-
-
-def test_two_names_of_one_model_are_one_row() -> None:
-    cells = load_table("pathpooling/table1").cells
-    assert {"", "Llama-8b"} <= {cell.llm for cell in cells}
-    rows = table_runs("pathpooling/table1").rows
-    assert len(rows) == 48
-    assert all(name.split(".")[3] != "triples-25" for name in rows)
