@@ -1,8 +1,9 @@
-"""Progress of long work: one live line with rate and time left, or a line every 30 seconds."""
+"""Progress of long work: one live line with rate and time left, or a line now and then."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ from typing import TextIO
 from graphrag_bench.terminal import clean, clean_line, raw
 
 Advance = Callable[[int], None]
-_SECONDS_BETWEEN_LINES = 30.0
+_SECONDS_TO_FIRST_LINE, _SECONDS_BETWEEN_LINES = 3.0, 30.0
+_SLOW = 0.1
+"""Items a second below which seconds an item are told."""
 _LEAST_SECONDS = 10.0
 _LEAST_SHARE, _LEAST_ITEMS = 0.05, 200
 """A time left is told once the work took so long, and so much of it is done: a share of the items,
@@ -27,9 +30,10 @@ def no_advance(n: int) -> None:
 class Progress:
     """Where the progress of one run is shown; `quiet` shows nothing.
 
-    On a terminal it is one live line, which a task leaves to the next. Elsewhere it is a line
-    every 30 seconds, whatever the number of tasks. `part` precedes every label: the cell of a sweep
-    that is running.
+    On a terminal it is one live line, which a task leaves to the next. Elsewhere it is a line in
+    the first seconds of a new kind of work, also before its first item is done, and one every 30
+    seconds, whatever the number of tasks. `part` precedes every label: the cell of a sweep that is
+    running.
     """
 
     quiet: bool = False
@@ -37,6 +41,8 @@ class Progress:
     part: str = ""
     _shown: float | None = field(default=None, init=False, repr=False)
     """When the last line was written; before any, when the first task began."""
+    _label: str = field(default="", init=False, repr=False)
+    """What the last line was about."""
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
@@ -49,7 +55,8 @@ class Progress:
             with self._bar(label, total) as advance:
                 yield advance
         else:
-            yield self._lines(label, total, stream)
+            with self._lines(label, total, stream) as advance:
+                yield advance
 
     def say(self, line: str) -> None:
         """Print one line, unless quiet."""
@@ -76,23 +83,41 @@ class Progress:
 
             def advance(n: int) -> None:
                 pace.count(n)
-                bar.update(task, advance=n, pace=pace.said)
+                bar.update(task, advance=n, pace=pace.summary)
 
             yield advance
 
-    def _lines(self, label: str, total: int, stream: TextIO) -> Advance:
+    @contextmanager
+    def _lines(self, label: str, total: int, stream: TextIO) -> Iterator[Advance]:
         pace = _Pace(total)
+        lock, ended = threading.Lock(), threading.Event()
         if self._shown is None:
             self._shown = pace.began
 
-        def advance(n: int) -> None:
-            pace.count(n)
-            if self._shown is None or pace.now - self._shown >= _SECONDS_BETWEEN_LINES:
-                self._shown = pace.now
-                stream.write(f"{label}: {pace.done}/{pace.total}, {pace.said}\n")
+        def show_when_due(*, first: bool = False) -> None:
+            due = self._shown is None or pace.now - self._shown >= _SECONDS_BETWEEN_LINES
+            if due or (first and self._label != label):
+                self._shown, self._label = pace.now, label
+                counts = f"{pace.done}/{pace.total}"
+                stream.write(f"{label}: {', '.join(filter(None, (counts, pace.summary)))}\n")
                 stream.flush()
 
-        return advance
+        def advance(n: int) -> None:
+            with lock:
+                pace.count(n)
+                show_when_due()
+
+        def watch() -> None:
+            while not ended.wait(_SECONDS_TO_FIRST_LINE):
+                with lock:
+                    pace.now = time.monotonic()
+                    show_when_due(first=True)
+
+        threading.Thread(target=watch, name="progress", daemon=True).start()
+        try:
+            yield advance
+        finally:
+            ended.set()
 
 
 class _Pace:
@@ -104,10 +129,10 @@ class _Pace:
 
     def __init__(self, total: int) -> None:
         self.total, self.done, self.n_first = total, 0, 0
-        self.began = self.first = self.now = time.monotonic()
+        self.began = self.first = self.last = self.now = time.monotonic()
 
     def count(self, n: int) -> None:
-        self.now = time.monotonic()
+        self.now = self.last = time.monotonic()
         if not self.done:
             self.first, self.n_first = self.now, n
         self.done += n
@@ -116,7 +141,7 @@ class _Pace:
     def rate(self) -> float:
         later = self.done - self.n_first
         n, since = (later, self.first) if later else (self.done, self.began)
-        return n / max(self.now - since, 1e-9)
+        return n / max(self.last - since, 1e-9)
 
     @property
     def seconds_left(self) -> float | None:
@@ -127,6 +152,10 @@ class _Pace:
         return (self.total - self.done) / max(self.rate, 1e-9)
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
+        if not self.done:
+            return ""
+        slow = f"about {1 / self.rate:.0f} s each"
+        pace = slow if 0 < self.rate < _SLOW else f"{self.rate:.1f}/s"
         left = self.seconds_left
-        return f"{self.rate:.1f}/s" + ("" if left is None else f", {left:.0f} s left")
+        return pace + ("" if left is None else f", {left:.0f} s left")

@@ -23,10 +23,8 @@ from graphrag_bench.experiment.callbacks import CELL
 from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.run_page import interval, spending
 from graphrag_bench.report.tables import run_table
-from graphrag_bench.runs.damage import TABLE
-from graphrag_bench.runs.differing import settings_of
-from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.runs.folder import TABLE, RunFolder
+from graphrag_bench.runs.stored import StoredRun, settings_of
 from graphrag_bench.view.page import write_page
 
 _SQLITE = "sqlite:///"

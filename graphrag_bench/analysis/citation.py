@@ -44,20 +44,20 @@ class Reference:
 
 
 def references(plugins: Sequence[str]) -> list[Reference]:
-    """The entries of the file `references.bib` of each plug-in package that has one."""
-    found = []
-    for name in plugins:
-        spec = find_spec(name)
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
-            file = Path(folder) / REFERENCES
-            if file.is_file():
-                found += list(_entries(file.read_text(encoding="utf-8")))
-    return found
+    """Return the entries of the file `references.bib` of each plug-in package that has one."""
+    specs = filter(None, map(find_spec, plugins))
+    files = [
+        Path(folder) / REFERENCES
+        for spec in specs
+        for folder in spec.submodule_search_locations or ()
+    ]
+    texts = [file.read_text(encoding="utf-8") for file in files if file.is_file()]
+    return [entry for text in texts for entry in _entries(text)]
 
 
 def _entries(text: str) -> Iterator[Reference]:
     for entry in _ENTRY.finditer(text):
-        own = {name: held for name, held in _FIELD.findall(entry[2]) if name in _OWN}
+        own = {name: value for name, value in _FIELD.findall(entry[2]) if name in _OWN}
         lines = [
             line
             for line in entry[0].splitlines()
@@ -71,7 +71,7 @@ def _entries(text: str) -> Iterator[Reference]:
 
 
 def citations(runs: Sequence[StoredRun]) -> list[str]:
-    """BibTeX entries, each once: of the methods, then of the data sets, then of the framework.
+    """Return BibTeX entries, each once: of the methods, the data sets, then the framework.
 
     A method without an entry, and a set that no paper is of, have none.
     """
@@ -104,14 +104,14 @@ def _of_set(card: Card) -> str:
 
 
 def framework(commits: Sequence[str]) -> str:
-    """The entry of this framework, with the commits that the runs were made by."""
+    """Return the entry of this framework, with the commits that the runs were made by."""
     note = f"version {__version__}" + (f", commit {', '.join(commits)}" if commits else "")
     fields = {"title": f"{{{TITLE}}}", "author": "{The graphrag-bench authors}", "note": note}
     return _entry("graphrag_bench", fields)
 
 
 def _entry(key: str, fields: Mapping[str, str]) -> str:
-    lines = [f"  {name} = {{{held}}}," for name, held in fields.items() if held]
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return "\n".join([f"@misc{{{key},", *lines, "}"])
 
 

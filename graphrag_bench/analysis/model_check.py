@@ -18,18 +18,18 @@ from graphrag_bench.config.sources import ROLES
 from graphrag_bench.errors import UnreadableReply, UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import chunk_line
+from graphrag_bench.llm.calls import CallFailed, RunStopped
+from graphrag_bench.llm.chat import ChatModel, reply
+from graphrag_bench.llm.local import Local, weights
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.replay import Replay
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.llm.server import Malformed, Rejected, Server
+from graphrag_bench.llm.structured import ask
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.endpoint import Endpoint, Rejected
-from graphrag_bench.models.faults import Again
 from graphrag_bench.models.from_config import make
-from graphrag_bench.models.llm import LLM, Metered, reply
-from graphrag_bench.models.local import Local, weights
-from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
-from graphrag_bench.models.outcomes import CallFailed, RunStopped
-from graphrag_bench.models.replay import Replay
-from graphrag_bench.models.scripted import Scripted
-from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
@@ -39,7 +39,7 @@ LONG_PROMPT = 2200
 """Tokens of an answer prompt with a full context."""
 _TOO_SMALL = (
     f"Answer prompts have about {LONG_PROMPT} tokens: give the model a larger window, or the "
-    "prompts a smaller budget (method.generate.0.budget=1000)."
+    "prompts a smaller budget (budget_context=1000)."
 )
 _PASSAGE = "Marie Curie was born in Warsaw in 1867 and taught at the University of Paris. "
 _FORMS = {
@@ -104,7 +104,7 @@ def examine(settings: RunSettings) -> list[Check]:
     return found + _embedder(embedder)
 
 
-def _language_model(part: str, model: LLM) -> list[Check]:
+def _language_model(part: str, model: ChatModel) -> list[Check]:
     looks = _Looks(part)
     if isinstance(model, Scripted):
         looks.passes("replies", f"{len(model.replies)} planned; this model is for tests")
@@ -133,7 +133,7 @@ def _weights(model: Local) -> str:
 
 
 def _served_model(looks: _Looks, model: OpenAICompatible) -> None:
-    listed = _reached(looks, model.endpoint)
+    listed = _reached(looks, model.server)
     if listed is None:
         looks.skip("model", *_OF_REPLIES)
         return
@@ -152,9 +152,9 @@ def _named(name: str, listed: Mapping[str, int | None], answers: bool) -> str:
     raise UserError(f"The server lists no '{name}' (llm.model). {hint}")
 
 
-def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:
+def _reached(looks: _Looks, server: Server) -> dict[str, int | None] | None:
     try:
-        key = _key(endpoint)
+        key = _key(server)
     except UserError as error:
         looks.skip("address")
         looks.fix("key", str(error))
@@ -162,28 +162,36 @@ def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:
     listed: dict[str, int | None] = {}
     refused: Rejected | None = None
     try:
-        listed = endpoint.listed()
-    except (Again, RunStopped) as fault:
-        hint = "" if isinstance(fault, UserError) else " Start the server, or correct its base_url."
-        looks.fix("address", f"{fault}{hint}")
+        listed = server.listed()
+    except RunStopped as stop:
+        looks.fix("address", str(stop))
+        looks.skip("key")
+        return None
+    except (Malformed, CallFailed) as fault:
+        looks.fix(
+            "address",
+            f"No server answers at {server.address}: {fault}. Start the server, or correct its "
+            "base_url.",
+        )
         looks.skip("key")
         return None
     except Rejected as rejected:
-        refused = rejected if rejected.answer.status in _REFUSES_THE_KEY else None
-    looks.passes("address", f"{endpoint.server.address} answers")
+        refused = rejected if rejected.status in _REFUSES_THE_KEY else None
+    looks.passes("address", f"{server.address} answers")
     if refused is not None:
-        looks.fix("key", str(endpoint.meaning(refused)))
+        looks.fix("key", str(server.meaning(refused)))
         return None
     looks.passes("key", key)
     return listed
 
 
-def _key(endpoint: Endpoint) -> str:
-    variable = endpoint.key.variable
-    return "none is sent (api_key_env=null)" if variable is None else f"{variable} is set"
+def _key(server: Server) -> str:
+    _ = server.key
+    name = server.api_key_env
+    return "none is sent (api_key_env=null)" if name is None else f"{name} is set"
 
 
-def _replies(looks: _Looks, model: LLM, stated: int | None) -> bool:
+def _replies(looks: _Looks, model: ChatModel, stated: int | None) -> bool:
     if not looks.look(_OF_REPLIES[0], lambda: _json_reply(model)):
         looks.skip(*_OF_REPLIES[1:])
         return False
@@ -192,7 +200,7 @@ def _replies(looks: _Looks, model: LLM, stated: int | None) -> bool:
     return True
 
 
-def _json_reply(model: LLM) -> str:
+def _json_reply(model: ChatModel) -> str:
     meter = Metered(model)
     chat = CITY.render({"passage": _PASSAGE.strip()})
     try:
@@ -207,7 +215,7 @@ def _json_reply(model: LLM) -> str:
     return f"{found.city!r}{form}{again}"
 
 
-def _window(part: str, model: LLM, stated: int | None) -> str:
+def _window(part: str, model: ChatModel, stated: int | None) -> str:
     """The window in tokens; unless it is our own server's, a long prompt shows that it is real."""
     known = Metered(model).window
     if known is not None and stated is not None and known > stated:
@@ -231,7 +239,7 @@ def _window(part: str, model: LLM, stated: int | None) -> str:
     )
 
 
-def _speed(model: LLM) -> str:
+def _speed(model: ChatModel) -> str:
     began = time.perf_counter()
     got = reply(model, COPY.render({"passage": _PASSAGE * 4}), max_tokens=64)
     seconds = time.perf_counter() - began
@@ -241,7 +249,7 @@ def _speed(model: LLM) -> str:
 
 def _embedder(model: Embedder) -> list[Check]:
     looks = _Looks("embedder")
-    if isinstance(model, OpenAIEmbedder) and _reached(looks, model.endpoint) is None:
+    if isinstance(model, OpenAIEmbedder) and _reached(looks, model.server) is None:
         looks.skip("vector")
     else:
         looks.look("vector", lambda: _vector(model))

@@ -1,4 +1,4 @@
-"""What runs have cost, step by step, and the number of questions after which an index pays off."""
+"""What runs have cost, step by step, and after how many questions an index breaks even."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.comparisons import baseline_of
 from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rows import in_table_order
 
-_HEADS = ("method", "against", "index tokens", "index USD", "tokens a question", "USD a question",
-          "pays (tokens)", "pays (USD)")  # fmt: skip
-_MADE_ELSEWHERE = ("openie_file", "planted")
-"""Extractions whose making no ledger of ours has seen."""
 UNKNOWN, NEVER, ALWAYS = "unknown", "never", "from the first"
+_UNRECORDED = ("openie_file", "planted")
+"""Extractions whose calls are in no ledger of ours."""
+_TOKENS = ("prompt_tokens", "completion_tokens")
 Run = Mapping[str, Any]
 
 
@@ -28,82 +27,79 @@ class Price:
 
 
 def cost_table(runs: Sequence[Run]) -> Table:
-    """A row for each run and step that called a model: expected, paid and cached side by side."""
-    heads = ("method", "step", "expected calls", "expected tokens", "paid calls", "paid tokens",
+    """Return a row for each run and step that called a model: at most, paid and cached."""
+    heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
     rows = []
-    for run in arranged(runs):
-        for step, held in run["cost"]["steps"].items():
-            paid, cached = held["paid"], held["cached"]
+    notes = ["from the ledgers of all calls so far; tokens: prompt + completion"]
+    for run in in_table_order(runs):
+        for step, cost in run["cost"]["steps"].items():
+            paid, cached = cost["paid"], cost["cached"]
             expected = run["estimate"].get(step)
-            cells = [str(run["title"]), step]
-            cells += [f"{expected['calls']:,}", _pair(expected)] if expected else [MISSING] * 2
-            cells += [f"{paid['calls']:,}", _pair(paid), f"{paid['usd']:.4f}"]
-            cells += [f"{cached['calls']:,}", _pair(cached)]
-            rows.append((*cells, str(held["truncated"]), str(paid["retries"])))
-    notes = (
-        "from the ledgers of all calls so far; tokens: prompt + completion",
-        *[_of_repeats(run) for run in arranged(runs) if run.get("repeats")],
-    )
-    return Table("what the runs have cost", heads, tuple(rows), notes,
-                 texts=("method", "step"),
-                 about=(("cut", "replies that reached max_tokens"),))  # fmt: skip
+            rows.append((
+                str(run["title"]), step,
+                f"{expected['calls']:,}" if expected else MISSING,
+                _prompt_and_completion(expected) if expected else MISSING,
+                f"{paid['calls']:,}", _prompt_and_completion(paid), f"{paid['usd']:.4f}",
+                f"{cached['calls']:,}", _prompt_and_completion(cached),
+                str(cost["truncated"]), str(paid["retries"]),
+            ))  # fmt: skip
+        if repeats := run.get("repeats"):
+            paid, cached = repeats["cost"]["paid"], repeats["cost"]["cached"]
+            notes.append(
+                f"{run['title']}: its {repeats['n'] - 1} further repeat(s) paid {paid['calls']:,} "
+                f"calls, {_prompt_and_completion(paid)} tokens, {paid['usd']:.4f} USD; "
+                f"{cached['calls']:,} were cached"
+            )
+    about = (("cut", "replies that reached max_tokens"),)
+    caption = "what the runs have cost"
+    return Table(caption, heads, tuple(rows), tuple(notes), texts=heads[:2], about=about)
 
 
-def _of_repeats(run: Mapping[str, Any]) -> str:
-    held = run["repeats"]
-    paid, cached = held["cost"]["paid"], held["cost"]["cached"]
-    return (
-        f"{run['title']}: its {held['n'] - 1} further repeat(s) paid {paid['calls']:,} "
-        f"calls, {_pair(paid)} tokens, {paid['usd']:.4f} USD; {cached['calls']:,} were cached"
-    )
-
-
-def _pair(part: Mapping[str, Any]) -> str:
+def _prompt_and_completion(part: Mapping[str, Any]) -> str:
     return f"{part['prompt_tokens']:,} + {part['completion_tokens']:,}"
 
 
-def paying_table(runs: Sequence[Run], baseline: str) -> Table | None:
-    """A row for each answered run and its baseline; None when there is none to compare with.
+def break_even_table(runs: Sequence[Run], baseline: str) -> Table | None:
+    """Return a row for each answered run and its baseline; None when there is none to compare with.
 
-    Runs are what `metrics.json` holds.
+    Runs are what `metrics.json` holds. Reference rows and imported runs have no row.
     """
-    named = arranged(runs)
+    named = in_table_order(runs)
     rows = []
     for run in named:
         other = baseline_of(run, named, baseline)
-        imported = other is not None and (run.get("imported") or other.get("imported"))
-        if other is None or imported or run["role"] or not (run["answered"] and other["answered"]):
+        if other is None or run["role"] or not (_has_prices(run) and _has_prices(other)):
             continue
-        tokens, usd = _tokens(run), _usd(run)
-        priced = usd.question or usd.index or _usd(other).question
+        tokens, usd = _prices(run)
+        other_tokens, other_usd = _prices(other)
+        priced = usd.question or usd.index or other_usd.question
         rows.append((
             str(run["title"]), str(other["title"]),
             UNKNOWN if tokens.index is None else f"{tokens.index:,.0f}",
             UNKNOWN if usd.index is None else f"{usd.index:.4f}",
             f"{tokens.question:,.0f}", f"{usd.question:.6f}",
-            pays_after(tokens, _tokens(other)),
-            pays_after(usd, _usd(other)) if priced else MISSING,
+            break_even(tokens, other_tokens),
+            break_even(usd, other_usd) if priced else MISSING,
         ))  # fmt: skip
     if not rows:
         return None
+    heads = ("method", "against", "index tokens", "index USD", "tokens a question",
+             "USD a question", "break-even (tokens)", "break-even (USD)")  # fmt: skip
     notes = (
-        "pays: the number of questions after which index and questions together cost less than the "
-        "baseline's; never: a question costs no less, and the index comes on top; unknown: the "
-        "graph was read from a file, or built elsewhere, and what that cost is not known",
-        "LLM calls alone, paid and cached at their price when paid; embedding and processor time "
-        "not counted, nor what the answers are worth: see the differences",
+        "break-even: the number of questions from which index and questions together cost less "
+        "than the baseline's; unknown: the graph was read from a file or built elsewhere",
+        "LLM calls alone, cached replies at their price when paid; no embedding, no processor time",
     )
-    return Table("what an index costs, and when it pays", _HEADS, tuple(rows), notes,
-                 texts=("method", "against"))  # fmt: skip
+    return Table("index cost and break-even", heads, tuple(rows), notes, texts=heads[:2])
 
 
-def pays_after(price: Price, baseline: Price) -> str:
-    """The number of questions from which the method is the cheaper one, or why there is none.
+def break_even(price: Price, baseline: Price) -> str:
+    """Return the number of questions from which the method is the cheaper one.
 
-    The least whole n with index + n * question < the baseline's index + n * question. A method that
-    costs no less by the question never pays when its index is no cheaper, known or not; it costs
-    less up to some n when its index is cheaper. An unknown index is never taken as 0.
+    The least whole n with index + n * question < the baseline's index + n * question. A method
+    whose questions cost no less never breaks even when its index is no cheaper, known or not; it
+    costs less `up to` some n when its index is cheaper. An unknown index is never taken as 0.
     """
     saving = baseline.question - price.question
     if price.index is None or baseline.index is None:
@@ -118,45 +114,44 @@ def pays_after(price: Price, baseline: Price) -> str:
 
 
 def spent(run: Run) -> tuple[float, float]:
-    """Tokens and US dollars of all calls of a run, building included; cached ones as when paid."""
-    held = run["cost"]["steps"].values()
-    n_tokens = sum(sum(_of(step, "prompt_tokens", "completion_tokens")) for step in held)
-    return n_tokens, sum(sum(_of(step, "usd")) for step in held)
+    """Return tokens and US dollars of all calls of a run, cached ones as when paid."""
+    steps = run["cost"]["steps"].values()
+    return sum(_total(step, *_TOKENS) for step in steps), sum(_total(step, "usd") for step in steps)
 
 
-def _tokens(run: Run) -> Price:
-    held = run["cost"].get("stages", {}).get("build")
-    build = sum(_of(held, "prompt_tokens", "completion_tokens")) if held else 0.0
-    return _price(run, build, float(run["usage"]["tokens_per_question"]))
+def _has_prices(run: Run) -> bool:
+    return bool(run["answered"]) and not run.get("imported")
 
 
-def _usd(run: Run) -> Price:
+def _prices(run: Run) -> tuple[Price, Price]:
+    """In tokens and in US dollars."""
     stages = run["cost"].get("stages", {})
-    build = sum(_of(stages["build"], "usd")) if "build" in stages else 0.0
-    online = [held for name, held in stages.items() if name not in ("build", "embedding")]
-    n_tokens = sum(sum(_of(held, "prompt_tokens", "completion_tokens")) for held in online)
-    rate = sum(sum(_of(held, "usd")) for held in online) / n_tokens if n_tokens else 0.0
-    return _price(run, build, rate * float(run["usage"]["tokens_per_question"]))
+    build = [stages["build"]] if "build" in stages else []
+    online = [cost for name, cost in stages.items() if name not in ("build", "embedding")]
+    n_tokens = sum(_total(cost, *_TOKENS) for cost in online)
+    usd_a_token = sum(_total(cost, "usd") for cost in online) / n_tokens if n_tokens else 0.0
+    question = float(run["usage"]["tokens_per_question"])
+    index_tokens = sum(_total(cost, *_TOKENS) for cost in build)
+    index_usd = sum(_total(cost, "usd") for cost in build)
+    return _price(run, index_tokens, question), _price(run, index_usd, usd_a_token * question)
 
 
-def _of(held: Mapping[str, Mapping[str, float]], *names: str) -> list[float]:
-    return [float(held[part][name]) for part in ("paid", "cached") for name in names]
+def _total(cost: Mapping[str, Mapping[str, float]], *names: str) -> float:
+    return sum((float(cost[part][name]) for part in ("paid", "cached") for name in names), 0.0)
 
 
-def _price(run: Run, build: float, question: float) -> Price:
-    if not _known(run):
+def _price(run: Run, index: float, question: float) -> Price:
+    if not _is_index_known(run):
         return Price(None, question)
     if run["settings"].get("graph.per") == "partition":
-        return Price(0.0, question + build / max(run["n"], 1))
-    return Price(build, question)
+        return Price(0.0, question + index / max(run["n"], 1))
+    return Price(index, question)
 
 
-def _known(run: Run) -> bool:
-    steps = run["cost"]["steps"]
-    unseen = [
-        name
+def _is_index_known(run: Run) -> bool:
+    unrecorded = any(
+        row["stage"] == "build" and row["calls"] and name not in run["cost"]["steps"]
         for name, row in run["estimate"].items()
-        if row["stage"] == "build" and row["calls"] and name not in steps
-    ]
+    )
     imported = run["settings"].get("graph.import_from") is not None
-    return not (unseen or imported or run["extraction"] in _MADE_ELSEWHERE)
+    return not (unrecorded or imported or run["extraction"] in _UNRECORDED)

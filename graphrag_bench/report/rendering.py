@@ -8,14 +8,17 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 from graphrag_bench.terminal import clean_line, raw
 
 MISSING = "–"
 WIDTH = 100
-"""Signs of a line where the output is not a terminal and `COLUMNS` is not set."""
+"""Characters of a line where the output is not a terminal and `COLUMNS` is not set."""
+_MOST_PADDED = 10
+"""Columns of a table with spaces around its cells; more columns take that room for numbers."""
 _MARKDOWN = re.compile(r"([\\|<>`])")
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
@@ -46,73 +49,79 @@ class Table:
     @property
     def below(self) -> tuple[str, ...]:
         """The notes, and one that explains the columns."""
-        said = "; ".join(f"{head.removesuffix(' [95 %]')}: {text}" for head, text in self.about)
-        return (*self.notes, said) if said else self.notes
+        legend = "; ".join(f"{head.removesuffix(' [95 %]')}: {text}" for head, text in self.about)
+        return (*self.notes, legend) if legend else self.notes
+
+    def without_missing(self) -> Table:
+        """Return the table without the columns of numbers, and their legend, that no row fills."""
+        filled = [
+            head in self.texts or {row[at] for row in self.rows} != {MISSING}
+            for at, head in enumerate(self.heads)
+        ]
+        heads, *rows = [tuple(compress(row, filled)) for row in (self.heads, *self.rows)]
+        about = tuple(one for one in self.about if one[0] in heads)
+        return replace(self, heads=heads, rows=tuple(rows), about=about)
 
 
 def shown_n(run: Mapping[str, Any]) -> str:
-    """The questions of a run that were scored, `n of m` where more were selected."""
+    """Return the number of scored questions of a run, `n of m` where more were selected."""
     return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
 
 
 def p_head(numbers: Iterable[int]) -> str:
-    """The head of p-values corrected over so many tests each: `p (Holm, 5 tests)`; `p` for one."""
-    held = sorted({*numbers})
-    if held in ([], [1]):
+    """Return the head of p-values by their families' sizes: `p (Holm, 5 tests)`; `p` for one."""
+    sizes = sorted({*numbers})
+    if sizes in ([], [1]):
         return "p"
-    return f"p (Holm, {'-'.join(map(str, dict.fromkeys([held[0], held[-1]])))} tests)"
+    return f"p (Holm, {'-'.join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))} tests)"
 
 
 def shown_p(p: float) -> str:
-    """A p-value with four decimals, or that it is below what they show."""
+    """Return a p-value with four decimals, or `<0.0001`."""
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
 def shown_interval(low: float, high: float, n: int) -> str:
-    """An interval behind its mean; nothing for a single value, which tells of no spread."""
+    """Return the interval that follows a mean of n values; "" for a single one."""
     return f" [{low:.2f}, {high:.2f}]" if n > 1 else ""
 
 
-def show(table: Table) -> None:
-    """Print the table; its heads break where it is wider than the terminal, then its cells fold.
+def shown_mean(mean: Mapping[str, Any] | None) -> str:
+    """Return a stored mean with its interval, `MISSING` for None."""
+    if not mean:
+        return MISSING
+    return f"{mean['mean']:.3f}{shown_interval(mean['low'], mean['high'], mean['n'])}"
 
-    `COLUMNS` is taken for the width where it is set, and `WIDTH` where the output is a file or a
-    pipe.
+
+def show(table: Table) -> None:
+    """Print the table by rich, as wide as the terminal, `COLUMNS`, or else `WIDTH`.
+
+    Heads of a table that is too wide are broken in two lines, then long cells fold.
     """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     width, height = shutil.get_terminal_size((WIDTH, 24))
     console = Console(file=raw(sys.stdout), width=width, height=height)
-    wide = console.options.update(width=10**6)
-    rows = [tuple(map(clean_line, row)) for row in table.rows]
-
-    def drawn_with(heads: Iterable[str]) -> RichTable:
-        drawn = RichTable()
-        for name, head in zip(table.heads, heads, strict=True):
-            left = name in table.texts
-            drawn.add_column(Text(head), justify="left" if left else "right", overflow="fold")
-        for row in rows:
-            drawn.add_row(*map(Text, row))
-        return drawn
-
-    heads = [clean_line(head) for head in table.heads]
-    drawn = drawn_with(heads)
-    if console.measure(drawn, options=wide).maximum > width:
-        drawn = drawn_with(map(_in_two_lines, heads))
-    unbroken = console.measure(drawn, options=wide).minimum
-    if unbroken > width:  # a number would break before its spaces go
-        drawn.padding = 0
+    heads, *rows = [[clean_line(cell) for cell in row] for row in (table.heads, *table.rows)]
+    natural = 1 + sum(3 + max(map(cell_len, column)) for column in zip(heads, *rows, strict=True))
+    grid = RichTable(padding=(0, 1 if len(heads) <= _MOST_PADDED else 0))
+    for name, head in zip(table.heads, heads, strict=True):
+        side = "left" if name in table.texts else "right"
+        text = Text(_two_lines(head) if natural > width else head)
+        grid.add_column(text, justify=side, overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        grid.add_row(*map(Text, row))
     console.print(Text(clean_line(table.caption), style="italic"))
-    console.print(drawn)
+    console.print(grid)
     for note in table.below:  # a command in it is to be copied, and a pipe to be searched
         whole = not console.is_terminal or "graphrag-bench " in note
         console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
 
 
-def _in_two_lines(head: str) -> str:
-    """Two lines of which the longer one is shortest; a word stays one line."""
+def _two_lines(head: str) -> str:
     words = head.split()
     pairs = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
     return "\n".join(min(pairs, key=lambda pair: max(map(len, pair)), default=(head,)))

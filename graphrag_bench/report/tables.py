@@ -1,94 +1,108 @@
-"""Tables over several runs: a row per run with an interval after every mean, or every metric."""
+"""Tables over several runs: the one that fits a terminal, and those with every column or metric.
+
+Runs are what `metrics.json` holds.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from itertools import compress
 from typing import Any
 
-from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.long_texts import with_cut_notes
-from graphrag_bench.report.notes import context_of_rows, run_notes
-from graphrag_bench.report.rendering import MISSING, Table, shown_interval, shown_n
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.report.comparisons import (
+    IN_CONTEXT,
+    Comparison,
+    comparison_table,
+    fewer_questions,
+    usual_metrics,
+)
+from graphrag_bench.report.costs import break_even_table, cost_table, spent
+from graphrag_bench.report.notes import (
+    answers,
+    context_of_rows,
+    resampling_units,
+    run_notes,
+    with_cut_notes,
+)
+from graphrag_bench.report.rendering import (
+    MISSING,
+    WIDTH,
+    Table,
+    p_head,
+    shown_interval,
+    shown_n,
+    shown_p,
+)
+from graphrag_bench.report.rows import in_table_order
 
 Run = Mapping[str, Any]
 Column = tuple[str, Callable[[Run], str]]
-_COUNTS: tuple[Column, ...] = (
-    ("method", lambda run: str(run["title"])),
-    ("n", shown_n),
-    ("failed", lambda run: str(run["failed"])),
-)
+COLUMNS = ("main", "all")
+"""The headline table alone, or every table with every column."""
+MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
+_TITLE: Column = ("method", lambda run: str(run["title"]))
+_FAILED: Column = ("failed", lambda run: str(run["failed"]))
 _ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 _LISTED = {"hit@1": "Hit@1", "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph"}
 """Columns that a table has when a run has the metric."""
-_CUT_AT, IN_CONTEXT = "evidence_recall@", "evidence_in_context"
+_CUT_AT = "evidence_recall@"
 _CUT_ANSWERS = "answers cut"
-_OF_CALLS = "share of the LLM calls"
+_EVIDENCE = "evidence_"
 _ABOUT = {
     "in context [95 %]": "share of the evidence documents of which a text stands in the context",
     "cut [95 %]": "share of questions with evidence that the budget cut from the context",
     "context": "its mean tokens",
-    _CUT_ANSWERS: "share that ended at its limit of tokens (answer_tokens)",
-    "answered": "of them with gold answers in brackets",
-    "faults": f"{_OF_CALLS} without a usable reply",
-    "fallback calls": f"{_OF_CALLS} that a fallback replaced",
-    "fallback questions": "share that went another way than the method's own",
+    _CUT_ANSWERS: "share that reached answer_tokens",
+    "answered": "in brackets those with gold answers",
+    "faults": "share of the LLM calls without a usable reply",
+    "fallback calls": "share of the LLM calls that a fallback replaced",
+    "fallback questions": "share that left the method's own way",
 }
-"""What a column holds, by its head."""
+"""The meanings of columns, by head."""
 
 
 def run_table(runs: Sequence[Run]) -> Table:
-    """A row for each run: evidence first, answers next, then what went wrong.
+    """Return a row for each run: evidence first, answers next, then what went wrong.
 
-    The floor comes first and the ceiling last. Every mean is followed by its interval, and by the
-    spread over the repeats of a run that has any; it is marked with `!` while questions have
-    failed. `_ABOUT` says what the other columns hold; LLM calls are those of building too. The
-    table holds only what the configuration determines. Columns that no run fills are left out. Runs
-    are what `metrics.json` holds.
+    The floor comes first and the ceiling last. A mean has `!` while questions have failed, then its
+    spread over repeats, then its interval. LLM calls are those of building too. The table holds
+    only what the configuration determines, and no column that no run fills.
     """
-    ordered = arranged(runs)
-    columns = [*_COUNTS, *_evidence(ordered)]
+    ordered = in_table_order(runs)
+    columns = [_TITLE, ("n", shown_n), _FAILED, *_evidence(ordered)]
     if any(run["answered"] for run in ordered):
         columns += _answers(ordered)
     if any(_rates(run) for run in ordered):
-        columns += [("faults", lambda run: _shares(_rates(run))[0])]
-        columns += [("fallback calls", lambda run: _shares(_rates(run))[1])]
+        columns.append(("faults", lambda run: _share(run, "failed", "unreadable")))
+        columns.append(("fallback calls", lambda run: _share(run, "fallbacks")))
     if any(run.get("fallbacks") for run in ordered):
         columns.append(("fallback questions", _fell_back))
-    rows = tuple(tuple(cell(run) for _, cell in columns) for run in ordered)
+    return _table(ordered, columns, run_notes(ordered))
+
+
+def _table(runs: Sequence[Run], columns: Sequence[Column], notes: Sequence[str]) -> Table:
+    rows = tuple(tuple(cell(run) for _, cell in columns) for run in runs)
     heads = tuple(head for head, _ in columns)
     about = tuple((head, _ABOUT[head]) for head in heads if head in _ABOUT)
-    notes = run_notes(ordered)
-    table = Table(caption(ordered), heads, rows, notes, about=about)
-    return without_missing(table)
-
-
-def without_missing(table: Table) -> Table:
-    """Leave out the columns of numbers that hold nothing in any row, and their explanations."""
-    keep = [
-        head in table.texts or {row[at] for row in table.rows} != {MISSING}
-        for at, head in enumerate(table.heads)
-    ]
-    heads, *rows = [tuple(compress(row, keep)) for row in (table.heads, *table.rows)]
-    about = tuple(one for one in table.about if one[0] in heads)
-    return replace(table, heads=heads, rows=tuple(rows), about=about)
+    return Table(caption(runs), heads, rows, tuple(notes), about=about).without_missing()
 
 
 def _evidence(runs: Sequence[Run]) -> list[Column]:
     columns = [_metric(f"{_CUT_AT}{k}", f"evidence@{k}") for k in _cuts(runs)]
     if _any_has(runs, IN_CONTEXT):
-        columns.insert(0 if any(map(context_of_rows, runs)) else len(columns), _IN_CONTEXT)
+        first = any(map(context_of_rows, runs))
+        columns.insert(0 if first else len(columns), _metric(IN_CONTEXT, "in context"))
     if _any_has(runs, "evidence_cut"):
         columns.append(_metric("evidence_cut", "cut"))
     if any(run["usage"]["context_tokens_per_question"] for run in runs):
-        columns.append(("context", _context))
+        columns.append(("context", lambda run: _context_tokens(run, ".0f")))
     return columns
 
 
-def _context(run: Run) -> str:
+def _context_tokens(run: Run, form: str) -> str:
     n_tokens = run["usage"]["context_tokens_per_question"]
-    return f"{n_tokens:.0f}" if n_tokens else MISSING
+    return f"{n_tokens:{form}}" if n_tokens else MISSING
 
 
 def _answers(runs: Sequence[Run]) -> list[Column]:
@@ -101,37 +115,29 @@ def _answers(runs: Sequence[Run]) -> list[Column]:
 
     listed = {name: head for name, head in _LISTED.items() if _any_has(runs, name)}
     means = [_metric(name, head) for name, head in {**_ANSWERS, **listed}.items()]
-    return [("answered", answered), *means, *cut_answers(runs), ("tokens", tokens)]
+    return [("answered", answered), *means, *_cut_answers(runs), ("tokens", tokens)]
 
 
-def cut_answers(runs: Sequence[Run]) -> list[Column]:
-    """The column of the share of answers that ended at their limit, where any did."""
-    if not any(run.get("answers_cut") for run in runs):
-        return []
-
+def _cut_answers(runs: Sequence[Run]) -> list[Column]:
     def share(run: Run) -> str:
         return f"{run.get('answers_cut', 0):.1%}" if run["answered"] else MISSING
 
-    return [(_CUT_ANSWERS, share)]
+    return [(_CUT_ANSWERS, share)] if any(run.get("answers_cut") for run in runs) else []
 
 
 def _metric(name: str, head: str) -> Column:
-    return f"{head} [95 %]", lambda run: with_interval(run, name)
+    return f"{head} [95 %]", lambda run: _mean(run, name)
 
 
-_IN_CONTEXT = _metric(IN_CONTEXT, "in context")
-
-
-def with_interval(run: Run, name: str) -> str:
-    """The mean, the spread over repeats, and the interval over questions; of repeats their mean."""
+def _mean(run: Run, name: str) -> str:
     repeated = run.get("repeats", {}).get("metrics", {}).get(name)
-    held = repeated or run["metrics"].get(name)
-    if not held:
+    mean = repeated or run["metrics"].get(name)
+    if not mean:
         return MISSING
-    mark = "!" if run["failed"] else ""
+    failed = "!" if run["failed"] else ""
     spread = f" ±{repeated['spread']:.3f}" if repeated else ""
-    interval = shown_interval(held["low"], held["high"], run["metrics"][name]["n"])
-    return f"{held['mean']:.3f}{mark}{spread}{interval}"
+    interval = shown_interval(mean["low"], mean["high"], run["metrics"][name]["n"])
+    return f"{mean['mean']:.3f}{failed}{spread}{interval}"
 
 
 def _cuts(runs: Sequence[Run]) -> list[int]:
@@ -147,13 +153,11 @@ def _rates(run: Run) -> Mapping[str, Mapping[str, float]]:
     return {**run.get("build_rates", {}), **run["rates"]}
 
 
-def _shares(rates: Mapping[str, Mapping[str, float]]) -> tuple[str, str]:
-    calls = sum(rate["calls"] for rate in rates.values())
-    if not calls:
-        return MISSING, MISSING
-    bad = sum((rate["failed"] + rate["unreadable"]) * rate["calls"] for rate in rates.values())
-    fallen = sum(rate["fallbacks"] * rate["calls"] for rate in rates.values())
-    return f"{bad / calls:.1%}", f"{fallen / calls:.1%}"
+def _share(run: Run, *names: str) -> str:
+    rates = _rates(run).values()
+    calls = sum(rate["calls"] for rate in rates)
+    n = sum(rate[name] * rate["calls"] for rate in rates for name in names)
+    return f"{n / calls:.1%}" if calls else MISSING
 
 
 def _fell_back(run: Run) -> str:
@@ -161,45 +165,157 @@ def _fell_back(run: Run) -> str:
 
 
 def caption(runs: Sequence[Run]) -> str:
-    """The data sets of the runs, with limit, split and context budgets."""
+    """Return the data sets of the runs, with limit, split and context budgets."""
     sets = sorted({run["dataset"] for run in runs})
     limits = sorted({str(run["limit"] or "all") for run in runs})
-    parts = sorted({str(run.get("split", "all")) for run in runs})
-    split = "" if parts == ["all"] else f", split: {', '.join(parts)}"
+    splits = sorted({str(run.get("split", "all")) for run in runs})
+    split = "" if splits == ["all"] else f", split: {', '.join(splits)}"
     packed = [run for run in runs if run["usage"]["context_tokens_per_question"]]
-    budgets = dict.fromkeys(run.get("budget_context") or "native" for run in packed)
-    said = [budget if budget == "native" else f"{budget:,} tokens for all" for budget in budgets]
-    contexts = f"; context budgets: {', '.join(said)}" if packed else ""
+    budgets = dict.fromkeys(run.get("budget_context") for run in packed)
+    texts = [f"{budget:,} tokens for all" if budget else "native" for budget in budgets]
+    contexts = f"; context budgets: {', '.join(texts)}" if packed else ""
     return f"{', '.join(sets)} (limit: {', '.join(limits)}{split}{contexts})"
 
 
 def metrics_table(runs: Sequence[Run]) -> Table:
-    """A row for each metric with its mean, interval and n in each run; runs as `metrics.json`.
+    """Return a row for each metric with its mean, interval and n in each run.
 
-    The notes give the rest: judgements that could not be read, the packages that metrics were
-    computed by, and runs whose accuracy comes from long answers.
+    The notes name unreadable judgements, the packages that metrics were computed by, and runs whose
+    accuracy comes from long answers.
     """
-    ordered = arranged(runs)
-    names = sorted({name for run in ordered for name in run["metrics"]}, key=_place)
+    ordered = in_table_order(runs)
+    names = sorted({name for run in ordered for name in run["metrics"]}, key=_by_cut)
     rows = tuple((name, *(_cell(run["metrics"].get(name)) for run in ordered)) for name in names)
-    titles = tuple(str(run["title"]) for run in ordered)
     notes = ["mean [95 % interval] (questions)"]
-    computed = sorted({said for run in ordered for said in run.get("computed_by", ())})
-    notes += [f"computed by {'; '.join(computed)}"] if computed else []
+    packages = sorted({package for run in ordered for package in run.get("computed_by", ())})
+    notes += [f"computed by {'; '.join(packages)}"] if packages else []
     for run in ordered:
         missing = [f"{name} {n}" for name, n in run.get("missing", {}).items()]
         notes += [f"{run['title']}: judgements not read: {', '.join(missing)}"] if missing else []
-        notes += [f"{run['title']}: {said}" for said in run.get("flags", ())]
-    table = Table("all metrics", ("metric", *titles), rows, tuple(notes), texts=("metric",))
+        notes += [f"{run['title']}: {flag}" for flag in run.get("flags", ())]
+    heads = ("metric", *(str(run["title"]) for run in ordered))
+    table = Table("all metrics", heads, rows, tuple(notes), texts=("metric",))
     return with_cut_notes(table, ordered)
 
 
-def _place(name: str) -> tuple[str, int]:
+def _by_cut(name: str) -> tuple[str, int]:
     stem, _, number = name.partition("@")
     return (stem, int(number)) if number.isdecimal() else (name, 0)
 
 
-def _cell(held: Mapping[str, Any] | None) -> str:
-    if not held:
+def _cell(mean: Mapping[str, Any] | None) -> str:
+    if not mean:
         return MISSING
-    return f"{held['mean']:.3f} [{held['low']:.3f}, {held['high']:.3f}] ({held['n']})"
+    return f"{mean['mean']:.3f} [{mean['low']:.3f}, {mean['high']:.3f}] ({mean['n']})"
+
+
+def main_metric(runs: Sequence[Run], metric: str | None = None) -> str:
+    """Return the metric that the runs are read by: `metric`, or the first that any of them has.
+
+    The order is accuracy, F1, Hit@1, list F1, then evidence recall at 5, or at the largest cut;
+    where the context of any run is of rows, evidence in the context, which its ranked chunks are
+    not. `accuracy` where they have none of these.
+    """
+    if metric:
+        return metric
+    names = usual_metrics(name for run in runs for name in run["metrics"])
+    of_answers = [name for name in names if not name.startswith(_EVIDENCE)]
+    if any(map(context_of_rows, runs)):
+        names.sort(key=lambda name: name != IN_CONTEXT)
+    return next(iter([*of_answers, *names]), "accuracy")
+
+
+def headline_table(
+    runs: Sequence[Run], differences: Sequence[Comparison] = (), metric: str | None = None
+) -> Table:
+    """Return a row for each run: n, its `main_metric`, difference and p, context, cost.
+
+    Differences are found by the place of a run among `runs`. The context is in mean tokens; the
+    cost is that of all calls, building included and cached replies at their price when paid, in US
+    dollars where any run has cost some, else in tokens. The notes name the models, the number of
+    warnings with the first of them, and where the rest is.
+    """
+    ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
+    name = main_metric(ordered, metric)
+    shown = [one for one in differences if one.metric == name]
+    columns = [_TITLE, ("n", shown_n)]
+    columns += [_FAILED] if any(run["failed"] for run in ordered) else []
+    columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
+    columns += [("context tokens", lambda run: _context_tokens(run, ",.0f")), _cost(ordered)]
+    notes = [*fewer_questions(shown)[:1], *_headline_notes(ordered, name)]
+    short = [textwrap.shorten(note, WIDTH, placeholder=" …") for note in notes]
+    return _table(ordered, columns, short)
+
+
+def _differences(comparisons: Sequence[Comparison]) -> list[Column]:
+    if not comparisons:
+        return []
+    tested = {one.place: one for one in comparisons}
+    baseline = "/".join(dict.fromkeys(one.baseline_title for one in comparisons))
+
+    def cell(show: Callable[[Comparison], str]) -> Callable[[Run], str]:
+        return lambda run: show(tested[run["place"]]) if run["place"] in tested else MISSING
+
+    return [
+        (f"minus {baseline}", cell(lambda one: f"{one.difference.mean:+.3f}")),
+        (p_head(one.n_tests for one in comparisons), cell(lambda one: shown_p(one.p))),
+    ]
+
+
+def _cost(runs: Sequence[Run]) -> Column:
+    if any(spent(run)[1] for run in runs):
+        return "cost, USD", lambda run: MISSING if run.get("imported") else f"{spent(run)[1]:.4f}"
+    return "cost, tokens", lambda run: f"{n:,.0f}" if (n := spent(run)[0]) else MISSING
+
+
+def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
+    def values(name: str, runs: Sequence[Run]) -> str:
+        return ", ".join(sorted({str(run[name]) for run in runs if run[name]}))
+
+    units = resampling_units(run["metrics"].get(metric, {}).get("clusters", 0) for run in runs)
+    facts = [
+        f"intervals over {units.partition(' (')[0]}; commit {values('commit', runs) or 'none'}"
+    ]
+    readers, embedders = values("llm", [*filter(answers, runs)]), values("embedder", runs)
+    facts += [f"answers by {readers}"] if readers else []
+    facts += [f"embedder {embedders}"] if embedders else []
+    warnings = [note.removeprefix("! ") for note in run_notes(runs) if note.startswith("!")]
+    if not warnings:
+        return ["; ".join(facts), MORE]
+    first = warnings[0]
+    if n_failed := sum(run["failed"] for run in runs):
+        errors = [str(error) for run in runs for error in run["errors"]]
+        first = f"{n_failed} failed, run again: {next(iter(errors), 'unknown')}"
+    n_warnings = f"{len(warnings)} warning{'s' * (len(warnings) > 1)}"
+    return ["; ".join(facts), f"! {n_warnings}: {first}", MORE]
+
+
+def checked_columns(name: str) -> str:
+    """Return `main` or `all`; raise UserError for another word, with the nearest of them."""
+    if name not in COLUMNS:
+        raise UserError(f"columns {name}: there are main and all. {did_you_mean(name, COLUMNS)}")
+    return name
+
+
+def shown_tables(
+    runs: Sequence[Run],
+    differences: Sequence[Comparison],
+    *,
+    columns: str = COLUMNS[0],
+    metric: str | None = None,
+    baseline: str = "",
+) -> list[Table]:
+    """Return the headline table of runs; with `all` columns every table that there is of them.
+
+    `metric` is the main one, `baseline` the method that an index is to break even with.
+    """
+    if columns == COLUMNS[0]:
+        return [headline_table(runs, differences, metric)]
+    costs = cost_table(runs)
+    tables = [
+        run_table(runs),
+        comparison_table(differences),
+        costs if costs.rows else None,
+        break_even_table(runs, baseline),
+    ]
+    return [table for table in tables if table is not None]

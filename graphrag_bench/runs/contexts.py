@@ -14,7 +14,6 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import Finished
-from graphrag_bench.runs.damage import DamagedRun
 from graphrag_bench.runs.folder import RunFolder, read_lines
 from graphrag_bench.runs.record import Row
 from graphrag_bench.values import Context, Piece
@@ -23,21 +22,21 @@ CONTEXTS = "contexts"
 
 
 def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row]:
-    """One row with the texts of a finished question's context in order; none without a context."""
+    """Return one row with the texts of a finished question's context; none without a context."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):
         return []
-    kept = [_kept(piece, chunk_table) for piece in context.pieces]
-    of = _print([piece.text for piece in context.pieces])
-    return [{"question": finished.question.id, "texts": kept, "of": of}]
+    texts = [_stored(piece, chunk_table) for piece in context.pieces]
+    of = _fingerprint([piece.text for piece in context.pieces])
+    return [{"question": finished.question.id, "texts": texts, "of": of}]
 
 
-def _print(texts: Sequence[str | None]) -> str:
+def _fingerprint(texts: Sequence[str | None]) -> str:
     return digest([text and text.encode("utf-8", "replace").decode() for text in texts])
 
 
-def _kept(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
+def _stored(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
     if piece.kind == "chunk" and chunk_table is not None:
         rows = chunk_table.chunks_of(piece.id)
         if len(rows) == 1 and chunk_table.passage(rows[0]) == piece.text:
@@ -45,36 +44,24 @@ def _kept(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
     return piece.text
 
 
-def _is_whole(row: Row) -> bool:
-    texts = row.get("texts")
-    known = isinstance(texts, list) and all(one is None or isinstance(one, str) for one in texts)
-    return known and isinstance(row.get("question"), str)
-
-
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
-    """The texts of the context of each question of a run, in the order of the row's pieces.
+    """Return the texts of the context of each question of a run, in the order of the row's pieces.
 
     Questions whose texts were not kept (trace=off) are left out, and so are those whose texts the
-    data set has no longer as they were; a text is None where its document is gone from it. Raises
-    DamagedRun for a row of another form.
+    data set has no longer as they were; a text is None where its document is gone from it.
     """
     passages = {document.id: document.passage for document in dataset.documents}
-    held: dict[str, Row] = {}
-    for path in folder.files(CONTEXTS):
-        for row in read_lines(path):
-            if not _is_whole(row):
-                raise DamagedRun(folder.path, f"{path.name} holds a row that is not a context")
-            held[row["question"]] = row
-    found: dict[str, Sequence[str | None]] = {}
-    for name, kept in held.items():
+    stored = {row["question"]: row for path in folder.files(CONTEXTS) for row in read_lines(path)}
+    of_questions: dict[str, Sequence[str | None]] = {}
+    for name, row in stored.items():
         pieces = (rows.get(name, {}).get("context") or {}).get("pieces", [])
-        if len(pieces) == len(kept["texts"]):
+        if len(pieces) == len(row["texts"]):
             texts = [
                 passages.get(piece["id"]) if text is None else text
-                for piece, text in zip(pieces, kept["texts"], strict=True)
+                for piece, text in zip(pieces, row["texts"], strict=True)
             ]
-            if None in texts or kept.get("of") in (None, _print(texts)):
-                found[name] = texts
-    return found
+            if None in texts or row.get("of") in (None, _fingerprint(texts)):
+                of_questions[name] = texts
+    return of_questions

@@ -1,8 +1,8 @@
 """The run folder: rows are appended to a journal as questions finish, and put in order at the end.
 
-A kill loses at most the row being written: a last line that is cut is skipped when read.
-Several shards may share a folder, each with a journal, a ledger and records of its own; whoever
-reads the folder reads them all.
+A kill loses at most the row being written: a last line that is cut is skipped when read, and every
+other file is written under another name and renamed. Several shards may share a folder, each with a
+journal, a ledger and records of its own; whoever reads the folder reads them all.
 """
 
 from __future__ import annotations
@@ -15,26 +15,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from graphrag_bench.errors import UserError
-from graphrag_bench.progress import Progress
-from graphrag_bench.runs import seals
-from graphrag_bench.runs.checked_json import json_text
-from graphrag_bench.runs.damage import METRICS, TABLE, DamagedRun, check_rows, read_json, reading
+from graphrag_bench.plain_yaml import read_yaml
 from graphrag_bench.runs.record import Row
 
-ENVIRONMENT = "environment.json"
-SELECTIONS = "selections.json"
+METRICS, CONFIG, REFERENCES = "metrics.json", "config.yaml", "artifacts.json"
+ENVIRONMENT, SELECTIONS, TABLE = "environment.json", "selections.json", "table.md"
+SELECTED = "selections"
 _RANKS = ("failed", "retrieved", "answered")
-_ADDED = ("selections", "lost")
-_GROWING = ("records.", "contexts.", "timing.", "ledger.")
-"""The files that grow while a run is at work: sealed when it ends."""
-_FOR_GOOD = ("timing.", "ledger.")
-"""Those of which no row can be made once more."""
 _SECONDS_OF_A_LOOK = 1.0
 
 
 class Occupied(UserError):
     """Another process is at work on the same run."""
+
+
+class DamagedRun(UserError):
+    """A file of a run folder cannot be read; the message names both."""
+
+    def __init__(self, file: Path, what: str) -> None:
+        super().__init__(
+            f"The run {file.parent} is damaged ({file.name}: {what}). Remove that file and run the "
+            f"same command again, or remove the run: graphrag-bench runs rm {file.parent}."
+        )
 
 
 @contextmanager
@@ -95,41 +100,6 @@ class RunFolder:
         append_lines(self.file("timing"), timing)
         append_lines(self.file("contexts"), contexts)
         append_lines(self.file("journal"), [row])
-
-    def begin(self) -> None:
-        """Mend what is damaged of this shard's files, and take the seals of those that will grow.
-
-        What is damaged is named. Questions whose row or context texts are gone are run again;
-        of costs and times the rest is kept, and `completed` tells what is lost.
-        """
-        self.path.mkdir(parents=True, exist_ok=True)
-        repaired = seals.repair(self.path, self._is_mine)
-        for one in repaired:
-            rows = f"; {one.n_lost} of {one.n_rows} rows are lost" if one.n_lost else ""
-            Progress().say(f"{self.path}: {one.name} was damaged: it {one.what}{rows}")
-        lost = [one for one in repaired if one.n_lost]
-        if any(one.name.startswith("contexts") for one in lost):
-            self._drop_rows_without_texts()
-        if gone := [one for one in lost if one.name.startswith(_FOR_GOOD)]:
-            seals.note_lost(self.path, [f"{one.n_lost} rows of {one.name}" for one in gone])
-        seals.take_away(self.path, lambda name: self._is_mine(name) and name.startswith(_GROWING))
-
-    def seal(self) -> None:
-        """Seal this shard's files of rows as they are: the work on them is done."""
-        names = [path.name for kind in _GROWING for path in self.files(kind[:-1])]
-        seals.seal(self.path, filter(self._is_mine, names))
-
-    def _is_mine(self, name: str) -> bool:
-        return not self.shard or name == self.file(name.partition(".")[0]).name
-
-    def _drop_rows_without_texts(self) -> None:
-        held = {row.get("question") for path in self.files("contexts") for row in read_lines(path)}
-        for path in (*self.files("records"), *self.files("journal")):
-            if self._is_mine(path.name):
-                rows = [
-                    r for r in read_lines(path) if r.get("question") in held or not r.get("context")
-                ]
-                write_rows(path, rows)
 
     def finish(self, order: Sequence[str]) -> None:
         """Write this shard's records and contexts in question order, whole, and drop its journal.
@@ -196,66 +166,70 @@ class RunFolder:
         return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
-        """What `metrics.json` holds, with what other files add; empty before the first scoring."""
-        held = self._json(METRICS)
+        """What `metrics.json` holds, with `selections`; empty before the first scoring."""
+        held = read_json(self.path / METRICS)
         return self.completed(held) if held else {}
 
     def completed(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """Metrics with the sweeps that the run was the best of, in `selections`.
-
-        `lost` tells which rows of costs and times were damaged and could not be made once more.
-        """
-        with reading(self.path / seals.SEALS):
-            lost = seals.read_seals(self.path).lost
-        added: dict[str, Any] = {
-            "selections": self.selections(),
-            "lost": lost,
-        }
-        return {**_own(metrics), **{name: held for name, held in added.items() if held}}
+        """Metrics with the sweeps that the run was the best of, in `selections`."""
+        selections = self.selections()
+        return {**_own(metrics), **({SELECTED: selections} if selections else {})}
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
         """Write `metrics.json`, whole, without what `completed` adds."""
         self.write_json(METRICS, _own(metrics))
 
     def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """The metrics with what other files add, written unless a wider scoring is there.
-
-        A damaged scoring is replaced, and is named.
-        """
-        try:
-            held = self._json(METRICS)
-            check_rows(self.path, len(self.rows()), held)
-        except DamagedRun as error:
-            Progress().say(f"{self.path}: {error.what}; it is written again")
-            held = {}
-        if not is_narrower(metrics, held):
+        """The metrics with what `completed` adds, written unless a wider scoring is there."""
+        if not is_narrower(metrics, read_json(self.path / METRICS)):
             self.write_metrics(metrics)
         return self.completed(metrics)
 
     def selections(self) -> list[dict[str, Any]]:
         """The sweeps that this run was the best of, as `add_selection` was given them."""
-        held: list[dict[str, Any]] = self._json(SELECTIONS).get("selections", [])
-        return held
+        found: list[dict[str, Any]] = read_json(self.path / SELECTIONS).get(SELECTED, [])
+        return found
 
     def add_selection(self, selection: Mapping[str, Any]) -> None:
         """Keep that this run was chosen, by which metric, on which questions, out of how many."""
         held = self.selections()
         if selection not in held:
-            self.write_json(SELECTIONS, {"selections": [*held, dict(selection)]})
-
-    def _json(self, name: str) -> dict[str, Any]:
-        path = self.path / name
-        return read_json(path) if path.is_file() else {}
+            self.write_json(SELECTIONS, {SELECTED: [*held, dict(selection)]})
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file of the folder, whole."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        write_whole(self.path / name, json_text(name, value))
+        text = json.dumps(dict(value), indent=1, sort_keys=True, ensure_ascii=False)
+        write_whole(self.path / name, text + "\n")
 
-    def write_table(self, text: str) -> None:
-        """Write `table.md`, whole, and seal it."""
-        with seals.written(self.path / TABLE):
-            write_whole(self.path / TABLE, text)
+    def write_config(self, settings: Mapping[str, Any]) -> None:
+        """Write `config.yaml`, whole."""
+        text = yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
+        write_whole(self.path / CONFIG, text)  # unsorted: branches have an order
+
+    def config(self) -> dict[str, Any]:
+        """The settings that the run was made with; raises DamagedRun."""
+        path = self.path / CONFIG
+        try:
+            found = read_yaml(path.read_text(encoding="utf-8"), CONFIG)
+        except (OSError, ValueError, UserError) as error:
+            raise DamagedRun(path, str(error)) from None
+        return _mapping(path, found)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a JSON file of a run holds, {} where it is missing; raises DamagedRun for no mapping."""
+    try:
+        return _mapping(path, json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedRun(path, str(error)) from None
+
+
+def _mapping(path: Path, found: object) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise DamagedRun(path, "no mapping")
+    return found
 
 
 def _line(row: Row) -> str:
@@ -296,20 +270,21 @@ def read_lines(path: Path) -> Iterator[Row]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that readers see the old one or the new one, never a part."""
+    """Write a file so that readers see the old one or the new one, never a part.
+
+    Its folder is made where it is missing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.write_text(text, encoding="utf-8", errors="replace")
     new.replace(path)
 
 
 def _own(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: held for name, held in metrics.items() if name not in _ADDED}
+    return {name: value for name, value in metrics.items() if name != SELECTED}
 
 
-Metrics = Mapping[str, Any]
-
-
-def is_narrower(new: Metrics, held: Metrics) -> bool:
+def is_narrower(new: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
     """Whether a scoring is of fewer questions than another, all of them among the other's.
 
     Fewer answered ones count too. Scorings of the two parts of a division, and of divisions that
@@ -319,7 +294,7 @@ def is_narrower(new: Metrics, held: Metrics) -> bool:
     return bool(held) and _covers(held, new) and not _covers(new, held)
 
 
-def _covers(one: Metrics, other: Metrics) -> bool:
+def _covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     whole = one.get("split", "all") == "all" and one["limit"] is None
     same = _part(one) == _part(other)
     shorter = one["limit"] is None or (
@@ -328,6 +303,6 @@ def _covers(one: Metrics, other: Metrics) -> bool:
     return (whole or (same and shorter)) and one["answered"] >= other["answered"]
 
 
-def _part(metrics: Metrics) -> tuple[object, object]:
+def _part(metrics: Mapping[str, Any]) -> tuple[object, object]:
     split = metrics.get("split", "all")
     return split, metrics.get("dev_share") if split != "all" else None

@@ -15,13 +15,11 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.splits import DEV_SHARE
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.runs.damage import CONFIG, REFERENCES, config_text
-from graphrag_bench.runs.folder import RunFolder, write_rows, write_whole
+from graphrag_bench.runs.folder import REFERENCES, RunFolder, write_rows, write_whole
 from graphrag_bench.runs.provenance import commit
-from graphrag_bench.runs.question_scores import scored_by
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.rescoring import scored_questions
-from graphrag_bench.runs.scoring import score
+from graphrag_bench.runs.scoring import score, scored_by
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
@@ -56,7 +54,7 @@ class Source:
 
 
 def import_run(
-    source: Source, given: DatasetSettings, home: str | Path, *, allow_unmatched: bool = False
+    source: Source, settings: DatasetSettings, home: str | Path, *, allow_unmatched: bool = False
 ) -> StoredRun:
     """Store the rankings and answers of a file as a run of a data set, scored as any other.
 
@@ -68,32 +66,36 @@ def import_run(
     if not name:
         raise UserError("name= is blank: whose results are they?")
     dataset = read_dataset(
-        given.name, given.root, given.openie, given.own, home=home, questions=given.questions
+        settings.name,
+        settings.root,
+        settings.openie,
+        settings.own,
+        home=home,
+        questions=settings.questions,
     )
-    found = read_rankings(source.file, dataset)
-    _check_matches(source.file, found, allow_unmatched)
-    held, method = source.stored(), METHOD + safe_name(name).lower()
-    key = digest(dataset.corpus_digest, dataset.questions_digest, name, held)
+    rankings = read_rankings(source.file, dataset)
+    _check_matches(source.file, rankings, allow_unmatched)
+    origin, method = source.stored(), METHOD + safe_name(name).lower()
+    key = digest(dataset.corpus_digest, dataset.questions_digest, name, origin)
     path = Path(home) / "runs" / safe_name(dataset.name) / method / key
     evaluation, folder = EvaluationSettings.model_validate({}), RunFolder(path)
-    rows = {q.id: _row(q, found.of[q.id]) for q in dataset.questions if q.id in found.of}
+    rows = {q.id: _row(q, rankings.of[q.id]) for q in dataset.questions if q.id in rankings.of}
     config = {
-        "dataset": given.model_dump(), "method": {"name": method}, "imported": held,
+        "dataset": settings.model_dump(), "method": {"name": method}, "imported": origin,
         "evaluation": evaluation.model_dump(),
     }  # fmt: skip
     about = {
         "dataset": dataset.name, "card": dataset.card.name, "corpus": dataset.corpus_digest,
-        "method": method, "title": f"{name} (imported {held['sha256'][:8]})", "key": key,
-        "settings": {f"imported.{what}": said for what, said in held.items() if said},
+        "method": method, "title": f"{name} (imported {origin['sha256'][:8]})", "key": key,
+        "settings": {f"imported.{what}": value for what, value in origin.items() if value},
         "evaluation": evaluation.model_dump(), "commit": commit(),
         "selected": len(dataset.questions),
-        "imported": held | {"passages": found.n_passages, "unmatched": len(found.unmatched)},
+        "imported": origin
+        | {"passages": rankings.n_passages, "unmatched": len(rankings.unmatched)},
     }  # fmt: skip
-    path.mkdir(parents=True, exist_ok=True)
     with folder.alone():
-        folder.begin()
         write_rows(folder.file("records"), rows.values())
-        write_whole(path / CONFIG, config_text(config))
+        folder.write_config(config)
         folder.write_json(REFERENCES, {"dataset": safe_name(dataset.corpus_name), "artifacts": []})
         metrics = score(
             [rows[question.id] for question in dataset.interleaved() if question.id in rows],
@@ -102,17 +104,16 @@ def import_run(
         )  # fmt: skip
         answer = "on" if metrics["answered"] else "off"
         folder.write_metrics(_NOTHING | metrics | about | {"answer": answer})
-        folder.seal()
     return StoredRun(folder, dataset)
 
 
-def _check_matches(file: Path, found: Rankings, allowed: bool) -> None:
-    share = len(found.unmatched) / max(found.n_passages, 1)
+def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
+    share = len(rankings.unmatched) / max(rankings.n_passages, 1)
     if share > MOST_UNMATCHED and not allowed:
-        first = " ".join(found.unmatched[0].split())[:80]
+        first = " ".join(rankings.unmatched[0].split())[:80]
         raise UserError(
-            f"{file}: {len(found.unmatched)} of {found.n_passages} passages ({share:.1%}) are in "
-            f"no document of the data set, the first: '{first}'. Is it the same corpus? "
+            f"{file}: {len(rankings.unmatched)} of {rankings.n_passages} passages ({share:.1%}) "
+            f"are in no document of the data set, the first: '{first}'. Is it the same corpus? "
             "--allow-unmatched imports them as passages without evidence."
         )
 
@@ -132,27 +133,26 @@ def export_trec(run: StoredRun, folder: Path) -> int:
 
     They are those that the run was scored on, without the failed ones; one that found nothing has
     `NO_PASSAGE`. Documents that share a rank share their score; trec_eval orders these by name.
-    Evidence that is a file with several
-    documents is named by the file, as in scoring. Raises UserError for a run that ranked no
-    passages, and for a name with white space.
+    Evidence that is a file with several documents is named by the file, as in scoring. Raises
+    UserError for a run that ranked no passages, and for a name with white space.
     """
     scored = set(scored_questions(run))
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
     if not rows:
         raise UserError(f"{run.folder.path} ranked no passages: there is nothing to export.")
     tag = safe_name(str(run.metrics["title"]))
-    lines, wanted = [], []
+    run_lines, gold_lines = [], []
     for row in rows:
         name, gold = row["question"], run.gold.get(row["question"], Gold())
-        found = counted(gold, row["documents"]) or [NO_PASSAGE]
-        ranks = row.get("ranks") or range(1, len(found) + 1)
+        documents = counted(gold, row["documents"]) or [NO_PASSAGE]
+        ranks = row.get("ranks") or range(1, len(documents) + 1)
         most = max(ranks, default=0)
-        for document, rank in zip(found, ranks, strict=True):
-            lines.append(_line(name, "Q0", document, str(rank), str(most - rank + 1), tag))
-        wanted += [_line(name, "0", one, "1") for one in dict.fromkeys(gold.evidence)]
+        for document, rank in zip(documents, ranks, strict=True):
+            run_lines.append(_line(name, "Q0", document, str(rank), str(most - rank + 1), tag))
+        gold_lines += [_line(name, "0", one, "1") for one in dict.fromkeys(gold.evidence)]
     folder.mkdir(parents=True, exist_ok=True)
-    for file, held in ((TREC, lines), (QRELS, wanted)):
-        write_whole(folder / file, "".join(held))
+    write_whole(folder / TREC, "".join(run_lines))
+    write_whole(folder / QRELS, "".join(gold_lines))
     return len(rows)
 
 

@@ -15,6 +15,8 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.record import Row
 
+FOLDER = Path("runs", ".asked")
+
 
 @dataclass(frozen=True)
 class OwnQuestion:
@@ -41,35 +43,28 @@ class OwnQuestion:
         return frozenset(f"{self.corpus}/{name}/{key}" for name, key in self.artifacts.items())
 
 
-def asked_folder(home: Path) -> Path:
-    """Where asked questions are kept."""
-    return home / "runs" / ".asked"
+def question_file(home: Path, key: str, text: str, form: str) -> Path:
+    """Return where the answer to a question in a form is, by the key of the run it would be of."""
+    return home / FOLDER / key / f"{digest(text, form)}.json"
 
 
-def asked_file(home: Path, key: str, text: str, form: str) -> Path:
-    """Where the answer to a question in a form is kept, by the key of the run it would be of."""
-    return asked_folder(home) / key / f"{digest(text, form)}.json"
-
-
-def keep(path: Path, asked: OwnQuestion) -> None:
-    """Write an asked question, whole."""
+def write_question(path: Path, question: OwnQuestion) -> None:
+    """Write an answered question, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps(asdict(asked), ensure_ascii=False) + "\n")
+    write_whole(path, json.dumps(asdict(question), ensure_ascii=False) + "\n")
 
 
-def kept(path: Path) -> OwnQuestion | None:
-    """The asked question of a file; None where there is none, or none that can be read."""
+def read_question(path: Path) -> OwnQuestion | None:
+    """Return the question of a file; None where there is none, or none that can be read."""
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-        asked = OwnQuestion(**{**held, "texts": tuple(held["texts"])})
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        question = OwnQuestion(**{**fields, "texts": tuple(fields["texts"])})
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    whole = isinstance(asked.row, dict) and isinstance(asked.artifacts, dict)
-    return asked if whole and "answer" in asked.row else None
+    whole = isinstance(question.row, dict) and isinstance(question.artifacts, dict)
+    return question if whole and "answer" in question.row else None
 
 
-def all_kept(home: Path) -> Iterator[OwnQuestion]:
-    """The asked questions of a home that can be read."""
-    for path in sorted(asked_folder(home).glob("*/*.json")):
-        if (asked := kept(path)) is not None:
-            yield asked
+def stored_questions(home: Path) -> Iterator[OwnQuestion]:
+    """Yield the questions of a home that can be read."""
+    return filter(None, map(read_question, sorted((home / FOLDER).glob("*/*.json"))))

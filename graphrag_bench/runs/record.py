@@ -42,12 +42,12 @@ Row = dict[str, Any]
 
 
 def is_imported(row: Row) -> bool:
-    """Whether a row is of somebody else's results: it has no calls, context or steps."""
+    """Return whether a row is of somebody else's results: it has no calls, context or steps."""
     return bool(row.get("imported"))
 
 
 def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "ids") -> Row:
-    """The row of a finished question; `status` is answered, retrieved or failed."""
+    """Return the row of a finished question; `status` is answered, retrieved or failed."""
     outcome = finished.outcome
     row: Row = {"question": finished.question.id, "scope": finished.question.scope}
     if isinstance(outcome, Failure):
@@ -83,37 +83,33 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
             row["ranks"] = list(ranks.values())
     if isinstance(context, Context):
         row["context"] = summary(context)
-        for told, piece in zip(row["context"]["pieces"], context.pieces, strict=True):
+        for stored, piece in zip(row["context"]["pieces"], context.pieces, strict=True):
             if piece.kind != "chunk" and piece.chunks is not None and chunk_table is not None:
-                told["documents"] = list(chunk_table.ranked_documents(np.array(piece.chunks)))
+                stored["documents"] = list(chunk_table.ranked_documents(np.array(piece.chunks)))
     return row
 
 
 def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
-    """The documents of which a text stands in a stored piece; None where that is not known."""
+    """Return the documents of which a text stands in a stored piece; None where unknown."""
     if piece["kind"] == "chunk":
         return [piece["id"], *piece.get("also", ())]
     return piece.get("documents")
 
 
 def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:
-    """Why nothing went into the prompt; None where something did, and where nothing is packed.
-
-    The reason is the budget when it cut all there was, else the first step that found nothing.
-    """
     context = state.get("context")
     if not isinstance(context, Context) or context.pieces:
         return None
-    in_vain = [
+    empty = [
         (slot, f"{step.step} found no {slot.replace('_', ' ')}")
         for step in trace
-        for slot, found in step.wrote.items()
-        if slot != "context" and isinstance(found, Sized) and not len(found)
+        for slot, value in step.wrote.items()
+        if slot != "context" and isinstance(value, Sized) and not len(value)
     ]
-    if context.cut and "points" not in dict(in_vain):
+    if context.cut and "points" not in dict(empty):
         return f"the budget cut all {len(context.cut)} rows"
-    if in_vain:
-        return in_vain[0][1]
+    if empty:
+        return empty[0][1]
     return "there was nothing to retrieve from: the question was given no row"
 
 
@@ -133,7 +129,7 @@ def _step(step: StepTrace, trace: Trace) -> Row:
 
 
 def summary(value: Any) -> Any:
-    """A value as JSON: ids with rounded scores, names, texts; a score vector by its length."""
+    """Return a value as JSON: ids with rounded scores, names, texts; a vector by its length."""
     if isinstance(value, Ranked):
         scores = [round(float(score), DECIMALS) for score in value.scores]
         return {"ids": value.ids.tolist(), "scores": scores}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,27 +12,26 @@ from typing import Any
 from pydantic import ValidationError
 
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
+from graphrag_bench.config.sources import FILE
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.lookup import by_beginning
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs import damage
-from graphrag_bench.runs.damage import CONFIG, METRICS, DamagedRun
-from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.question_scores import question_scores, scored_by
+from graphrag_bench.runs.folder import CONFIG, METRICS, DamagedRun, RunFolder
 from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.scoring import question_scores, scored_by
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as its folder tells it; nothing is run again.
+    """A run as its folder describes it; nothing is run again.
 
-    `given` is its data set where that is at hand already.
+    `loaded` is its data set where that is in memory already.
     """
 
     folder: RunFolder
-    given: Dataset | None = None
+    loaded: Dataset | None = None
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
@@ -41,13 +41,13 @@ class StoredRun:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The settings it was made with."""
-        return damage.read_config(self.folder.path / CONFIG)
+        return self.folder.config()
 
     @property
     def imported(self) -> Mapping[str, str]:
         """The file, digest and source of somebody else's results; empty for a run of ours."""
-        held: Mapping[str, str] = self.config.get("imported", {})
-        return held
+        source: Mapping[str, str] = self.config.get("imported", {})
+        return source
 
     def require_steps(self) -> None:
         """Raise UserError for an imported run: nothing but its rankings and answers is known."""
@@ -66,10 +66,8 @@ class StoredRun:
 
     @cached_property
     def rows(self) -> Mapping[str, Row]:
-        """The stored row of each question id; raises DamagedRun where some are gone."""
-        rows = self.folder.rows()
-        damage.check_rows(self.folder.path, len(rows), self.metrics)
-        return rows
+        """The stored row of each question id."""
+        return self.folder.rows()
 
     @cached_property
     def scopes(self) -> Mapping[str, str | None]:
@@ -79,24 +77,17 @@ class StoredRun:
     @cached_property
     def dataset(self) -> Dataset | None:
         """Its data set; None when it is no longer at hand."""
-        if self.given is not None:
-            return self.given
+        if self.loaded is not None:
+            return self.loaded
         try:
             source = DatasetSettings.model_validate(self.config["dataset"])
         except ValidationError as error:
-            said = str(error.errors()[0]["msg"])
-            raise DamagedRun(self.folder.path, f"{CONFIG}: dataset: {said}") from None
+            fault = str(error.errors()[0]["msg"])
+            raise DamagedRun(self.folder.path / CONFIG, f"dataset: {fault}") from None
+        above = self.folder.path.resolve().parents
+        home, files = above[min(3, len(above) - 1)], (source.root, source.openie, source.own)
         try:
-            above = self.folder.path.resolve().parents
-            home = above[min(3, len(above) - 1)]
-            return read_dataset(
-                source.name,
-                source.root,
-                source.openie,
-                source.own,
-                home=home,
-                questions=source.questions,
-            )
+            return read_dataset(source.name, *files, home=home, questions=source.questions)
         except UserError:
             return None
 
@@ -108,63 +99,63 @@ class StoredRun:
     @property
     def evaluation(self) -> EvaluationSettings:
         """How it was scored last."""
-        held = self.metrics.get("evaluation") or self.config["evaluation"]
-        return EvaluationSettings.model_validate(held)
+        settings = self.metrics.get("evaluation") or self.config["evaluation"]
+        return EvaluationSettings.model_validate(settings)
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
         """The metrics of each question that did not fail and whose gold is at hand."""
         return self.scores_by(self.evaluation)
 
-    def scores_by(self, asked: EvaluationSettings) -> dict[str, dict[str, float]]:
+    def scores_by(self, settings: EvaluationSettings) -> dict[str, dict[str, float]]:
         """`scores` under settings of scoring that need not be its own; nothing is written."""
         if self.dataset is None:
             return {}
         gold = self.dataset.gold
-        scored = scored_by(self.dataset, asked, self.folder, self.rows)
+        scored = scored_by(self.dataset, settings, self.folder, self.rows)
         return {
-            name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
+            name: question_scores(row, gold[name], settings.cuts, settings.containment, scored)
             for name, row in self.rows.items()
             if name in gold and row["status"] != "failed"
         }
 
 
 def stored_runs(home: str | Path) -> list[StoredRun]:
-    """The runs below a home that have metrics, by data set, method and key.
+    """Return the runs below a home that have metrics, by data set, method and key.
 
-    A damaged one is named on the standard error and left out.
+    One whose metrics cannot be read is named on the standard error and left out.
     """
-    return whole_runs(sorted(Path(home).glob(f"runs/*/*/*/{METRICS}")))
+    return readable_runs(sorted(Path(home).glob(f"runs/*/*/*/{METRICS}")))
 
 
-def whole_runs(paths: Sequence[Path]) -> list[StoredRun]:
-    """The runs of these files of metrics; a damaged one is named and left out."""
-    found = []
+def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
+    """Return the runs of these files of metrics; one that cannot be read is named and left out."""
+    runs = []
     for path in paths:
+        run = StoredRun(RunFolder(path.parent))
         try:
-            damage.check_run(path.parent)
+            _ = run.metrics
         except DamagedRun as error:
             Progress().say(f"left out: {error}")
         else:
-            found.append(StoredRun(RunFolder(path.parent)))
-    return found
+            runs.append(run)
+    return runs
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
-    """The run of a folder, or the only one whose key begins with `name`.
+    """Return the run of a folder, or the only one whose key begins with `name`.
 
     Raises UserError when there is none, or more than one, with those that are near.
     """
     if (Path(name) / METRICS).exists():
-        damage.check_run(Path(name))
         return StoredRun(RunFolder(Path(name)))
-    held = {run.folder.path.name: run for run in stored_runs(home)}
+    runs = {run.folder.path.name: run for run in stored_runs(home)}
     place = f"{home}/runs"
-    return by_beginning(name, held, "run", place, lambda run: str(run.metrics.get("method")))
+    return by_beginning(name, runs, "run", place, lambda run: str(run.metrics.get("method")))
 
 
 def numbers_of(run: StoredRun) -> dict[str, float]:
-    """The settings of a run that are numbers, by path: those of its data set and models too."""
+    """Return the settings of a run that are numbers, by path; of its data set and models too."""
     return {
         path: float(value)
         for path, value in {**paths_of(run.config), **run.metrics["settings"]}.items()
@@ -173,10 +164,81 @@ def numbers_of(run: StoredRun) -> dict[str, float]:
 
 
 def paths_of(value: Any, path: str = "") -> dict[str, Any]:
-    """The values of nested mappings by path, below `path`."""
+    """Return the values of nested mappings by path, below `path`."""
     if not isinstance(value, Mapping):
         return {path: value}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, inner in value.items():
-        found |= paths_of(inner, f"{path}.{name}" if path else str(name))
-    return found
+        values |= paths_of(inner, f"{path}.{name}" if path else str(name))
+    return values
+
+
+_MODELS = ("llm", "llm_build", "embedder")
+_STEP = re.compile(r"method\.(convert|retrieve|generate)\..*")
+_ASIDE = re.compile(
+    r"(cache|workers|nlp_workers|parallel|budget|failures|trace|reference_rows|plugins"
+    r"|objective|experiment|imported)(\..*)?"
+    rf"|dataset\.(name|root)|method\.(name|title|role|verified|{FILE}|convert|retrieve|generate)"
+    r"|(llm\w*|embedder|nlp|cross_encoder)"
+    r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads)(\..*)?"
+    r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
+)
+"""What changes no result, names that a table has anyway, steps as lists, and parts of lists."""
+
+
+def settings_of(run: StoredRun) -> dict[str, Any]:
+    """Return the settings that can change a run's results, by path; of models the identities.
+
+    What is not set is left out; a list is a text as in a command, so that it can be grouped by.
+    """
+    scoring = paths_of(run.metrics.get("evaluation") or {}, "evaluation")
+    models = {name: run.metrics.get(name) or None for name in _MODELS}
+    values = {**paths_of(run.config), **run.metrics["settings"], **scoring, **models}
+    return {
+        path: f"[{','.join(map(str, value))}]" if isinstance(value, list) else value
+        for path, value in values.items()
+        if value is not None and not _ASIDE.fullmatch(path)
+    }
+
+
+def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    """Return for each run its value, or None, of every setting that differs between them.
+
+    Parameters of methods and identities of models are compared among the runs that have them. A
+    setting of a single step is there only where no other setting tells two runs apart that differ
+    in it: the number of the step that takes `method.top_k` would say the same twice.
+    """
+    every = [settings_of(run) for run in runs]
+    paths = dict.fromkeys(path for settings in every for path in settings)
+    groups = [set(run.config) for run in runs]
+    shown = [
+        path
+        for path in paths
+        if not _STEP.fullmatch(path) and len(_values(path, every, groups)) > 1
+    ]
+    alike: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+    for run, settings in zip(runs, every, strict=True):
+        names = (run.metrics["dataset"], run.metrics["method"])
+        alike.setdefault((*names, *map(settings.get, shown)), []).append(settings)
+    shown += [
+        path
+        for path in filter(_STEP.fullmatch, paths)
+        if any(len({settings.get(path) for settings in same}) > 1 for same in alike.values())
+    ]
+    return [{path: settings.get(path) for path in shown} for settings in every]
+
+
+def _values(
+    path: str, every: Sequence[Mapping[str, Any]], groups: Sequence[set[str]]
+) -> set[object]:
+    """Its values; where a run has the group of the setting without it, nothing is one of them.
+
+    An imported run has no group but `dataset`, and another method is no method without a parameter.
+    """
+    group = path.partition(".")[0]
+    own = group == "method" or path in _MODELS
+    return {
+        settings.get(path)
+        for settings, known in zip(every, groups, strict=True)
+        if path in settings or (group in known and not own)
+    }

@@ -6,14 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.runs.record import Row
 from graphrag_bench.text import normalise_name, short
-from graphrag_bench.view.csr_rows import entries
 
 Plain = dict[str, Any]
 MOST_NODES = 200
@@ -25,7 +22,7 @@ _STARTS = ("nodes", "step_nodes")
 
 
 @dataclass
-class Found:
+class TraceRows:
     """What the steps of a record have found, by row of the graph, in the order of the steps.
 
     `seeds` are the nodes of the first step that found any; `score` the last score of each node,
@@ -41,46 +38,43 @@ class Found:
     paths: list[Plain] = field(default_factory=list)
 
     @classmethod
-    def of(cls, trace: Iterable[Mapping[str, Any]]) -> Found:
-        """What a record's trace says, in its own ids; slots of plug-ins are left out."""
-        found = cls()
+    def of(cls, trace: Iterable[Mapping[str, Any]]) -> TraceRows:
+        """Read a record's trace, in its own ids; slots of plug-ins are left out."""
+        rows = cls()
         for step in trace:
             for slot, value in step["wrote"].items():
-                found._take(step["step"], slot, value)
-        return found
+                rows._add(step["step"], slot, value)
+        return rows
 
-    def _take(self, step: str, slot: str, value: Any) -> None:
-        if slot in _STARTS and _is(value, "ids"):
-            self._nodes(step, value)
-        elif slot == "relationships" and _is(value, "ids", "scores"):
+    def _add(self, step: str, slot: str, value: Any) -> None:
+        if slot in _STARTS and _has(value, "ids"):
+            self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
+            self.nodes |= dict.fromkeys(value["ids"])
+            if "scores" in value:
+                self.score = dict(zip(value["ids"], value["scores"], strict=True))
+                self.scored_by = step.rpartition(" ")[2]
+        elif slot == "relationships" and _has(value, "ids", "scores"):
             self.relationships |= dict(zip(value["ids"], value["scores"], strict=True))
-        elif slot == "chunks" and _is(value, "ids", "scores"):
+        elif slot == "chunks" and _has(value, "ids", "scores"):
             self.chunks = dict(zip(value["ids"], value["scores"], strict=True))
         elif slot == "paths" and isinstance(value, list):
-            self.paths = [path for path in value if _is(path, "nodes", "relationships")]
-        elif slot == "subgraph" and _is(value, "nodes", "relationships", "paths"):
+            self.paths = [path for path in value if _has(path, "nodes", "relationships")]
+        elif slot == "subgraph" and _has(value, "nodes", "relationships", "paths"):
             self.nodes |= dict.fromkeys(value["nodes"])
             self.relationships = dict.fromkeys(value["relationships"]) | self.relationships
             if value["paths"]:
                 self.paths = [{"nodes": path, "relationships": []} for path in value["paths"]]
-        elif slot == "exploration" and _is(value, "rounds"):
+        elif slot == "exploration" and _has(value, "rounds"):
             for one in value["rounds"]:
                 self.relationships |= dict(zip(one["ids"], one["scores"], strict=True))
 
-    def _nodes(self, step: str, value: Mapping[str, Any]) -> None:
-        self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
-        self.nodes |= dict.fromkeys(value["ids"])
-        if "scores" in value:
-            self.score = dict(zip(value["ids"], value["scores"], strict=True))
-            self.scored_by = step.rpartition(" ")[2]
 
-
-def _is(value: Any, *keys: str) -> bool:
+def _has(value: Any, *keys: str) -> bool:
     return isinstance(value, dict) and all(key in value for key in keys)
 
 
 def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
-    """The nodes, edges and paths to draw for a stored question; empty without a trace.
+    """Return the nodes, edges and paths to draw for a stored question; empty without a trace.
 
     A node has `id`, `label`, `kind` (node or chunk), and where it is so `type`, `score`, `seed`,
     `gold` (it is, or a chunk of it is, gold evidence), `answer` (it has the name of a gold answer)
@@ -90,161 +84,149 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
     gold chunks, seeds, paths, scored nodes, ends of relationships, then chunks; `left_out` is how
     many more there were.
     """
-    found = Found.of(row.get("trace", ()))
-    drawing = _Drawing(found, gold, names)
-    nodes = [drawing.node(*one) for one in drawing.kept]
+    rows = TraceRows.of(row.get("trace", ()))
+    drawing = _Drawing(rows, gold, names)
+    nodes = [drawing.node(*one) for one in drawing.shown]
     edges = {edge["id"]: edge for edge in drawing.edges()}
-    paths = [drawing.path(path, edges) for path in found.paths]
-    shown = {one["id"] for one in nodes}
-    whole = [path for path in paths if shown.issuperset(path["nodes"])]
+    paths = [drawing.path(path, edges) for path in rows.paths]
+    ids = {node["id"] for node in nodes}
+    whole = [path for path in paths if ids.issuperset(path["nodes"])]
     return {
         "nodes": nodes,
         "edges": list(edges.values()),
         "paths": whole,
-        "size": found.scored_by if found.score else "",
+        "size": rows.scored_by if rows.score else "",
         "left_out": drawing.n_rows - len(nodes),
         "paths_left_out": len(paths) - len(whole),
     }
 
 
 class _Drawing:
-    def __init__(self, found: Found, gold: Gold, names: Names) -> None:
-        self.found, self.names = found, names
+    def __init__(self, rows: TraceRows, gold: Gold, names: Names) -> None:
+        self.rows, self.names, self.graph = rows, names, names.graph
         table = names.chunk_table
         documents = [one for name in gold.evidence for one in documents_of(gold, name)]
-        held = [chunk for one in documents for chunk in table.chunks_of(one)] if table else []
-        self.gold_chunks = dict.fromkeys(held)
+        chunks = [chunk for one in documents for chunk in table.chunks_of(one)] if table else []
+        self.gold_chunks = dict.fromkeys(chunks)
         self.answers = {normalise_name(one) for one in gold.answers}
-        self.incidence = _incidence(names)
-        rows = self._rows()
-        self.n_rows, self.kept = len(rows), rows[:MOST_NODES]
-        self.in_gold = {node for node, _ in self._inside(self._kept("n"), self.gold_chunks)}
+        candidates = self._candidates()
+        self.n_rows, self.shown = len(candidates), candidates[:MOST_NODES]
+        self.gold_nodes = {node for node, _ in self._incident(self._shown("n"), self.gold_chunks)}
 
-    def _kept(self, kind: str) -> list[int]:
-        return sorted(row for other, row in self.kept if other == kind)
+    def _shown(self, kind: str) -> list[int]:
+        return sorted(row for other, row in self.shown if other == kind)
 
-    def _rows(self) -> list[tuple[str, int]]:
-        found = self.found
-        ends = [end for row in found.relationships for end in self._ends(row)]
-        on_paths = [node for path in found.paths for node in path["nodes"]]
-        best = sorted(found.score, key=lambda node: (-found.score[node], node))
-        nodes = [*found.seeds, *on_paths, *best, *ends, *found.nodes]
-        chunks = list(found.chunks)[:MOST_CHUNKS]
-        return list(
-            dict.fromkeys(
-                [("c", chunk) for chunk in self.gold_chunks]
-                + [("n", node) for node in nodes]
-                + [("c", chunk) for chunk in chunks]
-            )
-        )
+    def _candidates(self) -> list[tuple[str, int]]:
+        rows = self.rows
+        ends = [end for row in rows.relationships for end in self._ends(row)]
+        on_paths = [node for path in rows.paths for node in path["nodes"]]
+        best = sorted(rows.score, key=lambda node: (-rows.score[node], node))
+        nodes = [*rows.seeds, *on_paths, *best, *ends, *rows.nodes]
+        ordered = [("c", chunk) for chunk in self.gold_chunks]
+        ordered += [("n", node) for node in nodes]
+        ordered += [("c", chunk) for chunk in list(rows.chunks)[:MOST_CHUNKS]]
+        return list(dict.fromkeys(ordered))
 
     def node(self, kind: str, row: int) -> Plain:
-        said = self._chunk(row) if kind == "c" else self._node(row)
-        return {"id": f"{kind}{row}"} | {key: held for key, held in said.items() if held}
+        fields = self._chunk(row) if kind == "c" else self._node(row)
+        return {"id": f"{kind}{row}"} | {key: value for key, value in fields.items() if value}
 
     def _node(self, row: int) -> Plain:
-        named, found = self.names.node(row), self.found
-        graph = self.names.graph
-        name = str(named.get("name", f"row {row}"))
-        described = graph.descriptions[row] if graph and graph.descriptions else ""
+        fields, rows, graph = self.names.node(row), self.rows, self.graph
+        name = str(fields.get("name", f"row {row}"))
+        description = graph.descriptions[row] if graph and graph.descriptions else ""
         return {
             "kind": "node",
             "label": name,
-            "type": named.get("type", ""),
-            "text": short(described, _TEXT) if described else "",
-            "score": found.score.get(row),
-            "seed": row in found.seeds,
-            "found": row in found.nodes or row in found.score,
-            "gold": row in self.in_gold,
+            "type": fields.get("type", ""),
+            "text": short(description, _TEXT) if description else "",
+            "score": rows.score.get(row),
+            "seed": row in rows.seeds,
+            "found": row in rows.nodes or row in rows.score,
+            "gold": row in self.gold_nodes,
             "answer": normalise_name(name) in self.answers,
         }
 
     def _chunk(self, row: int) -> Plain:
-        named, table = self.names.chunk(row), self.names.chunk_table
-        documents = named.get("documents", [])
+        fields, table = self.names.chunk(row), self.names.chunk_table
+        documents = fields.get("documents", [])
         return {
             "kind": "chunk",
-            "label": named.get("title") or ", ".join(documents) or f"chunk {row}",
+            "label": fields.get("title") or ", ".join(documents) or f"chunk {row}",
             "documents": documents,
             "text": short(table.texts[row], _TEXT) if table and 0 <= row < len(table) else "",
-            "score": self.found.chunks.get(row),
-            "found": row in self.found.chunks,
+            "score": self.rows.chunks.get(row),
+            "found": row in self.rows.chunks,
             "gold": row in self.gold_chunks,
         }
 
     def _ends(self, row: int) -> tuple[int, ...]:
-        graph = self.names.graph
+        graph = self.graph
         if graph is None or not 0 <= row < graph.n_relationships:
             return ()
         return int(graph.source[row]), int(graph.target[row])
 
     def edges(self) -> Iterator[Plain]:
-        kept = set(self.kept)
-        drawn: set[tuple[int, int]] = set()
-        of_paths = [row for path in self.found.paths for row in path["relationships"]]
-        for row in dict.fromkeys([*of_paths, *self.found.relationships]):
+        nodes, chunks = self._shown("n"), self._shown("c")
+        joined: set[frozenset[int]] = set()
+        of_paths = [row for path in self.rows.paths for row in path["relationships"]]
+        for row in dict.fromkeys([*of_paths, *self.rows.relationships]):
             ends = self._ends(row)
-            if ends and all(("n", end) in kept for end in ends):
-                drawn.add((min(ends), max(ends)))
+            if ends and set(ends) <= set(nodes):
+                joined.add(frozenset(ends))
                 yield self._edge(row, found=True)
-        for row in self._among(self._kept("n")):
-            ends = self._ends(row)
-            if (min(ends), max(ends)) not in drawn:
+        for row in self._among(nodes):
+            if frozenset(self._ends(row)) not in joined:
                 yield self._edge(row, found=False)
-        for node, chunk in self._inside(self._kept("n"), self._kept("c")):
+        for node, chunk in self._incident(nodes, chunks):
             yield {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
 
-    def _inside(self, nodes: Sequence[int], chunks: Iterable[int]) -> list[tuple[int, int]]:
-        if self.incidence is None:
+    def _incident(self, nodes: Sequence[int], chunks: Iterable[int]) -> list[tuple[int, int]]:
+        names, wanted = self.names, list(chunks)
+        tri_graph = names.tri_graph.entity_chunk if names.tri_graph is not None else None
+        matrix = tri_graph if names.graph is None else names.graph.node_chunk
+        if matrix is None:
             return []
-        known = [node for node in nodes if 0 <= node < self.incidence.shape[0]]
-        of, places = entries(self.incidence.indptr, known)
-        held = self.incidence.indices[places]
-        there = np.isin(held, list(chunks))
-        return sorted(zip(of[there].tolist(), held[there].tolist(), strict=True))
+        known = [node for node in nodes if 0 <= node < matrix.shape[0]]
+        there = matrix[known].tocoo()
+        pairs = zip(there.row.tolist(), there.col.tolist(), strict=True)
+        return sorted((known[row], chunk) for row, chunk in pairs if chunk in wanted)
 
     def _among(self, nodes: Sequence[int]) -> list[int]:
-        graph = self.names.graph
-        if graph is None or not nodes:
+        from scipy.sparse import csr_array, triu
+
+        if self.graph is None or not nodes:
             return []
-        of, places = entries(graph.neighbours.starts, nodes)
-        ends = graph.neighbours.nodes[places]
-        there = (ends > of) & np.isin(ends, nodes)
-        rows: list[int] = graph.neighbours.rows[places[there]].tolist()
-        return rows
+        near, n = self.graph.neighbours, self.graph.n_nodes
+        rows = csr_array((near.rows + 1, near.nodes, near.starts), shape=(n, n))  # 0 is no entry
+        return [int(row) - 1 for row in triu(rows[nodes][:, nodes], 1).data]
 
     def _edge(self, row: int, *, found: bool) -> Plain:
-        named, (source, target) = self.names.relationship(row), self._ends(row)
-        assert self.names.graph is not None
-        said = {
-            "label": named["relation"],
-            "text": short(str(named.get("description", "")), _TEXT),
+        fields, (source, target) = self.names.relationship(row), self._ends(row)
+        assert self.graph is not None
+        optional = {
+            "label": fields["relation"],
+            "text": short(str(fields.get("description", "")), _TEXT),
             "found": found,
-            "score": self.found.relationships.get(row),
-            "synonym": bool(self.names.graph.synonym[row]),
+            "score": self.rows.relationships.get(row),
+            "synonym": bool(self.graph.synonym[row]),
         }
         ends = {"id": f"e{row}", "s": f"n{source}", "t": f"n{target}"}
-        return ends | {key: held for key, held in said.items() if held}
+        return ends | {key: value for key, value in optional.items() if value}
 
     def path(self, path: Mapping[str, Any], edges: Mapping[str, Plain]) -> Plain:
         ends = {frozenset((edge["s"], edge["t"])): name for name, edge in edges.items()}
         nodes = [f"n{row}" for row in path["nodes"]]
         rows = [f"e{row}" for row in path["relationships"]]
         if not rows:
-            hops = zip(nodes, nodes[1:], strict=False)
-            rows = [ends[hop] for pair in hops if (hop := frozenset(pair)) in ends]
+            hops = map(frozenset, zip(nodes, nodes[1:], strict=False))
+            rows = [ends[hop] for hop in hops if hop in ends]
         score = path.get("score")
         return {"nodes": nodes, "edges": rows} | ({} if score is None else {"score": score})
 
 
-def _incidence(names: Names) -> Any:
-    if names.graph is not None:
-        return names.graph.node_chunk
-    return names.tri_graph.entity_chunk if names.tri_graph is not None else None
-
-
 def plan_graph(row: Row) -> Plain | None:
-    """A question's plan of sub-questions with their answers, as it was resolved; None without one.
+    """Return a question's plan of sub-questions with their answers, as resolved; None without one.
 
     `sub_questions` have `id`, `text`, `kind`, `needs` (ids) and, where as many answers as
     sub-questions are recorded, `answer`; the final one has the answer of the question.
@@ -255,14 +237,13 @@ def plan_graph(row: Row) -> Plain | None:
         plan = step["wrote"].get("plan", plan)
         if ".answer." in step["step"] and isinstance(step["wrote"].get("answer"), str):
             answers.append(step["wrote"]["answer"])
-    if not _is(plan, "sub_questions"):
+    if plan is None or not _has(plan, "sub_questions"):
         return None
-    assert plan is not None
     ordered = _resolved([one for one in plan["sub_questions"] if one["id"] != "final"])
     pairs = zip(ordered, answers, strict=True) if len(ordered) == len(answers) else ()
-    held = {one["id"]: text for one, text in pairs} | {"final": str(row.get("answer", ""))}
-    said = [{**one, "answer": held.get(one["id"], "")} for one in plan["sub_questions"]]
-    return {"sub_questions": said, "fixes": plan.get("fixes", [])}
+    texts = {one["id"]: text for one, text in pairs} | {"final": str(row.get("answer", ""))}
+    questions = [{**one, "answer": texts.get(one["id"], "")} for one in plan["sub_questions"]]
+    return {"sub_questions": questions, "fixes": plan.get("fixes", [])}
 
 
 def _resolved(questions: Sequence[Plain]) -> list[Plain]:

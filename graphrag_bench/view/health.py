@@ -15,7 +15,6 @@ from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.name_dictionary import bare, key_of
 from graphrag_bench.values import IntArray
-from graphrag_bench.view.csr_rows import entries
 
 Plain = dict[str, Any]
 LISTED = 20
@@ -26,7 +25,7 @@ HOPS = (0, 1, 2, 3)
 
 
 def health(graph: Graph, chunks: ChunkTable | None, gold: Mapping[str, Gold]) -> Plain:
-    """What can be told of a graph, its chunks and the gold evidence, with no model.
+    """Return the health of a graph, its chunks and the gold evidence, with no model.
 
     `sizes` count nodes, relationships, synonymy edges, pairs of joined nodes and chunks; `types`
     and `relations` are (name, count), most first, ties by name. `components` are connected ones, of
@@ -113,11 +112,11 @@ def _twins(names: Texts) -> Plain:
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(key_of(bare(name)), []).append(name)
-    held = [group for key, group in groups.items() if key and len(group) > 1]
-    ordered = sorted(held, key=lambda group: (-len(group), group[0]))
+    twins = [group for key, group in groups.items() if key and len(group) > 1]
+    ordered = sorted(twins, key=lambda group: (-len(group), group[0]))
     return {
-        "n": len(held),
-        "nodes": sum(map(len, held)),
+        "n": len(twins),
+        "nodes": sum(map(len, twins)),
         "first": [group[:LISTED] for group in ordered[:LISTED]],
     }
 
@@ -133,7 +132,7 @@ def _bare_chunks(graph: Graph, chunks: ChunkTable | None) -> Plain:
 
 
 def gold_pairs(gold: Mapping[str, Gold]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The pairs of evidence of each question in order, each by its documents."""
+    """Return the pairs of evidence of each question in order, each by its documents."""
     pairs = []
     for one in gold.values():
         named = list(dict.fromkeys(one.evidence))
@@ -145,7 +144,6 @@ def gold_pairs(gold: Mapping[str, Gold]) -> list[tuple[tuple[str, ...], tuple[st
 def _reach(graph: Graph, matrix: Any, chunks: ChunkTable, gold: Mapping[str, Gold]) -> Plain:
     every = gold_pairs(gold)
     pairs = every[:MOST_PAIRS]
-    chunk_node = graph.node_chunk.T.tocsr()
     near: dict[tuple[str, ...], list[IntArray]] = {}
     joined: Counter[int] = Counter()
     for first, second in pairs:
@@ -153,7 +151,7 @@ def _reach(graph: Graph, matrix: Any, chunks: ChunkTable, gold: Mapping[str, Gol
         for side in (first, second):
             if side not in near:
                 rows = [row for document in side for row in chunks.chunks_of(document)]
-                near[side] = _balls(matrix, _of_rows(chunk_node, rows))
+                near[side] = _balls(matrix, _of_rows(graph.chunk_node, rows))
             balls.append(near[side])
         hops = _apart(matrix, *balls)
         joined.update(k for k in HOPS if hops is not None and hops <= k)
@@ -174,14 +172,11 @@ def _apart(matrix: Any, first: Sequence[IntArray], second: Sequence[IntArray]) -
 
 
 def _of_rows(matrix: Any, rows: Sequence[int]) -> IntArray:
-    _, places = entries(matrix.indptr, rows)
-    held = np.zeros(matrix.shape[1], bool)
-    held[matrix.indices[places]] = True
-    return np.flatnonzero(held)
+    return np.unique(matrix[rows].indices).astype(np.int64)
 
 
 def graph_differences(first: Graph, second: Graph) -> Plain:
-    """What two graphs of one corpus share: names of nodes, and pairs of joined names.
+    """Return what two graphs of one corpus share: names of nodes, and pairs of joined names.
 
     For each the counts of both, of A alone and of B alone, and the first of these by name.
     """

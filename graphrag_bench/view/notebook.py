@@ -11,14 +11,14 @@ from graphrag_bench.report.rendering import Table
 Plain = Mapping[str, Any]
 WIDTH, HEIGHT, MARGIN = 760, 480, 60
 SEED = 0
-"""Of the layout: the same question is drawn the same each time."""
+"""Of the layout: the same question is shapes the same each time."""
 _COLOURS = {"seed": "#E69F00", "found": "#0072B2", "other": "#999999", "chunk": "#56B4E9"}
 _GOLD, _LINE = "#009E73", "#8a9099"
 _LEGEND = "◆ seed, ● node, ■ chunk; green border: gold evidence; dashed: not retrieved"
 
 
 def tables_html(tables: Iterable[Table]) -> str:
-    """Tables with their captions and notes."""
+    """Return tables with their captions and notes."""
     return "".join(map(_table, tables))
 
 
@@ -35,34 +35,34 @@ def _table(table: Table) -> str:
 
 
 def question_html(whole: Plain) -> str:
-    """A question, its answer, gold and evidence, and the graph of the answer as SVG.
+    """Return a question, its answer, gold and evidence, and the graph of the answer as SVG.
 
     `whole` is what `questions.question_whole` makes.
     """
     gold = whole["gold"].get("answers", ())
     answer = "(no answer)" if whole["answer"] is None else str(whole["answer"])
-    found = "".join(
-        f"<div><small>{escape(fate)}: {escape(', '.join(names))}</small></div>"
-        for fate, names in whole["found"].items()
+    evidence = "".join(
+        f"<div><small>{escape(place)}: {escape(', '.join(names))}</small></div>"
+        for place, names in whole["found"].items()
         if names
     )
-    said = [f"<b>{escape(whole['question'])}</b>", f"→ {escape(answer)}"]
-    said += [f"<small>gold: {escape(' | '.join(gold))}</small>"] if gold else []
-    lines = "".join(f"<div>{line}</div>" for line in said)
-    return f"<div>{lines}{found}{graph_svg(whole['graph'])}</div>"
+    head = [f"<b>{escape(whole['question'])}</b>", f"→ {escape(answer)}"]
+    head += [f"<small>gold: {escape(' | '.join(gold))}</small>"] if gold else []
+    lines = "".join(f"<div>{line}</div>" for line in head)
+    return f"<div>{lines}{evidence}{graph_svg(whole['graph'])}</div>"
 
 
 def graph_svg(graph: Plain) -> str:
-    """The drawing of `answer_graph` as inline SVG; names and texts show on hovering."""
+    """Return the drawing of `answer_graph` as inline SVG; names and texts show on hovering."""
     nodes: Sequence[Plain] = graph["nodes"]
     if not nodes:
         return "<div><small>The steps have kept no node of a graph and no chunk.</small></div>"
     at = _layout(nodes, graph["edges"])
     edges = "".join(_edge(edge, at) for edge in graph["edges"])
-    drawn = "".join(_node(node, *at[node["id"]]) for node in nodes)
+    shapes = "".join(_node(node, *at[node["id"]]) for node in nodes)
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" style="max-width:100%" role="img" '
-        f'font-family="sans-serif" font-size="10">{edges}{drawn}</svg>'
+        f'font-family="sans-serif" font-size="10">{edges}{shapes}</svg>'
         f"<div><small>{_LEGEND}</small></div>"
     )
 
@@ -73,10 +73,10 @@ def _layout(nodes: Sequence[Plain], edges: Sequence[Plain]) -> dict[str, tuple[f
     import igraph
 
     rows = {node["id"]: row for row, node in enumerate(nodes)}
-    made = igraph.Graph(len(nodes), [(rows[edge["s"]], rows[edge["t"]]) for edge in edges])
+    drawing = igraph.Graph(len(nodes), [(rows[edge["s"]], rows[edge["t"]]) for edge in edges])
     chance = random.Random(SEED)
     start = [(chance.random(), chance.random()) for _ in nodes]
-    places = made.layout_kamada_kawai(seed=start)
+    places = drawing.layout_kamada_kawai(seed=start)
     places.fit_into((MARGIN, MARGIN / 2, WIDTH - MARGIN, HEIGHT - MARGIN / 2), False)
     return {node["id"]: (x, y) for node, (x, y) in zip(nodes, places.coords, strict=True)}
 
@@ -110,5 +110,5 @@ def _node(node: Plain, x: float, y: float) -> str:
     label = (
         f'<text x="{x:.1f}" y="{y + 19:.1f}" text-anchor="middle">{escape(node["label"])}</text>'
     )
-    told = f"{node['label']}\n{node.get('text', '')}".strip()
-    return f"<g>{shape}{label}<title>{escape(told)}</title></g>"
+    hover = f"{node['label']}\n{node.get('text', '')}".strip()
+    return f"<g>{shape}{label}<title>{escape(hover)}</title></g>"

@@ -1,10 +1,15 @@
-"""A run page: a folder of a static page and its parts, which opens in a browser from disk."""
+"""A run page: a folder of a static page and its parts, which opens in a browser from disk.
+
+Parts are JavaScript files that hand JSON to the page, each when it is asked for: a page opened from
+disk may not fetch files, but it may add script elements.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,6 +19,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.reopen import References, read_references
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.version import __version__
 from graphrag_bench.view.health import graph_differences, health
@@ -24,7 +30,6 @@ from graphrag_bench.view.overview import (
     run_row,
     titles_of,
 )
-from graphrag_bench.view.parts import Parts
 from graphrag_bench.view.questions import blocks, list_columns, questions_of, roots_of, set_columns
 
 Plain = dict[str, Any]
@@ -33,6 +38,43 @@ INDEX = "index.html"
 MOST_GRAPHS = 12
 """Graphs whose health a page tells, and it says how many more there are: one a scope, say."""
 _SIGN = "<title>graphrag-bench: runs</title>"
+FOLDER = "data"
+_UNSAFE = ("<", "\u2028", "\u2029")
+
+
+def part_text(name: str, value: Any) -> str:
+    """The file of a part: `grb.part("NAME", JSON);`.
+
+    `<` and the line ends U+2028 and U+2029 are escaped, so that no text ends the script. Raises
+    ValueError for a number that JSON does not have (infinite, or none).
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in _UNSAFE:
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return f"grb.part({json.dumps(name)},{text});\n"
+
+
+@dataclass
+class Parts:
+    """The parts of a page that is being written; `written` are the paths of their files."""
+
+    page: Path
+    written: set[Path] = field(default_factory=set)
+
+    def write(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write a part as data/NAME.js; a name may have folders (`r0/q3`)."""
+        path = self.page / FOLDER / f"{name}.js"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = part_text(name, value)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            write_whole(path, text)
+        self.written.add(path)
+
+    def remove_others(self) -> None:
+        """Remove the parts of an earlier page that this one does not have."""
+        for path in sorted((self.page / FOLDER).rglob("*.js")):
+            if path not in self.written:
+                path.unlink()
 
 
 def write_page(
@@ -58,10 +100,10 @@ def write_page(
     sets = _sets(runs)
     rows = []
     for place, (run, title) in enumerate(zip(runs, titles_of(runs), strict=True)):
-        found = funnel_of(run, home, shared)
-        row = run_row(run, title, found) | {"id": f"r{place}", "set": sets[_set_of(run)].id}
+        funnel = funnel_of(run, home, shared)
+        row = run_row(run, title, funnel) | {"id": f"r{place}", "set": sets[_set_of(run)].id}
         rows.append(row)
-        parts.write(f"r{place}/list", list_columns(run, found, sets[_set_of(run)].at))
+        parts.write(f"r{place}/list", list_columns(run, funnel, sets[_set_of(run)].at))
         for number, block in enumerate(blocks(run, home, shared)):
             parts.write(f"r{place}/q{number}", {"questions": block})
     for one in sets.values():
@@ -113,15 +155,15 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
 
 
 def _sets(runs: Sequence[StoredRun]) -> dict[tuple[str, str], _Set]:
-    found: dict[tuple[str, str], _Set] = {}
+    sets: dict[tuple[str, str], _Set] = {}
     for key in dict.fromkeys(map(_set_of, runs)):
-        held = [run for run in runs if _set_of(run) == key]
-        names = list(dict.fromkeys(name for run in held for name in questions_of(run)))
-        dataset = next((run.dataset for run in held if run.dataset), None)
+        over = [run for run in runs if _set_of(run) == key]
+        names = list(dict.fromkeys(name for run in over for name in questions_of(run)))
+        dataset = next((run.dataset for run in over if run.dataset), None)
         at = {name: row for row, name in enumerate(names)}
         columns = {"name": key[0], **set_columns(dataset, names)}
-        found[key] = _Set(f"set{len(found)}", at, columns)
-    return found
+        sets[key] = _Set(f"set{len(sets)}", at, columns)
+    return sets
 
 
 @dataclass(frozen=True)
@@ -145,27 +187,25 @@ def _graphs(
 
     `MOST_GRAPHS` are opened at most, the first that the runs refer to.
     """
-    users: dict[tuple[str, str | None, str], list[int]] = {}
-    keys: dict[tuple[str, str | None, str], tuple[References, str | None]] = {}
+    users: dict[tuple[str, str | None, str], tuple[References, list[int]]] = {}
     for place, run in enumerate(runs):
-        references = read_references(run.folder)
-        for scope, held in references.keys.items() if references else ():
-            if references and "graph" in held:
-                key = (references.dataset, scope, held["graph"])
-                users.setdefault(key, []).append(place)
-                keys.setdefault(key, (references, scope))
-    found: list[_RunGraph] = []
-    for number, (key, places) in enumerate(users.items()):
-        if len(found) == MOST_GRAPHS:
-            return found, len(users) - number
-        references, scope = keys[key]
+        if references := read_references(run.folder):
+            for scope, keys in references.keys.items():
+                if "graph" in keys:
+                    key = references.dataset, scope, keys["graph"]
+                    users.setdefault(key, (references, []))[1].append(place)
+    graphs: list[_RunGraph] = []
+    for number, ((corpus, scope, graph_key), (references, places)) in enumerate(users.items()):
+        if len(graphs) == MOST_GRAPHS:
+            return graphs, len(users) - number
         run = runs[places[0]]
-        roots = roots_of(run, references.dataset, home, shared)
+        roots = roots_of(run, corpus, home, shared)
         names = Names.read(roots, references.within(scope))
         if names.graph is not None:
-            said = f"graph {key[2]} of {key[0]}" + (f", {scope}" if scope else "")
-            found.append(_RunGraph(said, _set_of(run), names.graph, names.chunk_table, run, places))
-    return found, 0
+            title = f"graph {graph_key} of {corpus}" + (f", {scope}" if scope else "")
+            graph = _RunGraph(title, _set_of(run), names.graph, names.chunk_table, run, places)
+            graphs.append(graph)
+    return graphs, 0
 
 
 def _compared(graphs: Sequence[_RunGraph], parts: Parts) -> Iterator[tuple[int, int]]:

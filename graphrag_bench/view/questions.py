@@ -18,9 +18,9 @@ from graphrag_bench.analysis.explaining.own_question import all_of_run, told
 from graphrag_bench.analysis.funnel.stored import RunFunnel
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.report.comparisons import usual_metrics
-from graphrag_bench.runs.question_scores import context_tokens
 from graphrag_bench.runs.record import Row, is_imported
 from graphrag_bench.runs.rescoring import scored_questions
+from graphrag_bench.runs.scoring import context_tokens
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.text import short
 from graphrag_bench.view.answer_graph import answer_graph, plan_graph
@@ -30,20 +30,20 @@ BLOCK = 20
 """Questions of a part: few enough to load at once, enough that a page has few files."""
 ANSWER_SHOWN = 160
 _RIGHT = ("accuracy", "hit")
-_FATES = {IN_CONTEXT: "c", LEFT_OUT: "r", RETRIEVED: "r"}
+_LETTERS = {IN_CONTEXT: "c", LEFT_OUT: "r", RETRIEVED: "r"}
 _MISSED = "m"
 
 
 def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
-    """The questions of a data set as columns, in the order of `names`.
+    """Return the questions of a data set as columns, in the order of `names`.
 
     `hops` is None where the set does not tell. Without the data set the texts are the ids.
     """
-    asked = {one.id: one.text for one in dataset.questions} if dataset else {}
+    texts = {one.id: one.text for one in dataset.questions} if dataset else {}
     gold = [(dataset.gold.get(name) if dataset else None) or Gold() for name in names]
     return {
         "id": list(names),
-        "text": [asked.get(name, name) for name in names],
+        "text": [texts.get(name, name) for name in names],
         "type": [one.type for one in gold],
         "hops": [one.hops for one in gold],
         "gold": [list(one.answers) for one in gold],
@@ -51,8 +51,8 @@ def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
     }
 
 
-def list_columns(run: StoredRun, found: RunFunnel | str, at: Mapping[str, int]) -> Plain:
-    """A run's questions as columns, in the order of its scoring; `at` are rows of the set.
+def list_columns(run: StoredRun, funnel: RunFunnel | str, at: Mapping[str, int]) -> Plain:
+    """Return a run's questions as columns, in the order of its scoring; `at` are rows of the set.
 
     `right` is 1, 0, or None for a question without answer or gold. `evidence` has a letter for each
     gold document: c in the context, r retrieved and not in the context, m missed. `lost` is the
@@ -63,20 +63,20 @@ def list_columns(run: StoredRun, found: RunFunnel | str, at: Mapping[str, int]) 
     seconds: dict[str, float] = {}
     for one in run.folder.timing():
         seconds[one["question"]] = seconds.get(one["question"], 0.0) + one["seconds"]
-    lost = {} if isinstance(found, str) else found.funnel.of_questions()
+    lost = {} if isinstance(funnel, str) else funnel.funnel.of_questions()
     scores = [run.scores.get(row["question"], {}) for row in rows]
-    names = dict.fromkeys(name for held in scores for name in held)
-    kept = [*usual_metrics(names), *(name for name in names if name.startswith("all_evidence@"))]
+    names = dict.fromkeys(name for of_question in scores for name in of_question)
+    shown = [*usual_metrics(names), *(name for name in names if name.startswith("all_evidence@"))]
     return {
         "at": [at[row["question"]] for row in rows],
         "status": [row["status"] for row in rows],
         "answer": [short(str(row.get("answer", "")), ANSWER_SHOWN) for row in rows],
-        "right": [_right(held) for held in scores],
-        "evidence": [_fates(row, run.gold.get(row["question"])) for row in rows],
-        "lost": [_lost(lost, row["question"]) for row in rows],
+        "right": [_right(of_question) for of_question in scores],
+        "evidence": [_evidence_letters(row, run.gold.get(row["question"])) for row in rows],
+        "lost": [(lost[q] or "") if (q := row["question"]) in lost else None for row in rows],
         "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
         **_cost_columns(rows, seconds),
-        "scores": {name: [_rounded(held.get(name)) for held in scores] for name in kept},
+        "scores": {name: [_rounded(one.get(name)) for one in scores] for name in shown},
         "block": BLOCK,
     }
 
@@ -92,13 +92,13 @@ def _cost_columns(rows: Sequence[Row], seconds: Mapping[str, float]) -> Plain:
 
 
 def questions_of(run: StoredRun) -> list[str]:
-    """The ids of the run's questions: those of its scoring in their order, then others by row."""
+    """Return the ids of the run's questions: the scored ones in their order, then the others."""
     scored = [name for name in scored_questions(run) if name in run.rows]
     return list(dict.fromkeys([*scored, *run.rows]))
 
 
 def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Plain]:
-    """Every question of a run whole, `BLOCK` at a time, by id, in the order of the list.
+    """Yield every question of a run whole, `BLOCK` at a time, by id, in the order of the list.
 
     Each has what `graphrag-bench show --json` prints, its calls among them, and its graph.
     Artifacts are looked for as `roots_of` says.
@@ -122,12 +122,12 @@ def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Pl
         yield block
 
 
-def question_whole(run: StoredRun, said: Mapping[str, Any], row: Row, names: Names) -> Plain:
-    """What was told of a question with its gold, what became of the evidence, and its graph."""
+def question_whole(run: StoredRun, shown: Mapping[str, Any], row: Row, names: Names) -> Plain:
+    """Return what `show --json` prints of a question, with its gold, evidence and graph."""
     gold = run.gold.get(row["question"])
-    steps = [_without_context(step) for step in said["steps"]]
+    steps = [_without_context(step) for step in shown["steps"]]
     return {
-        **said,
+        **shown,
         "steps": steps,
         "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)} if gold else {},
         "found": dict(evidence_of(row, gold)) if gold else {},
@@ -138,15 +138,15 @@ def question_whole(run: StoredRun, said: Mapping[str, Any], row: Row, names: Nam
 
 
 def _without_context(step: Plain) -> Plain:
-    held = step["wrote"].get("context")
-    if not isinstance(held, dict) or "pieces" not in held:
+    context = step["wrote"].get("context")
+    if not isinstance(context, dict) or "pieces" not in context:
         return step
-    counts = {name: len(held[name]) for name in ("pieces", "cut")}
+    counts = {name: len(context[name]) for name in ("pieces", "cut")}
     return {**step, "wrote": {**step["wrote"], "context": counts}}
 
 
 def roots_of(run: StoredRun, corpus: str, home: Path, shared: str | None) -> list[Path]:
-    """Where the artifacts of a run may be: in the home of its folder, else `home`; in `shared`."""
+    """Return where a run's artifacts may be: in its folder's home, else `home`; in `shared`."""
     own = run.home or home
     return [own / "artifacts" / corpus, *([Path(shared) / corpus] if shared else [])]
 
@@ -155,15 +155,11 @@ def _right(scores: Mapping[str, float]) -> int | None:
     return next((int(scores[name] >= 0.5) for name in _RIGHT if name in scores), None)
 
 
-def _fates(row: Row, gold: Gold | None) -> str:
+def _evidence_letters(row: Row, gold: Gold | None) -> str:
     if gold is None or row["status"] == "failed":
         return _MISSED * len(gold.evidence if gold else ())
-    fates = {name: fate for fate, held in evidence_of(row, gold).items() for name in held}
-    return "".join(_FATES.get(fates[name], _MISSED) for name in gold.evidence)
-
-
-def _lost(lost: Mapping[str, str | None], question: str) -> str | None:
-    return (lost[question] or "") if question in lost else None
+    places = {name: place for place, names in evidence_of(row, gold).items() for name in names}
+    return "".join(_LETTERS.get(places[name], _MISSED) for name in gold.evidence)
 
 
 def _rounded(score: float | None) -> float | None:

@@ -11,7 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.runs.damage import METRICS
+from graphrag_bench.runs.folder import METRICS
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.view.page import write_page
 
@@ -43,8 +43,8 @@ class _Handler(SimpleHTTPRequestHandler):
 
 def state_of(runs: Sequence[StoredRun]) -> State:
     """The runs and when each was last scored: changed means that the page is out of date."""
-    held = [(str(one.folder.path), one.folder.path / METRICS) for one in runs]
-    return tuple((name, path.stat().st_mtime_ns) for name, path in held if path.is_file())
+    files = [(str(one.folder.path), one.folder.path / METRICS) for one in runs]
+    return tuple((name, path.stat().st_mtime_ns) for name, path in files if path.is_file())
 
 
 @contextmanager

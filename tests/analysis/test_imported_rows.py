@@ -20,14 +20,14 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.baseline import stored_differences
 from graphrag_bench.experiment.reopen import reopened
 from graphrag_bench.report.comparisons import settings_that_differ
-from graphrag_bench.report.costs import paying_table
+from graphrag_bench.report.costs import break_even_table
 from graphrag_bench.report.curves import Point, curve_table
 from graphrag_bench.report.figures.of_runs import marks_along, marks_of
-from graphrag_bench.report.run_tables import shown_tables
+from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.runs.imported import Source, import_run
 from graphrag_bench.runs.rescoring import rescored
 from graphrag_bench.runs.stored import StoredRun, find_run
-from graphrag_bench.view.overview import pair_rows, settings_of
+from graphrag_bench.view.overview import pair_rows
 from graphrag_bench.view.page import write_page
 
 pytestmark = pytest.mark.slow
@@ -62,7 +62,7 @@ def test_every_table_marks_the_imported_run_and_shows_nothing_that_is_not_known(
     row = dict(zip(table.heads, table.rows[1], strict=True))
     assert (row["context"], row["tokens"], row["faults"]) == ("–", "–", "–")
     assert any(runs[1].imported["sha256"] in note for note in table.notes)
-    assert paying_table(held, "vanilla") is None
+    assert break_even_table(held, "vanilla") is None
 
 
 def test_a_cost_in_dollars_is_not_nothing_but_not_known(runs: Both) -> None:
@@ -79,7 +79,7 @@ def test_two_runs_are_paired_over_their_questions_and_settings_that_one_lacks_ar
     (pair,) = pair_rows(runs)
     recall = next(one for one in pair["differences"] if one["metric"] == "evidence_recall@5")
     assert recall["n"] == 5 and recall["second"] == pytest.approx((1 + 1 + 0.5 + 0 + 0.5) / 5)
-    told = {name: (a, b) for name, a, b in settings_that_differ(*map(settings_of, runs))}
+    told = {name: (a, b) for name, a, b in settings_that_differ(*(run.metrics for run in runs))}
     assert told["embedder"] == ("hashing:256", "–")
     assert told["imported.sha256"] == ("–", runs[1].imported["sha256"])
 
@@ -93,7 +93,7 @@ def test_the_funnel_of_an_imported_run_begins_where_passages_are_retrieved(
 
 
 def test_a_curve_has_the_row_and_no_figure_places_it_at_tokens(runs: Both) -> None:
-    points = [Point(run.metrics, None) for run in runs]
+    points = [Point(run.metrics) for run in runs]
     table = curve_table(points, ["accuracy"])
     assert table.rows[0][:4] == (f"toy: {runs[1].metrics['title']}", "–", "6", "–")
     assert len(marks_along(points, "accuracy", "budget_context")) == 1

@@ -8,11 +8,16 @@ from hypothesis import strategies as st
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation import answer_metrics
-from graphrag_bench.evaluation.answer_form import abstained, answer_words, gold_words
-from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, AnsweredQuestion, check_metrics
-from graphrag_bench.evaluation.answers import Reading, str_scores
-from graphrag_bench.evaluation.contexts import Item, answer_within
+from graphrag_bench.evaluation import metrics
+from graphrag_bench.evaluation.answers import (
+    Reading,
+    abstained,
+    answer_words,
+    gold_words,
+    str_scores,
+)
+from graphrag_bench.evaluation.metrics import ANSWER_METRICS, AnsweredQuestion, check_metrics
+from graphrag_bench.evaluation.retrieval import Item, answer_within
 
 PARTS = (("Ada Marsh", "A. Marsh"), ("Lund",), ("1914",))
 
@@ -75,7 +80,7 @@ def test_a_name_that_is_no_metric_is_refused_with_the_nearest() -> None:
 def test_a_metric_whose_package_is_missing_is_refused_with_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answer_metrics, "find_spec", lambda name: None)
+    monkeypatch.setattr(metrics, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"needs the package nltk.*graphrag-bench\[metrics\]"):
         check_metrics(["meteor"], "a card")
     check_metrics(["meteor"], "a card", installed=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphrag_bench.evaluation.choices import choice_scores, chosen_option
+from graphrag_bench.evaluation.listed_answers import choice_scores, chosen_option
 
 OPTIONS = ("A red boat", "The grey sea", "Nobody knows", "The grey sea at night")
 

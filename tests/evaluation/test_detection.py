@@ -7,8 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from graphrag_bench.evaluation.detection import detectable_difference, detectable_share
-from graphrag_bench.evaluation.significance import sign_flip_p
+from graphrag_bench.evaluation.statistics import (
+    detectable_difference,
+    detectable_share,
+    sign_flip_p,
+)
 
 REACH = 1.959964 + 0.841621
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_bench.evaluation.answers import Reading, accuracy, exact_match, f1
-from graphrag_bench.evaluation.normalising import Normaliser, words
+from graphrag_bench.evaluation.answers import Normaliser, Reading, accuracy, exact_match, f1, words
 
 UNICODE, SQUAD, PLAIN = Normaliser(), Normaliser("squad"), Normaliser(accents="strip")
 

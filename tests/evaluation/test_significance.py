@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from graphrag_bench.evaluation.significance import clusters_of, holm, sign_flip_p
+from graphrag_bench.evaluation.statistics import clusters_of, holm, sign_flip_p
 
 pytestmark = pytest.mark.slow
 
@@ -126,7 +126,7 @@ def test_by_chance_the_swaps_are_those_of_scipy_and_p_is_the_same_to_the_last_bi
 def test_swaps_do_not_depend_on_how_many_are_held_at_a_time(monkeypatch):
     values = f1_like(np.random.default_rng(SEED), 41, 3) - 0.45
     found = sign_flip_p(values, permutations=501)
-    monkeypatch.setattr("graphrag_bench.evaluation.significance._SIGNS", 41 * 7)
+    monkeypatch.setattr("graphrag_bench.evaluation.statistics._SIGNS", 41 * 7)
     assert sign_flip_p(values, permutations=501).tolist() == found.tolist()
 
 

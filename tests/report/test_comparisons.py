@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.evaluation.significance import holm
-from graphrag_bench.evaluation.statistics import paired_difference
+from graphrag_bench.evaluation.statistics import holm, paired_difference
 from graphrag_bench.report.comparisons import Compared, comparison_table, comparisons
 from graphrag_bench.report.rendering import MISSING, Table
 
@@ -48,7 +47,7 @@ def test_p_is_corrected_over_all_rows_of_the_table() -> None:
     plain = [paired_difference(BASE, other).p for other in (BETTER, worse, same)]
     assert [float(row[5]) for row in made.rows] == pytest.approx(holm(plain), abs=1e-4)
     assert made.heads[5] == "p (Holm, 3 tests)"
-    assert "Holm-corrected for the tests of each metric (3 of accuracy; " in made.notes[1]
+    assert "accuracy: 3" in made.notes[1]
     assert made.rows[2][7] == MISSING
 
 

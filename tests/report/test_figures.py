@@ -16,9 +16,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.figures import paper
 from graphrag_bench.report.figures.bars import Bar, plot_bars
 from graphrag_bench.report.figures.grid import Grid, plot_heat, plot_wins
-from graphrag_bench.report.figures.lines import Mark, plot_lines
+from graphrag_bench.report.figures.lines import Mark, front, plot_lines, plot_pareto
 from graphrag_bench.report.figures.paper import check_plot, plain
-from graphrag_bench.report.figures.pareto import front, plot_pareto
 
 NASTY = r"a $\frac{1}{2}$ _b^c \undefined{ $x <script>"
 BARS = [Bar(name, series, 0.5, 0.4, 0.7) for name in ("BM25", NASTY) for series in ("F1", "EM")]

@@ -9,7 +9,6 @@ import pytest
 from rich.cells import cell_len
 
 from graphrag_bench.report.rendering import MISSING, Table, csv_text, latex, markdown, show
-from graphrag_bench.report.tables import without_missing
 
 TABLE = Table("a_b: 50 %", ("method", "accuracy"), (("A & B", "0.5"), ("C", "–")), ("† note",))
 
@@ -63,20 +62,10 @@ def test_a_command_in_a_note_is_printed_on_one_line_also_in_a_terminal(
     assert note in capsys.readouterr().out
 
 
-def test_markup_in_a_title_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    show(
-        Table("[red]x[/]", ("[bold]a", "b"), (("[link=x]y[/link] :smile:", "\x1b[2J1"),), ("[b]",))
-    )
-    out = capsys.readouterr().out
-    assert "\x1b" not in out
-    for text in ("[red]x[/]", "[bold]a", "[link=x]y[/link] :smile:", "[b]"):
-        assert text in out
-
-
 def test_columns_that_nothing_fills_are_left_out_with_their_explanations() -> None:
     about = (("b", "what b is"), ("c", "what c is"))
     rows = (("A", MISSING, "1"), ("B", MISSING, MISSING))
-    lean = without_missing(Table("", ("method", "b", "c"), rows, (), about=about))
+    lean = Table("", ("method", "b", "c"), rows, (), about=about).without_missing()
     assert lean.heads == ("method", "c")
     assert lean.rows == (("A", "1"), ("B", MISSING))
     assert lean.below == ("c: what c is",)

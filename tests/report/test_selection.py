@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_bench.data.splits import is_dev
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.selection import best_of, mark
+from graphrag_bench.report.rows import best_of, mark
 
 METRIC = "evidence_recall@5"
 ON_DEV = {"metric": METRIC, "split": "dev", "dev_share": 0.5, "limit": None, "n_configurations": 50}

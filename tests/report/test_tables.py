@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from toy_runs import WEIGHTLESS, fails_on, ran, write_set
 
-from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.costs import cost_table
 from graphrag_bench.report.rendering import MISSING, Table, markdown, show
+from graphrag_bench.report.rows import in_table_order, verified_notes
 from graphrag_bench.report.tables import run_table
-from graphrag_bench.report.verified import verified_notes
 
 NASTY = "[bold]a[/red] | b\n<script>alert(1)</script> `x` \\ \x1b[2J\r\u202e"
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
@@ -40,7 +39,7 @@ def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
 
 
 def titles(*runs: Mapping[str, Any]) -> list[str]:
-    return [str(one["title"]) for one in arranged(runs)]
+    return [str(one["title"]) for one in in_table_order(runs)]
 
 
 def test_the_floor_comes_first_and_the_ceiling_last() -> None:
@@ -182,13 +181,13 @@ def test_a_run_with_repeats_shows_their_mean_with_the_spread() -> None:
     assert "0.300 ±0.022 [0.00, 0.50]" in table.rows[0]
     assert "0.250 [0.00, 0.50]" in table.rows[1]
     assert any(note.startswith("±: standard deviation") for note in table.notes)
-    assert "VanillaRAG: 2 of 4 answers differ between repeats" in table.notes
+    assert any(note.startswith("VanillaRAG: 2 of 4 answers") for note in table.notes)
 
 
 def test_repeats_that_say_the_same_are_warned_of() -> None:
     repeats = {"n": 3, "questions": 4, "changed": 0, "metrics": {}}
     notes = run_table([run(repeats=repeats)]).notes
-    assert any("all 3 repeats gave the same answers word for word" in note for note in notes)
+    assert any(note.startswith("! VanillaRAG: all 3 repeats") for note in notes)
 
 
 def same(title: str, contexts: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
@@ -200,10 +199,9 @@ def test_cells_with_the_same_contexts_say_which_setting_changes_nothing() -> Non
     full = {"digest": "ab", "room": {"path": 7.9}}
     cells = [same("P", full, top_k=k, **{"retrieve.0.top_k": k}) for k in (10, 20, 40)]
     other = same("P", {"digest": "cd", "room": {}}, top_k=5)
-    (said,) = [note for note in run_table([*cells, other]).notes if "same contexts" in note]
-    assert said.startswith("! 3 runs have the same contexts: method.top_k changes nothing here")
-    assert "(the budget holds about 8 paths): P top_k=10, " in said
-    assert "top_k=5" not in said
+    (note,) = [note for note in run_table([*cells, other]).notes if "same contexts" in note]
+    assert note.startswith("! 3 runs") and "method.top_k" in note and "8 paths" in note
+    assert "P top_k=10, " in note and "top_k=5" not in note
 
 
 def test_models_and_prompts_that_leave_contexts_as_they_are_are_no_warning() -> None:

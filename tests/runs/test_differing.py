@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.runs.differing import differing_settings, settings_of
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.runs.stored import StoredRun, differing_settings, settings_of
 
 
 def run(method: str = "walk", step: int = 2, evaluation: Any = None, **config: Any) -> StoredRun:
@@ -57,11 +56,11 @@ def test_a_setting_that_differs_is_a_column(
 
 def test_what_changes_no_result_is_no_column() -> None:
     other = run(
-        workers=8, cache={"mode": "off"}, executor="ray", trace="off", objective="f1",
+        workers=8, cache={"mode": "off"}, parallel="ray", trace="off", objective="f1",
         dataset={"name": "toy", "root": "elsewhere"},
         llm={"_target_": "c.D", "base_url": "http://host", "limits": {"concurrency": 2}},
     )  # fmt: skip
-    assert columns(run(workers=4, cache={"mode": "write"}, executor="local"), other) == {}
+    assert columns(run(workers=4, cache={"mode": "write"}, parallel="local"), other) == {}
 
 
 def test_a_parameter_is_compared_among_the_methods_that_have_it() -> None:

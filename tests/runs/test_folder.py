@@ -5,8 +5,7 @@ import json
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.runs.damage import METRICS
-from graphrag_bench.runs.folder import RunFolder, read_lines, write_whole
+from graphrag_bench.runs.folder import METRICS, RunFolder, read_lines, write_whole
 
 
 @pytest.fixture

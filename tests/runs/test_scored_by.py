@@ -7,7 +7,7 @@ from dataclasses import replace
 from graphrag_bench.api import dataset
 from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.runs.question_scores import metric_names
+from graphrag_bench.runs.scoring import metric_names
 
 CARD = ("accuracy", "recall", "exact_match", "f1")
 

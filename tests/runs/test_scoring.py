@@ -3,8 +3,7 @@
 import pytest
 
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.runs.question_scores import Scored, question_scores
-from graphrag_bench.runs.scoring import score
+from graphrag_bench.runs.scoring import Scored, question_scores, score
 
 GOLD = {
     "two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),

@@ -11,8 +11,7 @@ from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.judged import judged_scores
-from graphrag_bench.runs.question_scores import Scored, question_scores
-from graphrag_bench.runs.scoring import containment_flag, score
+from graphrag_bench.runs.scoring import Scored, containment_flag, question_scores, score
 
 GOLD = {
     "two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),

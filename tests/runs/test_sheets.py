@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.runs.sheets import guarded, read_sheet, unguarded, write_sheet
+from graphrag_bench.runs.judged import guarded, read_sheet, unguarded, write_sheet
 
 
 @given(st.text("'=+-@\t\rab", max_size=6))

@@ -10,9 +10,8 @@ from typing import Any
 
 from toy_runs import WEIGHTLESS, ada_marsh, ran, write_set
 
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.scripted import Scripted
 
 SCRIPT = "<script>window.planted=1</script>"
 IMAGE = "<img src=x onerror=window.planted=1>"

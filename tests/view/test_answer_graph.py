@@ -8,7 +8,7 @@ from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.view.answer_graph import MOST_NODES, Found, answer_graph, plan_graph
+from graphrag_bench.view.answer_graph import MOST_NODES, TraceRows, answer_graph, plan_graph
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
@@ -67,7 +67,7 @@ def test_no_more_nodes_than_the_bound_and_the_rest_is_counted() -> None:
 def test_without_a_trace_there_is_nothing_to_draw() -> None:
     told = answer_graph({"question": "q"}, Gold(), chain(3))
     assert told["nodes"] == [] and told["paths"] == []
-    assert Found.of([]).seeds == []
+    assert TraceRows.of([]).seeds == []
 
 
 def test_a_plan_is_a_graph_of_sub_questions_with_answers() -> None:

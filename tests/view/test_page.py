@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 from pages import SCRIPT, addresses, part, planted_runs
 from toy_runs import TOY, command, ran, refused
 
-from graphrag_bench.view.parts import Parts, part_text
+from graphrag_bench.cli.view import newest
+from graphrag_bench.errors import UserError
+from graphrag_bench.runs.stored import find_run
+from graphrag_bench.view.page import Parts, part_text, write_page
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +32,9 @@ def page(home: Path, tmp_path: Path) -> Path:
     return written(home, tmp_path / "page")
 
 
-def written(home: Path, page: Path, *words: str) -> Path:
-    ended = command("view", *words, "--out", str(page), "--home", str(home))
-    assert ended.code == 0, ended.err
-    assert ended.out == f"{page / 'index.html'}\n"
+def written(home: Path, page: Path, *runs: str) -> Path:
+    named = [find_run(name, home) for name in runs]
+    assert write_page(named or newest(home, 8), page, home) == page / "index.html"
     return page
 
 
@@ -107,10 +110,11 @@ def test_a_page_is_brought_up_to_date_and_keeps_no_part_of_a_run_that_is_gone(
 
 
 def test_a_folder_that_holds_no_page_is_left_alone(home: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    asked = ("--out", str(tmp_path), "--home", str(home))
-    assert "holds no page" in refused(*asked, name="view")
-    assert "is a file" in refused("--out", str(tmp_path / "mine.txt"), *asked[2:], name="view")
+    file = tmp_path / "mine.txt"
+    file.write_text("mine")
+    for place in (tmp_path, file):
+        with pytest.raises(UserError, match=re.escape(str(place))):
+            write_page(newest(home, 1), place, home)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -133,10 +137,13 @@ def test_graphs_beyond_the_most_are_counted(
     assert first["graphs_left_out"] == len(whole["graphs"]) - 1
 
 
-def test_without_runs_it_says_what_to_do(tmp_path: Path) -> None:
-    assert "Run a method first" in refused("--home", str(tmp_path), name="view")
-    assert "at least 1" in refused("--newest", "0", name="view")
-    assert "65535" in refused("--port", "70000", name="view")
+def test_the_command_writes_a_page_and_refuses_what_cannot_be(home: Path, tmp_path: Path) -> None:
+    shown = command("view", "--out", str(tmp_path / "page"), "--home", str(home))
+    assert (shown.code, shown.out) == (0, f"{tmp_path / 'page' / 'index.html'}\n")
+    with pytest.raises(UserError, match=re.escape(str(tmp_path))):
+        newest(tmp_path, 8)
+    assert "--newest" in refused("--newest", "0", name="view")
+    assert "--port" in refused("--port", "70000", name="view")
 
 
 def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.models.ledger import Line, read_ledger
-from graphrag_bench.models.reply_store import ReplyStore
+from graphrag_bench.llm.ledger import Line, read_ledger
+from graphrag_bench.models.cache import Cache
 from graphrag_bench.runs.stored import StoredRun
 
 Call = dict[str, Any]
@@ -31,7 +31,7 @@ class Calls:
                 self._lines.setdefault(line.item, []).append(line)
         named = run.config.get("cache", {}).get("path")
         store = Path(named) if named else home / "cache" / "replies.sqlite"
-        self._store = ReplyStore(store, reading=True) if store.is_file() else None
+        self._store = Cache(store, reading=True) if store.is_file() else None
 
     def of(self, question: str) -> list[Call]:
         """The calls of a question: the ledger's fields that are not empty, `prompt` and `reply`.

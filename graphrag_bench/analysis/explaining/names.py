@@ -13,7 +13,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.communities import Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.tri_graph import TriGraph
-from graphrag_bench.offline.manifest import is_stored, read_recipe
+from graphrag_bench.offline.recipe import is_stored, read_recipe
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.runs.record import Row
 

@@ -18,8 +18,13 @@ from graphrag_bench.pipeline.run import run as run_pipeline
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.contexts import context_texts
-from graphrag_bench.runs.damage import CONFIG
-from graphrag_bench.runs.own_questions import OwnQuestion, asked_file, keep, kept
+from graphrag_bench.runs.folder import CONFIG
+from graphrag_bench.runs.own_questions import (
+    OwnQuestion,
+    question_file,
+    read_question,
+    write_question,
+)
 from graphrag_bench.runs.record import Row, record, timing_rows
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.values import Context, Question
@@ -36,14 +41,14 @@ def asked(experiment: Experiment, text: str) -> OwnQuestion:
     a step fails, and for one graph per partition.
     """
     question = question_of(experiment, text)
-    path = asked_file(experiment.home, experiment.key, text, question.form)
+    path = question_file(experiment.home, experiment.key, text, question.form)
     if experiment.settings.cache.mode in _REUSES:
-        found = _of_run(experiment, question) or kept(path)
+        found = _of_run(experiment, question) or read_question(path)
         if found is not None:
             return found
     finished, resources = answered(experiment, question)
     made = asked_of(experiment, finished, resources)
-    keep(path, made)
+    write_question(path, made)
     return made
 
 

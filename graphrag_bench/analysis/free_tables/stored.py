@@ -7,11 +7,10 @@ from pathlib import Path
 from graphrag_bench.analysis.free_tables.table import PivotRun
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.corpora import SHOWN
-from graphrag_bench.report.selection import mark
-from graphrag_bench.runs.damage import METRICS
+from graphrag_bench.report.rows import SHOWN, mark
+from graphrag_bench.runs.folder import METRICS
 from graphrag_bench.runs.rescoring import scores_of
-from graphrag_bench.runs.stored import StoredRun, find_run, stored_runs, whole_runs
+from graphrag_bench.runs.stored import StoredRun, find_run, readable_runs, stored_runs
 
 FIELDS = (
     "method", "title", "dataset", "llm", "llm_build", "embedder", "extraction", "tokenizer",
@@ -32,7 +31,7 @@ def named_runs(names: list[str], home: str) -> list[StoredRun]:
     found = []
     for name in names:
         below = sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []
-        found += whole_runs(below) if below else [find_run(name, home)]
+        found += readable_runs(below) if below else [find_run(name, home)]
     return list({run.folder.path.resolve(): run for run in found}.values())
 
 

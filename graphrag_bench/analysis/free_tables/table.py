@@ -8,9 +8,9 @@ from itertools import product
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.report.long_texts import cut_notes
+from graphrag_bench.report.notes import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
-from graphrag_bench.report.selection import INFLATED
+from graphrag_bench.report.rows import INFLATED
 
 Cell = tuple[str, str, str]
 _SHOWN = 4

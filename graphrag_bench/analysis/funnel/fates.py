@@ -51,12 +51,6 @@ class Built:
         one_each = held.shape[0] == held.shape[1] == held.nnz
         return not (one_each and np.array_equal(held.indices, np.arange(held.nnz)))
 
-    @cached_property
-    def chunk_node(self) -> Any:
-        """Bool CSR (n_chunks, n_nodes): the nodes of each chunk."""
-        assert self.graph is not None
-        return self.graph.node_chunk.T.tocsr()
-
     def chunks_of(self, document: str) -> list[int]:
         """The chunks of a document; none when it has none, or the table is gone."""
         return self.chunks.chunks_of(document) if self.chunks is not None else []
@@ -64,21 +58,16 @@ class Built:
     def relationships_of(self, document: str) -> NDArray[np.int64]:
         """The rows of the graph that the chunks of a document state."""
         assert self.graph is not None
-        return _columns(self.graph.chunk_relationship, self.chunks_of(document))
+        return np.unique(self.graph.chunk_relationship[self.chunks_of(document)].indices)
 
     def nodes_of(self, document: str) -> NDArray[np.int64]:
         """The nodes that the chunks of a document name, the ends of what they state too."""
         assert self.graph is not None
-        named = _columns(self.chunk_node, self.chunks_of(document))
+        named = np.unique(self.graph.chunk_node[self.chunks_of(document)].indices)
         if not self.states_relationships:
             return named
         rows = self.relationships_of(document)
         return np.unique(np.concatenate([named, self.graph.source[rows], self.graph.target[rows]]))
-
-
-def _columns(matrix: Any, rows: Sequence[int]) -> NDArray[np.int64]:
-    parts = [matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]] for row in rows]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64))
 
 
 def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -> list[Fate]:

@@ -14,7 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reopen import References, read_references, references_of, reopened
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.manifest import is_stored, read_recipe, verify
+from graphrag_bench.offline.recipe import is_stored, read_recipe
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.runs.stored import StoredRun
@@ -150,6 +150,5 @@ class _Finder:
         if place is None:
             self.missing[f"{stages}: the {resource} is gone ({places[0]})"] = None
             return None
-        verify(place, self.experiment.settings.paths.verify)
         same = read_recipe(place).get("same_as")
         return self._place(same, keys, stages) if same else place

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.evaluation.significance import clusters_of
-from graphrag_bench.evaluation.statistics import resampled_sums
+from graphrag_bench.evaluation.statistics import clusters_of, resampled_sums
 
 ItemT = TypeVar("ItemT", bound=Hashable)
 Item = tuple[str, str, str, str]

@@ -13,15 +13,13 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.models.failure_gate import FailureGate
-from graphrag_bench.models.ledger import Ledger
-from graphrag_bench.models.llm import Metered
+from graphrag_bench.llm.ledger import Ledger
+from graphrag_bench.llm.meter import FailureGate, Metered
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.folder import append_lines, held_alone, write_rows
 from graphrag_bench.runs.judged import JUDGED, in_order, judged_rows
 from graphrag_bench.runs.record import Row
-from graphrag_bench.runs.seals import seal, take_away
 from graphrag_bench.runs.stored import StoredRun
 
 LEDGER, LOCK = "judge_ledger.jsonl", "judge.lock"
@@ -89,7 +87,6 @@ def judge_answers(
     cases = _cases(stored, asked.limit)
     folder = stored.folder.path
     with held_alone(folder / LOCK, judging(folder)):
-        take_away(folder, JUDGED.__eq__)
         todo = {n: _todo(folder, n, m, cases, models, asked.retry) for n, m in measures.items()}
         texts = _texts(stored)
         of_contexts = all(measure.context for measure in measures.values())
@@ -106,7 +103,6 @@ def judge_answers(
                 _judge(folder, name, measure, part, models, progress)
         rows = in_order(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
         write_rows(folder / JUDGED, rows)
-        seal(folder, [JUDGED])
     return rows
 
 

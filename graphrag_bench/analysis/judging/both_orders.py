@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.evaluation.significance import clusters_of, sign_flip_p
-from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.evaluation.statistics import Mean, clusters_of, mean_with_interval, sign_flip_p
 
 
 @dataclass(frozen=True)

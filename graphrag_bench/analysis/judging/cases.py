@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.json_replies import ModelT
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.structured import ask_all
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.json_replies import ModelT
-from graphrag_bench.models.llm import Chat, Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import ask_all
 from graphrag_bench.values import DECIMALS
 
 ReplyT = TypeVar("ReplyT")

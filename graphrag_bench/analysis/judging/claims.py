@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from graphrag_bench.analysis.judging.cases import PROMPTS, Bench, Case, ask_judge
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.outcomes import CallFailed
+from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.prompts import Prompt
 
 STATEMENTS = Prompt(f"{PROMPTS}/statements.j2")

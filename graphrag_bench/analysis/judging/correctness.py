@@ -16,7 +16,7 @@ from graphrag_bench.analysis.judging.cases import (
     ask_judge,
     judgement_of,
 )
-from graphrag_bench.evaluation.answer_form import abstained
+from graphrag_bench.evaluation.answers import abstained
 from graphrag_bench.prompts import Prompt
 
 OFFERED = Prompt(f"{PROMPTS}/offered.j2")

@@ -26,8 +26,7 @@ from graphrag_bench.analysis.judging.cases import (
 )
 from graphrag_bench.analysis.judging.claims import claims
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import CallFailed
+from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
 

@@ -35,8 +35,8 @@ from graphrag_bench.analysis.judging.graphragbench import (
     evidence_statements,
 )
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.json_replies import ModelT
-from graphrag_bench.models.llm import Chat
+from graphrag_bench.llm.calls import Chat
+from graphrag_bench.llm.json_replies import ModelT
 from graphrag_bench.prompts import Prompt
 
 N_ASKED_BACK = 3

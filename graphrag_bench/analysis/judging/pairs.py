@@ -17,10 +17,9 @@ from graphrag_bench.analysis.judging.both_orders import BothOrders
 from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.models.failure_gate import FailureGate
-from graphrag_bench.models.llm import Chat, Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import ask_all
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.structured import ask_all
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.runs.folder import append_lines, held_alone, read_lines, write_rows

@@ -15,9 +15,8 @@ from graphrag_bench.analysis.judging.both_orders import (
     win_matrix,
 )
 from graphrag_bench.analysis.judging.verdicts import Scopes, Values, mean_of
-from graphrag_bench.evaluation.significance import holm
-from graphrag_bench.evaluation.statistics import Mean
-from graphrag_bench.report.notes import drawn_over
+from graphrag_bench.evaluation.statistics import Mean, holm
+from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
 
 _HEADS = (
@@ -88,7 +87,7 @@ def match_table(caption: str, matches: Sequence[Match]) -> Table:
 
 
 def _drawn(matches: Sequence[Match]) -> str:
-    return drawn_over(match.found.rate.clusters for match in matches if match.found.rate)
+    return resampling_units(match.found.rate.clusters for match in matches if match.found.rate)
 
 
 def audit_table(matches: Sequence[Match]) -> Table:
@@ -197,7 +196,7 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
     notes = (
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
         "they are in no mean",
-        f"intervals are 95 % bootstrap over {drawn_over(clusters)}",
+        f"intervals are 95 % bootstrap over {resampling_units(clusters)}",
         "a judge of the same family as the reader tends to favour it",
     )
     return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))

@@ -13,7 +13,7 @@ from graphrag_bench.analysis.papers.measures import Measured
 from graphrag_bench.analysis.papers.offered import Offered, fitting
 from graphrag_bench.analysis.papers.sources import FigureSource, reason_of
 from graphrag_bench.papers.printed import PaperTable, Printed, PrintedSize
-from graphrag_bench.report.selection import mark
+from graphrag_bench.report.rows import mark
 from graphrag_bench.runs.stored import StoredRun
 
 _BY_THEMSELVES = ("count", "graph", "build")

@@ -208,8 +208,6 @@ def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object])
         undecided |= {"chunking.variant", "chunking.size"}
     if BUDGET not in ours or BUDGET not in theirs:
         undecided.add(BUDGET)
-    elif ours[BUDGET] == theirs[BUDGET] != NATIVE:
-        undecided |= {name for name in {*ours, *theirs} if _follows_budget(name)}
     names = sorted(
         name for name in {*ours, *theirs} - undecided if ours.get(name) != theirs.get(name)
     )
@@ -218,10 +216,6 @@ def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object])
         f"{name.removeprefix('method.')}: {_said(ours, name)}, not {_said(theirs, name)}"
         for name in upper or names
     ]
-
-
-def _follows_budget(name: str) -> bool:
-    return _of_a_step(name) and name.endswith((".budget", ".top_k"))
 
 
 def _of_a_step(name: str) -> bool:

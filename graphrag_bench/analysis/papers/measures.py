@@ -11,7 +11,6 @@ from typing import Any
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.manifest import verify
 from graphrag_bench.offline.plan import Planned
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.offline.tree import layer_of
@@ -175,9 +174,8 @@ def corpus_sizes(run: StoredRun, home: Path) -> Mapping[str, int]:
 
 
 def length(folder: Path, item: Planned, what: str) -> int:
-    """The chunks, nodes or relationships of an artifact; raises UserError for a damaged one."""
-    verify(folder)
+    """The chunks, nodes or relationships of an artifact."""
     if item.resource == "chunk_table":
-        return len(ChunkTable.load(folder).texts)
+        return len(loaded(ChunkTable, folder).texts)
     graph: Graph = loaded(Graph, folder)
     return graph.n_nodes if what == "nodes" else graph.n_relationships

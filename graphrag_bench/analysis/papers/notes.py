@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from graphrag_bench.analysis.papers.filled_cells import Cells, Filled, count_of_runs
 from graphrag_bench.analysis.papers.ranks import Pair, rank_notes
 from graphrag_bench.papers.printed import PaperTable, Printed
-from graphrag_bench.report.long_texts import cut_notes
-from graphrag_bench.report.selection import INFLATED
+from graphrag_bench.report.notes import cut_notes
+from graphrag_bench.report.rows import INFLATED
 
 DAGGER = "†"
 Row = tuple[str, str, str, tuple[str, ...]]

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from graphrag_bench.analysis.questions.made import Made, distinct
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.structured import ask_all
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.structured import ask_all
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from graphrag_bench.data.dataset import QUESTIONS, Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.runs.folder import read_lines, write_rows
+from graphrag_bench.runs.judged import read_sheet, write_sheet
 from graphrag_bench.runs.record import Row
-from graphrag_bench.runs.sheets import read_sheet, write_sheet
 from graphrag_bench.text import normalise_name
 
 MADE, REVIEW = "made.jsonl", "review.csv"

@@ -12,8 +12,8 @@ from graphrag_bench.analysis.questions.chains import Chain, Chains, as_written, 
 from graphrag_bench.analysis.questions.made import Made, distinct
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.structured import ask_all
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.structured import ask_all
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 

@@ -16,8 +16,7 @@ from graphrag_bench.analysis.replaying.changes import Change, Place, changed, pl
 from graphrag_bench.analysis.replaying.replay import Player, Replayed, failures
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.evaluation.significance import holm
-from graphrag_bench.evaluation.statistics import Difference, paired_difference
+from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
 

@@ -24,14 +24,14 @@ from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reopen import reopened
 from graphrag_bench.experiment.stored_steps import Retrieved, retrieved
+from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.lookup import by_beginning
-from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.pipeline.kept_steps import Results
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.question_scores import Scored, question_scores
 from graphrag_bench.runs.record import record
 from graphrag_bench.runs.rescoring import scored_questions
+from graphrag_bench.runs.scoring import Scored, question_scores
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.values import Context, Question, RetrievalState
 

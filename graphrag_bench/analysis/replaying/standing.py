@@ -65,8 +65,8 @@ class Passage:
         chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
         found = {"chunks": chunks}
         if self.graph is not None:
-            found["relationships"] = _columns(self.graph.chunk_relationship, chunks)
-            named = _columns(self.graph.node_chunk.T.tocsr(), chunks)
+            found["relationships"] = np.unique(self.graph.chunk_relationship[chunks].indices)
+            named = np.unique(self.graph.chunk_node[chunks].indices)
             ends = found["relationships"]
             found["nodes"] = np.unique(
                 np.concatenate([named, self.graph.source[ends], self.graph.target[ends]])
@@ -238,8 +238,3 @@ def _place(graph: Graph, passage: Passage, row: int) -> str:
     if row < graph.n_nodes:
         return str(graph.names[row])
     return f"[{passage.name('chunks', row - graph.n_nodes)}]"
-
-
-def _columns(matrix: Any, rows: Sequence[int] | IntArray) -> IntArray:
-    parts = [matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]] for row in rows]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *parts])).astype(np.int64)

@@ -52,23 +52,15 @@ def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> 
         axes = figure.add_subplot()
         thick = 0.8 / len(series)
         for place, name in enumerate(series):
-            held = [bar for bar in bars if bar.series == name]
+            shown = [bar for bar in bars if bar.series == name]
             shift = (place - (len(series) - 1) / 2) * thick
-            axes.barh(
-                [groups.index(bar.group) + shift for bar in held],
-                [bar.mean for bar in held],
-                thick,
-                label=plain(name),
-                color=colour(place),
-                hatch=hatch(place),
-                edgecolor="black",
-                linewidth=0.5,
-                xerr=[
-                    [max(bar.mean - bar.low, 0.0) for bar in held],
-                    [max(bar.high - bar.mean, 0.0) for bar in held],
-                ],
-                error_kw={"elinewidth": 0.8, "capsize": 1.5, "ecolor": "black"},
-            )
+            below = [max(bar.mean - bar.low, 0.0) for bar in shown]
+            above = [max(bar.high - bar.mean, 0.0) for bar in shown]
+            axes.barh([groups.index(bar.group) + shift for bar in shown],
+                      [bar.mean for bar in shown], thick, xerr=[below, above],
+                      label=plain(name), color=colour(place), hatch=hatch(place),
+                      edgecolor="black", linewidth=0.5,
+                      error_kw={"elinewidth": 0.8, "capsize": 1.5, "ecolor": "black"})  # fmt: skip
         axes.set_yticks(range(len(groups)), labels)
         axes.invert_yaxis()
         figure.suptitle(plain(label), fontsize=8)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LABEL = 30
-"""Signs of a label of a row or column."""
+"""Characters of a label of a row or column."""
 _DARK = 0.5
 """The share of the colour map below which numbers are white."""
 
@@ -80,8 +80,8 @@ def _draw(axes: Axes, grid: Grid, low: float, high: float) -> None:
     for row, cells in enumerate(grid.values):
         for column, cell in enumerate(cells):
             dark = cell is not None and (cell - low) / (high - low) < _DARK
-            said = "–" if cell is None else f"{cell:.{grid.decimals}f}"
-            axes.text(column + 0.5, row + 0.5, said, ha="center", va="center",
+            text = "–" if cell is None else f"{cell:.{grid.decimals}f}"
+            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center",
                       color="white" if dark else "black")  # fmt: skip
     axes.set_xticks([n + 0.5 for n in range(len(grid.columns))],
                     [plain(name, _LABEL) for name in grid.columns])  # fmt: skip

@@ -30,7 +30,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oo", "++", "--")
 LINES = ("-", "--", "-.", ":")
 SIGN = 1.6
-"""Millimetres of a sign at 8 pt."""
+"""Millimetres of a character at 8 pt."""
 _ENDINGS = (".pdf", ".png", ".svg")
 _MM = 25.4
 _DATELESS: dict[str, dict[str, None]] = {
@@ -73,61 +73,60 @@ def save(path: Path, draw: Draw, *, span: int, height: float) -> None:
     from matplotlib.figure import Figure
 
     ending = path.suffix.lower()
-    held = io.BytesIO()
+    content = io.BytesIO()
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # a box is drawn for it
         figure = Figure(figsize=(WIDTHS[span] / _MM, height / _MM), layout="constrained")
         draw(figure)
-        figure.savefig(held, format=ending[1:], metadata=_DATELESS[ending])
-    path.write_bytes(held.getvalue())
+        figure.savefig(content, format=ending[1:], metadata=_DATELESS[ending])
+    path.write_bytes(content.getvalue())
 
 
 def plain(text: str, most: int = 60) -> str:
-    """A label on one line, without what steers a terminal or is not to be seen; cut if long."""
+    """Return a label on one line, without control or invisible characters; cut if long."""
     line = clean_line(text).replace("\r", " ")
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def wrapped(text: str, span: int) -> str:
-    """A label beside the axes on several lines of at most a third of the figure's width."""
+    """Return a label beside the axes on several lines of at most a third of the figure's width."""
     return textwrap.fill(plain(text), int(WIDTHS[span] / 3 / SIGN))
 
 
 def colour(place: int) -> str:
-    """The colour of a series by its place; they begin again after eight."""
+    """Return the colour of a series by its place; they begin again after eight."""
     return COLOURS[place % len(COLOURS)]
 
 
 def marker(place: int) -> str:
-    """The marker of a series; it differs from that of the same colour before."""
+    """Return the marker of a series; it differs from that of the same colour before."""
     return MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
 
 
 def hatch(place: int) -> str:
-    """The hatch of a series; it differs from that of the same colour before."""
+    """Return the hatch of a series; it differs from that of the same colour before."""
     return HATCHES[(place + place // len(COLOURS)) % len(HATCHES)]
 
 
 def line_style(place: int) -> str:
-    """The dashes of a series; four in turn."""
+    """Return the dashes of a series; four in turn."""
     return LINES[place % len(LINES)]
 
 
 def legend_below(figure: Figure, span: int) -> None:
-    """One legend for all axes below them, in as many columns as fit."""
-    axes = figure.axes[0]
-    handles, labels = axes.get_legend_handles_labels()
+    """Draw one legend for all axes below them, in as many columns as fit."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
     if len(labels) > 1:
-        longest = max(map(len, labels)) + 6
-        columns = max(1, min(len(labels), int(WIDTHS[span] / (SIGN * longest))))
+        columns = min(len(labels), _legend_columns(labels, span))
         figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
 def legend_height(labels: list[str], span: int) -> float:
-    """The millimetres that `legend_below` takes."""
-    if len(labels) < 2:
-        return 0.0
-    columns = max(1, int(WIDTHS[span] / (SIGN * (max(map(len, labels)) + 6))))
-    return 4.0 * -(-len(labels) // columns) + 2.0
+    """Return the millimetres that `legend_below` takes."""
+    return 4.0 * -(-len(labels) // _legend_columns(labels, span)) + 2.0 if len(labels) > 1 else 0.0
+
+
+def _legend_columns(labels: list[str], span: int) -> int:
+    return max(1, int(WIDTHS[span] / (SIGN * (max(map(len, labels)) + 6))))

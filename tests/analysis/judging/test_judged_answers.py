@@ -14,10 +14,10 @@ from graphrag_bench.analysis.judging.answers import JudgeTask
 from graphrag_bench.analysis.judging.cases import Bench, Case, Judgement
 from graphrag_bench.analysis.judging.measures import MEASURES
 from graphrag_bench.evaluation.metrics import metric_names
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Reply, Scripted
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Reply, Scripted
 from graphrag_bench.values import FloatArray
 
 ADA = Case(

@@ -285,7 +285,7 @@ def test_the_tokens_of_a_corpus_are_counted_once(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     toy = read_dataset("toy")
-    run = replace(told("bm25", corpus=toy.corpus_digest), given=toy)
+    run = replace(told("bm25", corpus=toy.corpus_digest), loaded=toy)
     expected = {"documents": 8, "tokens": sum(count_tokens(one.text) for one in toy.documents)}
     assert corpus_sizes(run, home) == expected
     monkeypatch.setattr(paper_measures, "count_tokens", lambda _: pytest.fail("it is known"))
@@ -353,8 +353,7 @@ def test_one_budget_for_all_that_is_the_papers_is_no_difference(
     given = ["profile=paper", "fidelity=paper"]
     plain = told("vanilla", *given).metrics["settings"]
     rouge = {"rouge_1": {"mean": 0.1, "low": 0.1, "high": 0.1, "n": 8}}
-    settings = {**plain, "method.generate.0.budget": n_tokens}
-    run = told("vanilla", *given, settings=settings, dataset="squality", budget_context=n_tokens,
+    run = told("vanilla", *given, settings=plain, dataset="squality", budget_context=n_tokens,
                metrics=rouge)  # fmt: skip
     held = beside(load_table("pathrag/table4"), [run], home, "SQuALITY")
     figure = held["NaiveRAG", "", "ROUGE-1-F1", ()].figure

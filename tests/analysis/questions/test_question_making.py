@@ -15,9 +15,9 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import Chat, Metered
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 
 NAMES = ["ada", "norvik", "tarn", "velia", "lund"]
 TABLE = ChunkTable.of([("d0", "", "Ada built Norvik."), ("d1", "", "Norvik is on Tarn."),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.report.costs import Price, paying_table, pays_after
+from graphrag_bench.report.costs import Price, break_even, break_even_table
 
 BASE = Price(0, 100)
 
@@ -31,14 +31,14 @@ def test_an_index_pays_once_it_and_the_questions_cost_less_than_the_baselines(
     price: Price, said: str
 ) -> None:
     """1000 + 25 * 60 = 25 * 100: 25 questions are even, 26 pay; 40 + 60 = 100 is even too."""
-    assert pays_after(price, BASE) == said
+    assert break_even(price, BASE) == said
 
 
 def test_a_cheaper_index_with_dearer_questions_is_cheaper_at_first() -> None:
     """0 + 9 * 20 < 100 + 9 * 10 for 9 questions; 10 are even."""
-    assert pays_after(Price(0, 20), Price(100, 10)) == "up to 9"
-    assert pays_after(Price(0, 10), Price(100, 10)) == "from the first"
-    assert pays_after(Price(5, 10), Price(None, 20)) == "unknown"
+    assert break_even(Price(0, 20), Price(100, 10)) == "up to 9"
+    assert break_even(Price(0, 10), Price(100, 10)) == "from the first"
+    assert break_even(Price(5, 10), Price(None, 20)) == "unknown"
 
 
 def stage(prompt: int, completion: int, usd: float = 0.0) -> Mapping[str, Any]:
@@ -62,7 +62,7 @@ def run(method: str, a_question: float, index: int = 0, **fields: Any) -> dict[s
 
 
 def row(*runs: dict[str, Any]) -> tuple[str, ...]:
-    made = paying_table(runs, "vanilla")
+    made = break_even_table(runs, "vanilla")
     assert made is not None
     (only,) = made.rows
     return only
@@ -102,5 +102,5 @@ def test_where_each_scope_has_its_index_a_question_pays_for_it() -> None:
 
 def test_floor_ceiling_and_runs_without_answers_have_no_row() -> None:
     rest = [run("oracle", 60.0, role="ceiling"), run("raptor", 60.0, answered=0)]
-    assert paying_table([VANILLA, *rest], "vanilla") is None
-    assert paying_table([run("raptor", 60.0)], "vanilla") is None
+    assert break_even_table([VANILLA, *rest], "vanilla") is None
+    assert break_even_table([run("raptor", 60.0)], "vanilla") is None

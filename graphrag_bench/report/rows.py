@@ -1,0 +1,260 @@
+"""The rows of a table in order, each with a title that tells it from the others.
+
+Runs are what `metrics.json` holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from graphrag_bench.errors import UserError, unknown
+
+SHOWN = 8
+"""Characters of a corpus fingerprint that are shown."""
+DOUBT = "(?)"
+_MOST_NAMED = 3
+Run = Mapping[str, Any]
+
+
+def versions(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Return the fingerprints of each data set's corpora, where its runs are over several."""
+    fingerprints: dict[str, dict[str, None]] = {}
+    for run in runs:
+        if run.get("corpus"):
+            fingerprints.setdefault(str(run["dataset"]), {})[str(run["corpus"])[:SHOWN]] = None
+    return {dataset: list(seen) for dataset, seen in fingerprints.items() if len(seen) > 1}
+
+
+def differ(first: Run, second: Run) -> bool:
+    """Return whether two runs are known to be over different corpora."""
+    corpora = first.get("corpus"), second.get("corpus")
+    return None not in corpora and corpora[0] != corpora[1]
+
+
+def corpus_notes(runs: Sequence[Run]) -> list[str]:
+    """Return a warning for each data set whose runs are over different versions of its corpus."""
+    return [
+        f"! {dataset}: these runs are over different versions of its corpus "
+        f"({', '.join(fingerprints)}), and their differences are those of the texts too"
+        for dataset, fingerprints in versions(runs).items()
+    ]
+
+
+def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
+    """Raise UserError where runs, by default those of one data set, are over different corpora."""
+    sets: dict[str, dict[str, list[str]]] = {}
+    for run in runs:
+        if run.get("corpus"):
+            corpora = sets.setdefault(str(run["dataset"]) if of_each_set else "", {})
+            name = f"{run['title']} {run['key']} on {run['dataset']}"
+            corpora.setdefault(str(run["corpus"])[:SHOWN], []).append(name)
+    for corpora in sets.values():
+        if len(corpora) > 1:
+            groups = [
+                f"corpus {corpus}: {', '.join(names[:_MOST_NAMED])}"
+                + f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED)
+                for corpus, names in corpora.items()
+            ]
+            raise UserError(
+                f"Runs over different corpora are not paired: {'; '.join(groups)}. Name runs over "
+                "one corpus, or add --across-corpora."
+            )
+
+
+def doubt(run: Run) -> str:
+    """Return `(?)` for a run of a method that is verified in part or not at all, or ""."""
+    return "" if run.get("verified", "true") == "true" else DOUBT
+
+
+def verified_notes(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield what the mark `(?)` means, with the methods that have it; nothing without any."""
+    marked = sorted({(str(run["method"]), str(run["verified"])) for run in runs if doubt(run)})
+    if marked:
+        names = ", ".join(f"{name} (verified: {how})" for name, how in marked)
+        yield f"{DOUBT}: not wholly checked against its paper; its page says what: {names}"
+
+
+INFLATED = (
+    "selected on this split: the best of several configurations on the questions it is scored on, "
+    "so its value is too high; the value to report is that of split=test"
+)
+REFERENCE_ROLES = ("floor", "ceiling")
+"""The roles of reference rows: not configurations, and compared with nothing."""
+
+
+def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
+    """Return the row of the run with the highest mean of `metric`, and its selection.
+
+    Of equal means the first wins, and `n_equal` counts the others. Reference rows are not
+    configurations; runs with failed questions, whose means are over other questions, are counted
+    and not chosen. Raises UserError when no run is left, and for a metric that none of them has.
+    """
+    tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
+    whole = [row for row in tuned if not runs[row]["failed"]]
+    if not whole:
+        raise UserError(
+            f"objective={metric}: no configuration has been scored on all its questions; run the "
+            "same command again to retry those that failed."
+        )
+    metrics = [runs[row]["metrics"] for row in whole]
+    means = {row: m[metric]["mean"] for row, m in zip(whole, metrics, strict=True) if metric in m}
+    if not means:
+        raise unknown("objective", metric, set().union(*metrics))
+    best = max(means, key=means.__getitem__)
+    return best, {
+        "metric": metric,
+        "split": runs[best].get("split", "all"),
+        "dev_share": runs[best].get("dev_share"),
+        "limit": runs[best]["limit"],
+        "n_configurations": len(tuned),
+        "n_equal": list(means.values()).count(means[best]) - 1,
+    }
+
+
+def mark(run: Run) -> str:
+    """Return `(selected on this split, n configurations)` for such a run, or "".
+
+    It holds for every run that is scored on questions it was chosen on. Only the dev and the test
+    part of one division have no question in common.
+    """
+    counts = [one["n_configurations"] for one in run.get("selections", ()) if _overlap(one, run)]
+    n = max(counts, default=1)
+    return f"(selected on this split, {n} configurations)" if n > 1 else ""
+
+
+def _overlap(selection: Run, run: Run) -> bool:
+    apart = {selection["split"], run.get("split", "all")} == {"dev", "test"}
+    return not (apart and selection["dev_share"] == run.get("dev_share"))
+
+
+_ROLES = ("floor", "baseline", "", "ceiling")
+_SOURCES = ("profile", "fidelity")
+_RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit",
+             "answer", "budget_context")  # fmt: skip
+_SPLIT = ("split", "dev_share", "dataset.part", "dataset.parts")
+_STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
+
+
+def in_table_order(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs by data set and context budget, each from floor to ceiling, by new `title`s.
+
+    Runs without a context, the floor among them, are listed with the first budget. A title names
+    the data set when there are several, and, where several runs share a title, the settings in
+    which they differ, and the run's key when nothing else tells two apart. It ends with `doubt` and
+    `mark`.
+    """
+    sets = list(dict.fromkeys(run["dataset"] for run in runs))
+    budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _packed(run)))
+
+    def place(run: Run) -> tuple[int, int, int]:
+        budget = budgets.index(run.get("budget_context")) if _packed(run) else 0
+        return sets.index(run["dataset"]), budget, _ROLES.index(run["role"])
+
+    ordered = sorted(runs, key=place)
+    titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
+    details = _by_group(titles, ordered, _details)
+    return [
+        {**run, "title": " ".join(filter(None, (title, doubt(run), detail, mark(run))))}
+        for run, title, detail in zip(ordered, titles, details, strict=True)
+    ]
+
+
+def named_along(runs: Sequence[Run], axis: str) -> list[str]:
+    """Return the title of each run with the settings in which runs of one title differ.
+
+    Runs that differ in the setting `axis` alone, which has a column of its own, have one name.
+    """
+    groups = [(run["dataset"], run["title"]) for run in runs]
+    details = _by_group(groups, runs, partial(_details, axis=axis))
+    return [f"{run['title']} {detail}".strip() for run, detail in zip(runs, details, strict=True)]
+
+
+def parameter_details(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[str]:
+    """Return the parameters in which runs of one group differ, for each run."""
+    return _by_group(groups, runs, _parameters)
+
+
+def _by_group(
+    groups: Sequence[Hashable], runs: Sequence[Run], describe: Callable[[Sequence[Run]], list[str]]
+) -> list[str]:
+    rows: dict[Hashable, list[int]] = {}
+    for row, group in enumerate(groups):
+        rows.setdefault(group, []).append(row)
+    texts = [""] * len(runs)
+    for members in rows.values():
+        for row, text in zip(members, describe([runs[row] for row in members]), strict=True):
+            texts[row] = text
+    return texts
+
+
+def _parameters(runs: Sequence[Run]) -> list[str]:
+    settings = [run["settings"] for run in runs]
+    return _assignments(settings, [name for name in _differing(settings) if _level(name) < 2])
+
+
+def _packed(run: Run) -> bool:
+    return bool(run.get("usage", {}).get("context_tokens_per_question"))
+
+
+def _details(runs: Sequence[Run], axis: str = "") -> list[str]:
+    """Sources, then parameters and models, then single steps, as far as they tell runs apart."""
+    settings = [_settings(run) for run in runs]
+    names = [name for name in _differing(settings) if name != axis]
+    shown: list[str] = []
+    for level in range(3):
+        if level and _distinct(_assignments(settings, [axis, *shown])):
+            break
+        shown += [name for name in names if _level(name) == level]
+    details = _assignments(settings, shown)
+    if _distinct(_assignments(settings, [axis, *shown])):
+        return details
+    return [f"{detail} {run['key']}".strip() for detail, run in zip(details, runs, strict=True)]
+
+
+def differing(runs: Sequence[Run]) -> list[str]:
+    """Return the paths of the retrieval settings that are not the same in all runs; no models.
+
+    Settings of single steps only where nothing above them differs.
+    """
+    names = [
+        name
+        for name in _differing([run["settings"] for run in runs])
+        if name not in ("method.title", "answers") and not name.endswith("prompt")
+    ]
+    return [name for name in names if _level(name) < 2] or names
+
+
+def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = sorted(set().union(*settings), key=lambda name: (_level(name), name))
+    names = [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
+    grown = "dataset.part" in names  # it says what a fingerprint would
+    return [name for name in names if name != "corpus" or not grown]
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    return {
+        **run["settings"],
+        **{name: run.get(name) for name in _RECORDED},
+        "corpus": str(run.get("corpus") or "")[:SHOWN],
+        **{name: run[name] for name in _SPLIT if name in run},
+        "budget_context": run.get("budget_context") or "native",
+        **{f"evaluation.{name}": value for name, value in run.get("evaluation", {}).items()},
+        "repeats": run["repeats"]["n"] if run.get("repeats") else None,
+    }
+
+
+def _level(name: str) -> int:
+    return 0 if name in _SOURCES else 1 + name.startswith(_STEPS)
+
+
+def _assignments(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    return [
+        ", ".join(f"{name.removeprefix('method.')}={one.get(name)}" for name in names)
+        for one in settings
+    ]
+
+
+def _distinct(texts: Sequence[str]) -> bool:
+    return len(set(texts)) == len(texts)
