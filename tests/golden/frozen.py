@@ -17,7 +17,7 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.experiment.execute import build_resources, selection, start_state
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.models.llm import Chat
+from graphrag_bench.llm.calls import Chat
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import Finished, run
 from graphrag_bench.pipeline.steps import Execution
@@ -132,6 +132,7 @@ def _configuration(experiment: Experiment) -> Plain:
     return {
         "method": settings.pop("method"),
         "step": {one.label: {**one.settings, "use": one.use} for one in steps},
+        "context budget": experiment.models.context_budget.identity,
         "artifact": {
             one.resource: {"variant": one.builder.variant, **one.said} for one in experiment.plan
         },
