@@ -33,7 +33,7 @@ test: checked
 	$(PYTEST)
 
 test-ray: $(VENV)/.installed-ray
-	$(BIN)/pytest tests/test_ray_executor.py
+	$(BIN)/pytest tests/models/test_workers.py
 
 # the released engines, each in an environment below ENGINES: docs/parity.md
 test-parity: $(VENV)/.installed-dev

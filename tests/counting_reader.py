@@ -6,9 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.llm.calls import Chat, Completion
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.text import count_tokens
 
 NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")

@@ -1,4 +1,4 @@
-"""A web server with some files: ranges, cut connections and faults, as a test asks for."""
+"""A web server with some files, and faults as a test asks for."""
 
 from __future__ import annotations
 
@@ -17,11 +17,8 @@ class FileServer:
     files: dict[str, bytes] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
     """(path, Range) of every request."""
-    cut_after: list[int] = field(default_factory=list)
-    """After so many bytes of the body the next connections end; then none does."""
     faults: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     """Status and headers of the next replies."""
-    ranges: bool = True
     address: str = ""
 
 
@@ -51,19 +48,7 @@ def serving() -> Iterator[FileServer]:
             elif path not in held.files:
                 self._send(404, b"", {})
             else:
-                self._file(held.files[path])
-
-        def _file(self, content: bytes) -> None:
-            wanted = self.headers.get("Range", "") if held.ranges else ""
-            if not wanted:
-                self._send(200, content, {})
-                return
-            start = int(wanted.removeprefix("bytes=").rstrip("-"))
-            if start >= len(content):
-                self._send(416, b"", {"Content-Range": f"bytes */{len(content)}"})
-                return
-            place = f"bytes {start}-{len(content) - 1}/{len(content)}"
-            self._send(206, content[start:], {"Content-Range": place})
+                self._send(200, held.files[path], {})
 
         def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
             self.send_response(status)
@@ -71,11 +56,6 @@ def serving() -> Iterator[FileServer]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            if held.cut_after and body:
-                self.wfile.write(body[: held.cut_after.pop(0)])
-                self.wfile.flush()
-                self.close_connection = True
-                return
             self.wfile.write(body)
 
         def log_message(self, format: str, *arguments: object) -> None:

@@ -6,9 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import RunStopped
-from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.llm.calls import Chat, RunStopped
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 
 asked: list[str] = []
 """Every prompt that reached a judge, in order."""

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.context_budget import UNBOUNDED
 from graphrag_bench.data.card import Card
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset, Document
@@ -26,18 +27,17 @@ from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.keyword_graph import KeywordGraph
 from graphrag_bench.graph.node_attributes import NodeAttributes
 from graphrag_bench.graph.pseudo_questions import PseudoQuestions
 from graphrag_bench.graph.query_gnn import EntityScorer, GnnWeights, Shape
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
-from graphrag_bench.graph.tri_graph import TriGraph
+from graphrag_bench.graph.tri_graph import KeywordGraph, TriGraph
+from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.nlp import Relation, Sentence
-from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
@@ -89,7 +89,7 @@ class Capitals:
         return re.findall(r"[A-Z]\w*(?: [A-Z]\w*)*", text)
 
 
-class Obliging(FanOut):
+class Obliging(ChatModel):
     """A model that replies with the smallest object its schema allows, or else with the example
     at the end of its instructions; it counts its calls."""
 
@@ -195,6 +195,7 @@ class World:
             "reports": reports,
             "community_index": index(list(reports.texts)),
             "tokenizer": BytePairs(),
+            "context_budget": UNBOUNDED,
             "tri_graph": named_by_sentences(graph, texts),
             "sentence_index": index(texts),
             "keyword_graph": keywords_of(graph, texts),

@@ -11,10 +11,14 @@ import yaml
 from toy_runs import TOY, command, metrics, ran, shell
 
 import graphrag_bench.cli
-from graphrag_bench.cli.main import COMMANDS
+from graphrag_bench.cli.main import COMMANDS, GROUPS
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, AnsweredQuestion, AnswerMetric
-from graphrag_bench.evaluation.metrics import metric_names
+from graphrag_bench.evaluation.metrics import (
+    ANSWER_METRICS,
+    AnsweredQuestion,
+    AnswerMetric,
+    metric_names,
+)
 from graphrag_bench.locations import project_folder
 from graphrag_bench.report import tables
 
@@ -81,6 +85,7 @@ def test_a_command_is_a_file_and_a_line(here: Path, monkeypatch: pytest.MonkeyPa
         "def main(arguments):\n    print('hello', *arguments)\n    return 0\n"
     )
     monkeypatch.setattr(graphrag_bench.cli, "__path__", [*graphrag_bench.cli.__path__, str(here)])
+    monkeypatch.setitem(GROUPS["publish"], "hello", "say hello")
     monkeypatch.setitem(COMMANDS, "hello", "say hello")
     assert command("hello", "you").out == "hello you\n"
     assert "say hello" in command("--help").out

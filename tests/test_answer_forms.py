@@ -12,14 +12,14 @@ from toy_runs import TOY, WEIGHTLESS, asked, ran, refused, write_set
 from graphrag_bench.answer_forms import FORMS, answer_form, form_of_part
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
+from graphrag_bench.context_budget import UNBOUNDED
 from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.answer_asking import form_lines
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.llm.windows import reply_tokens, sure_tokens
 from graphrag_bench.models.tokenizer import BytePairs
-from graphrag_bench.models.windows import reply_tokens, sure_tokens
 from graphrag_bench.prompts import Message
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Context, Piece, Question
@@ -122,7 +122,14 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
     if step == "direct":
         direct(question, CONTEXT, llm=llm, prompt=prompt)
     elif step == "reduce":
-        reduce(question, Points(("Otto.",), (90,)), llm=llm, tokenizer=BytePairs(), prompt=REDUCE)
+        reduce(
+            question,
+            Points(("Otto.",), (90,)),
+            llm=llm,
+            tokenizer=BytePairs(),
+            context_budget=UNBOUNDED,
+            prompt=REDUCE,
+        )
     elif step == "triples":
         from_triples(question, CONTEXT, llm=llm)
     elif step == "enough":

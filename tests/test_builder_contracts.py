@@ -25,8 +25,8 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.checkpoint import Checkpoint
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.offline.manifest import MANIFEST, RECIPE
 from graphrag_bench.offline.plan import AMBIENT, Planned, plan
+from graphrag_bench.offline.recipe import RECIPE
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
@@ -148,11 +148,8 @@ def store(home: Path) -> Store:
 
 
 def content(folder: Path) -> Mapping[str, str]:
-    """A digest of every file below a folder, by name; times are left aside.
-
-    So is the manifest, which holds digests of files with times in them.
-    """
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    """A digest of every file below a folder, by name; times are left aside."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): digest(timeless(path)) for path in files}
 
 
@@ -160,7 +157,8 @@ def timeless(path: Path) -> str:
     """What a file says, without the seconds that anything took."""
     if path.suffix not in (".json", ".jsonl"):
         return path.read_bytes().hex()
-    return re.sub(r'"seconds": [\d.e-]+', "", path.read_text(encoding="utf-8"))
+    timed = r'"seconds": [\d.e-]+|"ledger.jsonl": "\w+"'
+    return re.sub(timed, "", path.read_text(encoding="utf-8"))
 
 
 @each_builder

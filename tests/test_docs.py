@@ -71,8 +71,7 @@ def test_the_method_that_the_guide_begins_with_is_the_example_file() -> None:
 
 
 def test_the_page_of_metrics_names_every_metric() -> None:
-    from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
-    from graphrag_bench.evaluation.metrics import metrics
+    from graphrag_bench.evaluation.metrics import ANSWER_METRICS, metrics
 
     page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     names = {*ANSWER_METRICS, *(metric.name.removesuffix("_in_graph") for metric in metrics())}

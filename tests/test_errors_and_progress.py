@@ -103,6 +103,21 @@ def test_a_log_has_a_line_every_thirty_seconds_whatever_the_number_of_tasks(monk
     assert at == ["embedding: 3/4"]  # at 32 s of 56; the next would be at 62
 
 
+def test_slow_work_is_reported_from_its_first_seconds_before_an_item_is_done(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(progress, "_SECONDS_TO_FIRST_LINE", 0.01)
+    stream = io.StringIO()
+    run = Progress(stream=stream)
+    for _ in range(2):
+        with run.task("answering", 8) as advance:
+            time.sleep(0.1)
+            now[0] += 100.0
+            advance(1)
+    lines = stream.getvalue().splitlines()
+    assert lines == ["answering: 0/8", *["answering: 1/8, about 100 s each"] * 2]
+
+
 def test_a_terminal_has_one_live_line_that_a_task_leaves_to_the_next(monkeypatch):
     monkeypatch.setattr(progress, "time", time)
     stream = Terminal()

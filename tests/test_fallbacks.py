@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, write_set
 
+from graphrag_bench.analysis.replaying.changes import places
 from graphrag_bench.config.sources import method_file, names
-from graphrag_bench.pipeline.build import STAGES
-from graphrag_bench.pipeline.edit import every_list
 
 DENSE = "no entity in the question: dense retrieval"
 CORPUS = [{"id": "a", "text": "Ada Marsh founded Norvik."}, {"id": "b", "text": "Otto came."}]
@@ -51,13 +49,11 @@ def test_a_table_without_a_fallback_has_no_column_for_one(tmp_path: Path) -> Non
 def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
     lacking = []
     for name in names("method"):
-        stages: list[list[dict[str, Any]]] = [method_file(name).get(s) or [] for s in STAGES]
-        for items in every_list(stages):
-            for step in items:
-                empty = (step.get("cases") or {}).get("empty") or []
-                other = {str(one.get("op")) for one in empty} & {"chunk.vdb", "node.vdb"}
-                if other and "empty" not in (step.get("fallback") or {}):
-                    lacking.append(name)
+        for step in (place.step for place in places(method_file(name))):
+            empty = (step.get("cases") or {}).get("empty") or []
+            other = {str(one.get("op")) for one in empty} & {"chunk.vdb", "node.vdb"}
+            if other and "empty" not in (step.get("fallback") or {}):
+                lacking.append(name)
     assert not lacking
 
 

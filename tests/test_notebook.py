@@ -23,7 +23,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.values import Chunk, Question, Ranked
 
-llm = {"_target_": "graphrag_bench.models.scripted.Scripted", "replies": {"Question": "Ada Marsh"}}
+llm = {"_target_": "graphrag_bench.llm.scripted.Scripted", "replies": {"Question": "Ada Marsh"}}
 settings = {"embedder": "hashing", "llm": llm}
 toy = gb.dataset("toy")
 """

@@ -13,9 +13,8 @@ from toy_runs import WEIGHTLESS, command, ran, records, refused, write_set
 
 from graphrag_bench.api import dataset
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.world_reader import WorldReader
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.world_reader import WorldReader
 from graphrag_bench.offline.chunking import presplit
 from graphrag_bench.offline.planted import planted_extraction
 

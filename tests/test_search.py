@@ -7,9 +7,9 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.models import embedder as embedders
 from graphrag_bench.models import nearest, vector_index
 from graphrag_bench.models.bm25 import Bm25
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.models.cached_models import CachedEmbedder
 from graphrag_bench.models.embedder import Hashing, encode_in_blocks
-from graphrag_bench.models.kept_vectors import KeptVectors
-from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 from graphrag_bench.models.vector_index import VectorIndex
 
@@ -78,12 +78,12 @@ def test_blocks_that_are_slow_do_not_grow(monkeypatch):
 
 
 def test_a_block_that_is_done_is_stored_and_not_done_again(tmp_path):
-    store = ReplyStore(tmp_path / "vectors.sqlite")
+    store = Cache(tmp_path / "vectors.sqlite")
     with pytest.raises(KeyboardInterrupt):
-        encode_in_blocks(["a", "b", "c", "stop"], KeptVectors(Counting(), store))
+        encode_in_blocks(["a", "b", "c", "stop"], CachedEmbedder(Counting(), store))
     again = Counting()
     with pytest.raises(KeyboardInterrupt):
-        encode_in_blocks(["a", "b", "c", "stop"], KeptVectors(again, store))
+        encode_in_blocks(["a", "b", "c", "stop"], CachedEmbedder(again, store))
     assert again.asked == [["stop"]]
 
 

@@ -1,0 +1,478 @@
+"""Whatever happens to a run ends in its result or in one clear error, and nothing is paid twice.
+
+Real processes are killed with SIGKILL, real servers fail, and texts and files are hostile.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import toy_runs
+from fake_openai import FakeOpenAI
+from killing import (
+    CONCURRENCY,
+    Fault,
+    built_by_llm,
+    determined,
+    served,
+    start,
+    tiny_set,
+    wait_for_calls,
+)
+from toy_runs import TOY, WEIGHTLESS, Ended, command, metrics, ran, records, refused, write_set
+
+from graphrag_bench.data.archives import unpack
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.locations import project_folder
+from graphrag_bench.offline.sharing import import_artifacts, verify
+from graphrag_bench.plain_yaml import read_yaml
+from graphrag_bench.runs.folder import RunFolder
+
+pytestmark = pytest.mark.slow
+
+N_CALLS = 22
+"""Two for each of 6 documents and two for each of 5 questions, no two alike."""
+UNREAD = "Otto Brandt"
+"""Two of the eight passages of toy name him."""
+LLM_TOY = ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm"]
+LLM_TOY += ["embedder=hashing", "reference_rows=off", "workers=1"]
+IMPATIENT = ["llm.retries=2"]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_set(tmp_path_factory.mktemp("sets") / "towns")
+
+
+@pytest.fixture(scope="module")
+def whole(fake: FakeOpenAI, root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a run that nothing has disturbed."""
+    home, url = tmp_path_factory.mktemp("undisturbed"), fake.scenario(reads=True)
+    assert command(*built_by_llm(root, home, url)).code == 0
+    answered = fake.stats(url).answered
+    assert (answered.total(), len(answered)) == (N_CALLS, N_CALLS)
+    return home
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    toy_runs.stops_on.clear()
+
+
+def clear_error(ended: Ended, *codes: int) -> str:
+    """The message of a command that ended in one clear error."""
+    assert ended.code in codes, ended.err
+    assert "Traceback" not in ended.err
+    assert ended.err.count("graphrag-bench run: ") == 1
+    return ended.err
+
+
+# ---- kill -9
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("rename", 1),  # before an artifact has its name
+        Fault("append", 8),  # in the middle of a row of the journal
+        Fault("replace", 3),  # before the records are put in order
+    ],
+    ids=lambda fault: fault.where,
+)
+def test_a_killed_run_goes_on_to_the_same_bytes(
+    fake: FakeOpenAI, root: Path, whole: Path, home: Path, fault: Fault
+) -> None:
+    url = fake.scenario(reads=True)
+    words = built_by_llm(root, home, url)
+    assert start(words, home, fault).ended().code == -9
+    assert command(*words).code == 0
+    assert determined(home) == determined(whole)
+    assert fake.stats(url).answered.total() == N_CALLS
+
+
+@pytest.mark.parametrize("n_calls", [5, 15], ids=["building", "answering"])
+def test_a_kill_doubles_no_call_but_those_in_flight(
+    fake: FakeOpenAI, root: Path, whole: Path, home: Path, n_calls: int
+) -> None:
+    url = fake.scenario(reads=True, latency=0.05)
+    words = built_by_llm(root, home, url)
+    process = start(words, home)
+    wait_for_calls(fake, url, n_calls, process)
+    assert process.alive
+    process.killed()
+    assert command(*words).code == 0
+    assert determined(home) == determined(whole)
+    answered = fake.stats(url).answered
+    assert len(answered) == N_CALLS
+    assert answered.total() <= N_CALLS + CONCURRENCY
+
+
+def test_a_killed_sweep_goes_on_to_the_same_tables(
+    fake: FakeOpenAI, root: Path, home: Path
+) -> None:
+    def words(url: str, place: str) -> list[str]:
+        return ["run", "-m", "dataset=jsonl", f"dataset.root={root}", "method=vanilla",
+                "embedder=hashing", "reference_rows=off", "method.top_k=1,2,3",
+                "method.n_retrieved=3", f"paths.home={home / place}", *served(url)]  # fmt: skip
+
+    undisturbed = command(*words(fake.scenario(reads=True), "undisturbed"))
+    url = fake.scenario(reads=True, latency=0.02)
+    process = start(words(url, "home"), home)
+    wait_for_calls(fake, url, 8, process)
+    process.killed()
+    ended = command(*words(url, "home"))
+    assert ended.code == 0, ended.err
+    for one, other in zip(ended.folders, undisturbed.folders, strict=True):
+        assert (one / "table.md").read_bytes() == (other / "table.md").read_bytes()
+    answered = fake.stats(url).answered
+    assert len(answered) == 15
+    assert answered.total() <= 15 + CONCURRENCY
+
+
+def test_a_killed_import_leaves_no_artifact_and_is_done_again(whole: Path, home: Path) -> None:
+    key = next(whole.glob("artifacts/*/graph/*")).name
+    assert command("artifacts", "export", key, "graph.tar.gz", "--home", str(whole)).code == 0
+    words = ["artifacts", "import", "graph.tar.gz", "--home", "theirs"]
+    assert start(words, home, Fault("rename", 1)).ended().code == -9
+    there = [folder for folder, wrong in verify(home / "theirs" / "artifacts") if not wrong]
+    assert len(there) == 1
+    taken = command(*words)
+    assert taken.code == 0
+    assert taken.out.count("there already: ") == 1
+    mine = determined(whole)
+    assert determined(home / "theirs").items() <= mine.items()
+
+
+# ---- two processes, shards and budgets
+
+
+def test_two_processes_at_one_home_build_and_pay_once(
+    fake: FakeOpenAI, root: Path, whole: Path, home: Path
+) -> None:
+    url = fake.scenario(reads=True, latency=0.02)
+    words = built_by_llm(root, home, url)
+    ends = [process.ended() for process in [start(words, home) for _ in range(2)]]
+    assert [ended.code for ended in ends] == [0, 0]
+    assert "waiting for another process" in ends[0].err + ends[1].err
+    assert determined(home) == determined(whole)
+    assert set(fake.stats(url).answered.values()) == {1}
+
+
+def test_a_shard_and_the_whole_run_exclude_each_other(home: Path) -> None:
+    with (
+        RunFolder(home, "2-of-4").alone(),
+        RunFolder(home, "1-of-4").alone(),
+        pytest.raises(UserError, match="shard 1/4"),
+        RunFolder(home).alone(),
+    ):
+        pass
+
+
+def test_shards_equal_one_process(fake: FakeOpenAI, root: Path, whole: Path, home: Path) -> None:
+    url = fake.scenario(reads=True)
+    for part in ("shard=1/2", "shard=2/2", "shard=null"):
+        assert command(*built_by_llm(root, home, url, part)).code == 0
+    assert determined(home) == determined(whole)
+    assert fake.stats(url).answered.total() == N_CALLS
+
+
+def test_a_budget_stops_the_run_and_a_larger_one_goes_on(
+    fake: FakeOpenAI, root: Path, whole: Path, home: Path
+) -> None:
+    url = fake.scenario(reads=True)
+    stopped = command(*built_by_llm(root, home, url, "budget.tokens=5000"))
+    assert "budget.tokens=5000" in clear_error(stopped, 1)
+    assert 0 < fake.stats(url).tokens <= 5000
+    assert command(*built_by_llm(root, home, url, "budget.tokens=90000")).code == 0
+    assert determined(home) == determined(whole)
+    assert fake.stats(url).answered.total() == N_CALLS
+
+
+# ---- a server that fails
+
+
+@pytest.mark.parametrize(
+    "fault", ["429", "500", "reset", "timeout", "broken", "cut", "broken_body"]
+)
+def test_faults_of_the_server_change_nothing(
+    fake: FakeOpenAI, root: Path, whole: Path, home: Path, fault: str
+) -> None:
+    url = fake.scenario(reads=True, timeout=0.1, retry_after=0.01, **{f"share_{fault}": 0.3})
+    run = command(*built_by_llm(root, home, url))
+    assert run.code == 0, run.err
+    assert (n_faults := fake.stats(url).faults[fault]) > 0
+    if fault == "broken":  # a reply that was paid for, counted, and corrected by a second one
+        (folder,) = whole.glob("runs/*/*/*")
+        answers = [row["answer"] for row in records(folder)]
+        assert [row["answer"] for row in records(run.folder)] == answers
+        assert fake.stats(url).answered.total() <= N_CALLS + n_faults
+    else:
+        assert determined(home) == determined(whole)
+        assert fake.stats(url).answered.total() == N_CALLS
+
+
+def on_toy(url: str, *settings: str) -> Ended:
+    return command("run", *LLM_TOY, *served(url), *IMPATIENT, *settings)
+
+
+def recipes(home: Path, resource: str) -> list[dict[str, object]]:
+    paths = sorted(home.glob(f"artifacts/*/{resource}/*/recipe.json"))
+    return [json.loads(path.read_text()) for path in paths]
+
+
+def test_an_outage_stops_the_build_and_the_next_run_asks_for_the_rest_alone(
+    fake: FakeOpenAI, root: Path, whole: Path, home: Path
+) -> None:
+    failing = fake.scenario(reads=True, out_after=3)
+    words = built_by_llm(root, home, failing, *IMPATIENT, "llm.limits={concurrency: 1}")
+    said = clear_error(command(*words), 1)
+    assert "extraction (extraction.llm) is not built" in said
+    assert not recipes(home, "extraction")
+    healthy = fake.scenario(reads=True)
+    assert command(*built_by_llm(root, home, healthy)).code == 0
+    assert fake.stats(failing).answered.total() + fake.stats(healthy).answered.total() == N_CALLS
+    assert determined(home) == determined(whole)
+
+
+def test_a_part_that_the_server_failed_is_in_no_whole_artifact(
+    fake: FakeOpenAI, home: Path
+) -> None:
+    stopped = on_toy(fake.scenario(reads=True, fail_word=UNREAD), "paths.home=stopped")
+    said = clear_error(stopped, 1)
+    assert "2 of the 8 parts" in said and "failures.allow_incomplete=true" in said
+    assert not recipes(home / "stopped", "extraction")
+    asked = ["failures.allow_incomplete=true", "answer=off"]
+    part = on_toy(fake.scenario(reads=True, fail_word=UNREAD), *asked)
+    assert part.code == 0, part.err
+    assert metrics(part.folder)["incomplete"] == {"extraction": "2 parts"}
+    assert "2 parts" in (part.folder / "table.md").read_text()
+    (recipe,) = recipes(home, "extraction")
+    assert str(recipe["settings"]["missing_parts"]).startswith("2 parts")  # type: ignore[index]
+    healthy = fake.scenario(reads=True)
+    done = on_toy(healthy, *asked)
+    assert metrics(done.folder)["incomplete"] == {}
+    assert done.folder.name != part.folder.name
+    assert fake.stats(healthy).answered.total() == 4  # of two passages: entities, then triples
+
+
+def test_embeddings_that_the_server_fails_stop_the_build(fake: FakeOpenAI, home: Path) -> None:
+    body = json.dumps({"error": {"message": "This model's maximum context length is 8192."}})
+    url = fake.scenario(raw_status=400, raw_body=body)
+    words = ["dataset=toy", "method=vanilla", "llm=scripted", "reference_rows=off", "answer=off",
+             "embedder=openai_compatible", "embedder.model=fake", "embedder.dimension=8",
+             "embedder.api_key_env=null", f"embedder.base_url={url}"]  # fmt: skip
+    said = clear_error(command("run", *words), 1)
+    assert "chunk_index" in said and "maximum context length" in said
+    assert not recipes(home, "chunk_index")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [({"key": "right"}, "WRONG_KEY"), ({"models": ["other"]}, "'fake'")],
+    ids=["bad key", "unknown model"],
+)
+def test_what_no_call_can_mend_stops_the_run_at_the_first_call(
+    fake: FakeOpenAI,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scenario: dict[str, object],
+    said: str,
+) -> None:
+    monkeypatch.setenv("WRONG_KEY", "sk-planted-wrong")
+    url = fake.scenario(reads=True, **scenario)
+    stopped = on_toy(url, "llm.api_key_env=WRONG_KEY")
+    assert said in clear_error(stopped, 2)
+    assert fake.stats(url).requests == 1
+    assert "sk-planted-wrong" not in stopped.out + stopped.err
+    for path in home.rglob("*"):
+        assert path.is_dir() or b"sk-planted-wrong" not in path.read_bytes(), path
+
+
+def test_a_fifth_of_failing_calls_stops_a_step_and_fewer_are_counted(
+    fake: FakeOpenAI, home: Path
+) -> None:
+    url = fake.scenario(reads=True, filter_word=UNREAD)
+    said = clear_error(on_toy(url, "failures.after=4"), 1)
+    assert "extraction.llm" in said and "failures.limit" in said
+    assert not list(home.rglob("records.jsonl"))
+    went_on = on_toy(fake.scenario(reads=True, filter_word=UNREAD), "paths.home=two")
+    assert went_on.code == 0, went_on.err
+    held = metrics(went_on.folder)
+    assert held["extraction_statistics"]["failed_chunks"] == 2  # type: ignore[index]
+    n_failed = sum(row["status"] == "failed" for row in records(went_on.folder))
+    assert held["failed"] == n_failed > 0
+
+
+# ---- a disk that is full, and files that are damaged
+
+
+@pytest.mark.parametrize("most_bytes", [2_000, 60_000])
+def test_a_full_disk_ends_in_one_error_and_the_rest_is_done_later(
+    fake: FakeOpenAI, root: Path, whole: Path, home: Path, most_bytes: int
+) -> None:
+    """No file may grow beyond so many bytes: of an artifact, or of a store."""
+    words = built_by_llm(root, home, fake.scenario(reads=True))
+    stopped = start(words, home, Fault(most_bytes=most_bytes)).ended()
+    clear_error(stopped, 1, 2)
+    assert command(*words).code == 0
+    assert determined(home) == determined(whole)
+
+
+def test_a_damaged_run_is_named_and_left_out_and_one_question_lost_is_asked_again(
+    home: Path,
+) -> None:
+    words = [*TOY, "answer=off", "reference_rows=off"]
+    folder = ran(*words, "method=bm25").folder
+    whole = (folder / "records.jsonl").read_bytes()
+    (folder / "records.jsonl").write_bytes(whole[:-40])
+    ran(*words, "method=bm25")
+    assert (folder / "records.jsonl").read_bytes() == whole
+    other = ran(*words, "method=vanilla").folder
+    (folder / "metrics.json").write_text("[1")
+    for name, more in (("runs", ["ls"]), ("table", ["rows=method", "values=evidence_recall@5"])):
+        shown = command(name, *more)
+        assert shown.code == 0, shown.err
+        assert folder.name in shown.out + shown.err and other.name[:6] in shown.out + other.name
+    assert "metrics.json" in refused(*words, "method=bm25")
+
+
+def test_a_changed_artifact_is_named_by_verify_and_a_cut_one_when_it_is_loaded(home: Path) -> None:
+    ran(*TOY, "method=vanilla", "answer=off", "reference_rows=off")
+    (path,) = home.glob("artifacts/toy/chunk_index/*/vectors.npy")
+    bytes_ = path.read_bytes()
+    path.write_bytes(bytes_[:-1] + bytes([bytes_[-1] ^ 1]))
+    ended = command("artifacts", "verify")
+    assert ended.code == 1 and "vectors.npy" in ended.out
+    path.write_bytes(bytes_[:40])
+    said = refused(*TOY, "method=vanilla", "method.top_k=1", "answer=off", "reference_rows=off")
+    assert path.parent.name in said
+
+
+# ---- hostile archives and files
+
+
+def packed(path: Path, info: tarfile.TarInfo, text: bytes = b"x") -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        info.size = len(text) if info.isreg() else 0
+        archive.addfile(info, io.BytesIO(text))
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil/a/b", "/tmp/evil/a/b", "toy/graph/0123/x", "toy/graph/../../x", "x"]
+)
+def test_an_archive_with_another_path_is_refused_and_leaves_nothing(home: Path, name: str) -> None:
+    file = packed(home / "a.tar.gz", tarfile.TarInfo(name))
+    with pytest.raises(UserError, match=re.escape(str(file))):
+        import_artifacts(file, home / "theirs" / "artifacts")
+    assert [path.name for path in home.rglob("*") if path.is_file()] == ["a.tar.gz"]
+
+
+def test_an_archive_with_a_link_is_refused(home: Path) -> None:
+    info = tarfile.TarInfo("toy/graph/0123/recipe.json")
+    info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    with pytest.raises(UserError, match="recipe.json"):
+        import_artifacts(packed(home / "a.tar.gz", info), home / "artifacts")
+
+
+def test_a_member_of_a_download_is_written_into_its_folder_alone(home: Path) -> None:
+    with zipfile.ZipFile("set.zip", "w") as archive:
+        archive.writestr("../../evil.json", "{}")
+    (home / "set").mkdir()
+    assert unpack(Path("set.zip"), {"*.json": ""}, home / "set") == ["evil.json"]
+    assert (home / "set" / "evil.json").is_file()
+    held = bytearray(Path("set.zip").read_bytes())
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        held[held.index(magic) + at] |= 1
+    Path("set.zip").write_bytes(held)
+    with pytest.raises(UserError, match="password"):
+        unpack(Path("set.zip"), {"*.json": ""}, home)
+
+
+DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'{"id": "d", "title": "T", "text": "Ada \ud800 Marsh"}',
+        f'{{"id": "d", "title": "T", "text": "x", "more": {DEEP}}}',
+        f'{{"id": {"9" * 6000}, "title": "T", "text": "Ada"}}',
+        '{"id": "d", "title": "T", "text": "Ada',
+    ],
+    ids=["half a character", "deep", "a long number", "cut"],
+)
+def test_a_row_that_no_program_can_hold_is_refused_with_its_line(home: Path, line: str) -> None:
+    write_set(home / "set", f"{line}\n".encode(), b"")
+    with pytest.raises(UserError, match="corpus.jsonl, line 1") as raised:
+        read_dataset("jsonl", home / "set")
+    assert len(str(raised.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: !!python/object/apply:os.system ['touch ran']", "a: [1", "[" * 9_000],
+    ids=["a tag", "cut", "deep"],
+)
+def test_yaml_runs_nothing_and_is_refused_with_its_name(home: Path, text: str) -> None:
+    with pytest.raises(UserError, match=r"card\.yaml"):
+        read_yaml(text, "card.yaml")
+    assert not (home / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["top_k: {_target_: subprocess.getoutput, cmd: touch ran}", "top_k: ${oc.env:HOME}",
+     "top_k: !!python/object/apply:os.system ['touch ran']"],
+    ids=["a target", "an interpolation", "a tag"],
+)  # fmt: skip
+def test_a_method_runs_nothing_and_reads_nothing(home: Path, text: str) -> None:
+    (home / "configs" / "method").mkdir(parents=True)
+    vanilla = (project_folder("configs") / "method" / "vanilla.yaml").read_text()
+    evil = re.sub("(?m)^top_k: .*$", text, vanilla.replace("vanilla", "evil"))
+    (home / "configs" / "method" / "evil.yaml").write_text(evil)
+    assert "evil" in refused(*TOY, "method=evil", "reference_rows=off")
+    assert not (home / "ran").exists() and not list(home.glob("runs/*/*/*"))
+
+
+# ---- hostile texts
+
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+EVIL = "\x1b]0;owned\x07\x1b[31mred\u202e\r\x00 ../../evil {x} ${llm.model} {{x}} <script>evil()"
+
+
+def test_hostile_texts_are_never_a_path_a_template_html_or_an_escape(home: Path) -> None:
+    corpus = [
+        {"id": f"d{row}{EVIL}", "title": f"Alba{EVIL}{row}", "text": f"Ada Marsh made{EVIL} {row}."}
+        for row in range(3)
+    ]
+    questions = [{"id": f"q{EVIL}", "text": f"Who made Alba{EVIL}?", "answers": [f"Ada{EVIL}"],
+                  "evidence": [f"d0{EVIL}"], "type": EVIL}]  # fmt: skip
+    write_set(home / "set", corpus, questions)
+    words = ["dataset=jsonl", "dataset.root=set", *WEIGHTLESS, "method=hipporag"]
+    words += ["reference_rows=off", "llm.replies={Alba: 'Ada \x1b[31m <script>evil()'}"]
+    folder = ran(*words).folder
+    (row,) = records(folder)
+    assert row["status"] == "answered" and row["question"] == f"q{EVIL}"
+    for shown in (
+        ["runs", "ls"], ["table", "by=type"], ["runs", "show", folder.name],
+        ["show", str(folder), f"q{EVIL}"], ["ask", *words, f"Who made Alba{EVIL}?"],
+        ["run", *words, f"method.{EVIL}=1"], [f"nothing{EVIL}"],
+    ):  # fmt: skip
+        ended = command(*shown)
+        assert "Traceback" not in ended.err and not STEERING.search(ended.out + ended.err), shown
+    page = command("view", folder.name, "--out", "page")
+    assert page.code == 0, page.err
+    assert "<script>evil" not in Path("page/index.html").read_text()
+    assert not list(home.parent.glob("evil*")) and not list(home.rglob("evil*"))
+    assert not [path for path in home.rglob("*.npy") if b"pickle" in path.read_bytes()[:200]]

@@ -1,0 +1,48 @@
+"""Nothing that a corpus or a model wrote steers the terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+
+import pytest
+
+from graphrag_bench import api
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.terminal import clean, clean_line, cleaned, raw
+from graphrag_bench.values import Context
+
+EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202eorder\u2066\r\x00"
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def test_reports_tables_and_progress_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    told = {"answer": f"Ada{EVIL}", "context": {}, "steps": [], "fallbacks": []}
+    report = api.Answered(f"Ada{EVIL}", Context(()), (), told=told).report()
+    show(Table(EVIL, (EVIL,), ((EVIL,),), (EVIL,)))
+    stream = io.StringIO()
+    progress = Progress(stream=stream)
+    progress.say(EVIL)
+    with progress.task(EVIL, 1) as advance:
+        advance(1)
+    assert not STEERING.search(report + capsys.readouterr().out + stream.getvalue())
+
+
+def test_what_people_write_stays() -> None:
+    text = "Schrödinger – ωμέγα, كتاب, नमस्ते\u200d, 👩\u200d🔬\ta\nb"
+    assert clean(text) == text
+    assert clean_line("a\nb\tc") == "a b c"
+    assert clean("a\x1b[31mb") == "a [31mb"
+
+
+def test_a_stream_of_few_signs_gets_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", held)
+    with cleaned():
+        sys.stdout.write("é\ud800")
+        sys.stdout.writelines(["é"])
+        assert raw(sys.stdout) is held
+    held.flush()
+    assert held.buffer.getvalue() == b"? ?"
