@@ -14,6 +14,7 @@ from graphrag_bench.terminal import clean, clean_line, raw
 
 Advance = Callable[[int], None]
 _SECONDS_TO_FIRST_LINE, _SECONDS_BETWEEN_LINES = 3.0, 30.0
+_BLOCK_SECONDS = 0.05
 _SLOW = 0.1
 """Items a second below which seconds an item are told."""
 _LEAST_SECONDS = 10.0
@@ -123,8 +124,8 @@ class Progress:
 class _Pace:
     """How fast items are done, and how long the rest takes.
 
-    The pace is that after the first finish, which has waited for a model to load; the time left is
-    told only once enough is done for it to be worth something.
+    The pace is that after the first finish, which has waited for a model to load, and the others of
+    its block; the time left is shown only once enough is done for it to be worth something.
     """
 
     def __init__(self, total: int) -> None:
@@ -134,7 +135,9 @@ class _Pace:
     def count(self, n: int) -> None:
         self.now = self.last = time.monotonic()
         if not self.done:
-            self.first, self.n_first = self.now, n
+            self.first = self.now
+        if self.now - self.first < _BLOCK_SECONDS:
+            self.n_first += n
         self.done += n
 
     @property

@@ -10,7 +10,7 @@ import pytest
 
 from graphrag_bench import progress
 from graphrag_bench.errors import UnreadableReply, UserError, nearest, unknown
-from graphrag_bench.progress import Progress
+from graphrag_bench.progress import Progress, _Pace
 
 
 class Terminal(io.StringIO):
@@ -138,3 +138,16 @@ def test_a_terminal_has_one_live_line_that_a_task_leaves_to_the_next(monkeypatch
 def test_quiet_work_and_no_work_show_nothing():
     assert shown(5, total=5, quiet=True) == ""
     assert shown(total=0) == ""
+
+
+def test_items_that_end_together_with_the_first_are_no_pace_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds = iter([0.0, 24.0, 24.001, 24.002, 24.003, 48.0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    pace = _Pace(20)
+    for _ in range(4):
+        pace.count(1)
+    assert pace.rate == pytest.approx(4 / 24, rel=0.01) and pace.seconds_left is None
+    pace.count(4)
+    assert pace.rate == pytest.approx(4 / 24, rel=0.01)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -163,9 +164,8 @@ class Cache:
     def _connect(self, reading: bool) -> sqlite3.Connection:
         how = "mode=ro" if reading else "mode=rwc"
         address = f"file:{quote(str(self.path.resolve()))}?{how}"
-        log = Path(f"{self.path}-wal")
-        if reading and not log.exists():  # on a read-only disk SQLite can make none
-            address += "&immutable=1"
+        if reading and not os.access(self.path.parent, os.W_OK):
+            address += "&immutable=1"  # SQLite can make no log there, and nobody writes
         return sqlite3.connect(
             address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
