@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.models.embedder import Embedder, Vectors
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import FloatArray, Query, Question, Ranked, best_first
 
 BoolArray = NDArray[np.bool_]
@@ -88,8 +88,8 @@ def vectors_of(
 ) -> list[Vectors]:
     """The vectors of each question's texts, float32 (n_texts, dimension) each."""
     texts = [
-        (asked.text,) if wanted is None else wanted.texts
-        for asked, wanted in zip(question, query, strict=True)
+        (one.text,) if wanted is None else wanted.texts
+        for one, wanted in zip(question, query, strict=True)
     ]
     flat = [text for group in texts for text in group]
     vectors = embedder.encode(flat, kind="question") if flat else np.zeros((0, 1), np.float32)

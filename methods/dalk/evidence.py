@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pydantic import PositiveInt
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.paths import triple
+from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import LLM, reply
-from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
-from methods.reader import READER, answered, reader_values
+from operators.answer.direct import READER, answered, reader_values
 
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
@@ -37,15 +37,15 @@ def evidence(
     CallFailed when the model gives no reply.
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
-    held = context or Context(())
+    before = context or Context(())
     lines = [", ".join(triple(graph, row)) for row in subgraph.relationships]
     lines += list(subgraph.texts)
     if not lines:
-        return held
+        return before
     said = reply(llm, prompt.render({"triples": lines}), max_tokens=max_tokens).text.strip()
     text = f"{label}: {said}"
     piece = Piece("evidence", label, text, 1.0, tokenizer.count(text), chunks=())
-    return Context((*held.pieces, piece), held.cut, held.share)
+    return Context((*before.pieces, piece), before.cut, before.share)
 
 
 @operator(

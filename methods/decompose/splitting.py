@@ -50,7 +50,7 @@ def decompose(
     Source: Press et al. 2023 (self-ask), section 3; Khot et al. 2023 (decomposed prompting).
     """
     chat = prompt.render({"question": question.text, "most": at_most})
-    found = ask(
+    reply = ask(
         llm,
         chat,
         SubQuestions,
@@ -58,6 +58,6 @@ def decompose(
         purpose="sub-questions",
         fallback=SubQuestions(sub_questions=[]),
     )
-    parts = unique([text.strip() for text in found.sub_questions if text.strip()])[:at_most]
+    parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:at_most]
     whole = (question.text,) if with_question or not parts else ()
     return Query(unique([*whole, *parts]))

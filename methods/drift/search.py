@@ -1,22 +1,239 @@
-"""The local searches of a DRIFT search: one answer each, and what to ask next."""
+"""DRIFT: what was asked and answered so far, the primer, and the local searches after it."""
 
 from __future__ import annotations
 
-from pydantic import PositiveInt
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any
 
-from graphrag_bench.answer_forms import answer_form
+from pydantic import BaseModel, Field, PositiveInt, field_validator
+
+from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.contract import operator
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import LLM
-from graphrag_bench.llm.structured import ask
+from graphrag_bench.llm.structured import ask, ask_all, settled
 from graphrag_bench.llm.windows import reply_tokens
-from graphrag_bench.prompts import Prompt
+from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import Context, Query, Question
-from methods.drift.replies import Found, asked_next, reply_of
-from methods.drift.trail import Finding, NoneOpen, Trail
-from methods.map_reduce import Points
+from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value
+from methods.hyde.hypothesis import hypothetical
+from operators.answer.map_reduce import Points
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """A follow-up question and its depth: 1 of the primer, one more than that of its search."""
+
+    text: str
+    depth: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An intermediate answer and how well it serves the question, 1..100.
+
+    `chunks` are those that it quotes, none where a model wrote it.
+    """
+
+    text: str
+    score: int
+    chunks: tuple[int, ...] = ()
+
+
+@value("trail")
+@dataclass(frozen=True)
+class Trail:
+    """Follow-up questions in order of appearance, each once, and the answers found, in order.
+
+    The first `n_searched` follow-ups were searched for; the next one is being searched for.
+    """
+
+    follow_ups: tuple[FollowUp, ...]
+    findings: tuple[Finding, ...] = ()
+    n_searched: int = 0
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    @property
+    def current(self) -> FollowUp | None:
+        """The follow-up that is searched for, or None when all have been."""
+        return self.follow_ups[self.n_searched] if self.n_searched < len(self.follow_ups) else None
+
+    @property
+    def query(self) -> Query:
+        """The text of the current follow-up; no text when all have been searched for."""
+        return Query((self.current.text,) if self.current else ())
+
+    def searched(self, findings: Sequence[Finding], new: Sequence[str], depth: int) -> Trail:
+        """The trail after the current search: its answers and, down to `depth`, new follow-ups.
+
+        A follow-up that was asked for before is passed over.
+        """
+        below = 1 + (self.current.depth if self.current else 0)
+        known = {one.text for one in self.follow_ups}
+        added = [text for text in dict.fromkeys(new) if text not in known] if below <= depth else []
+        return replace(
+            self,
+            follow_ups=(*self.follow_ups, *(FollowUp(text, below) for text in added)),
+            findings=(*self.findings, *findings),
+            n_searched=self.n_searched + 1,
+        )
+
+
+@value("none_open")
+@dataclass(frozen=True)
+class NoneOpen:
+    """That every follow-up question has been searched for, and how many there were."""
+
+    n_searched: int
+
+
+_LONGEST = 200
+
+
+class Found(BaseModel):
+    """An answer, how well it serves the question, and what to ask next.
+
+    A server that enforces a schema ends a follow-up question at 200 characters.
+    """
+
+    answer: str
+    score: int = 1
+    follow_ups: list[Annotated[str, Field(json_schema_extra={"maxLength": _LONGEST})]] = []
+
+    @field_validator("score", mode="before")
+    @classmethod
+    def _clamped(cls, given: object) -> int:
+        try:
+            return max(1, min(100, round(float(str(given)))))
+        except (ValueError, OverflowError):
+            return 1
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The answer with its score; nothing when the answer has no text."""
+        return (Finding(self.answer.strip(), self.score),) if self.answer.strip() else ()
+
+
+@lru_cache(maxsize=64)
+def reply_of(most: int) -> type[Found]:
+    """The reply type whose schema limits the number of follow-ups; a longer list is cut later."""
+
+    class Bounded(Found):
+        follow_ups: list[Annotated[str, Field(json_schema_extra={"maxLength": _LONGEST})]] = Field(
+            default=[], json_schema_extra={"maxItems": most}
+        )
+
+    return Bounded
+
+
+def follow_ups(findings: Sequence[Found], most: int) -> tuple[str, ...]:
+    """The follow-ups of some replies, at most `most` of each, in order and each once."""
+    return unique(
+        [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
+    )
+
 
 PARAGRAPH = answer_form("paragraph").max_tokens
+QUESTIONS = 256
+"""Tokens of the follow-ups in a reply of the primer, beside its answer."""
+HYPOTHESIS = Prompt("methods:drift/prompts/hypothesis.j2")
+PRIMER = Prompt("methods:drift/prompts/primer.j2")
+
+
+@operator("drift.query", calls=1, supplies={"question"})
+def hypothesis(
+    question: Question, *, llm: LLM, prompt: Prompt = HYPOTHESIS, max_tokens: PositiveInt = 256
+) -> Query:
+    """A report that the model writes as an answer to the question, true or not.
+
+    An empty reply is replaced by the question and counted as a fallback. Raises CallFailed when the
+    model gives no reply.
+    Source: Microsoft GraphRAG's DRIFT search, released code (query expansion of the primer).
+    """
+    return hypothetical(question, llm=llm, prompt=prompt, max_tokens=max_tokens)
+
+
+@operator("drift.primer.nlp", unordered="the order of the communities")
+def titles(
+    question: Question,
+    communities: Ranked[Community],
+    *,
+    reports: Reports,
+    max_follow_ups: PositiveInt = 5,
+) -> tuple[Trail, Query]:
+    """The follow-ups "title: question" of the first communities' reports, and the first as a query.
+
+    At most `max_follow_ups` different ones, in the order of the communities; reports without a
+    title are passed over. Without any title the question itself is the follow-up. No answer.
+    Source: ours, the form of DRIFT's primer that needs no language model.
+    """
+    named = [reports.titles[row].strip() for row in communities.ids.tolist()]
+    texts = unique([f"{title}: {question.text}" for title in named if title])[:max_follow_ups]
+    trail = Trail(tuple(FollowUp(text, 1) for text in texts or (question.text,)))
+    return trail, trail.query
+
+
+@operator(
+    "drift.primer.llm",
+    calls=lambda settings: 2 * int(settings["folds"]),
+    supplies={"question", "pieces", "most"},
+    unordered="the order of the folds and of their replies",
+)
+def primer(
+    question: Question,
+    context: Context,
+    *,
+    llm: LLM,
+    prompt: Prompt = PRIMER,
+    folds: PositiveInt = 1,
+    max_follow_ups: PositiveInt = 5,
+    max_tokens: PositiveInt | None = None,
+) -> tuple[Trail, Query]:
+    """What the model answers from the reports and asks next, and the first follow-up as a query.
+
+    The pieces of the context are divided into `folds` parts of consecutive pieces, fold i from
+    floor(i n / folds) on, and each that is not empty is one call. Its answer is scored 1..100; at
+    most `max_follow_ups` follow-ups of each count, each once. A reply has the tokens of a paragraph
+    and 256 for the follow-ups, unless `max_tokens` is set. An unreadable reply is passed over
+    and counted as a fallback; raises the last failure when that happens to every fold. Where no
+    fold has a follow-up, the question itself is one, counted as a fallback; so it is, without a
+    call, where there is no report.
+    Source: Microsoft GraphRAG's DRIFT search, released code (primer and its folds).
+    """
+    parts = _divided(context, folds)
+    chats = [
+        prompt.render({"question": question.text, "pieces": part, "most": max_follow_ups})
+        for part in parts
+    ]
+    shape = reply_of(max_follow_ups)
+    most = (question.open_tokens or PARAGRAPH) + QUESTIONS
+    most = max_tokens or min((reply_tokens(llm, chat, most) for chat in chats), default=most)
+    results = ask_all(llm, chats, shape, max_tokens=most, purpose="DRIFT primer")
+    failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
+    if failures and len(failures) == len(results):
+        raise failures[-1]
+    found = [settled(llm, one, Found(answer="")) for one in results]
+    texts = follow_ups(found, max_follow_ups)
+    if not texts:
+        none = UnreadableReply("follow-up questions", "none in any reply")
+        texts = settled(llm, none, (question.text,))
+    findings = tuple(one for reply in found for one in reply.findings)
+    trail = Trail(tuple(FollowUp(text, 1) for text in texts), findings)
+    return trail, trail.query
+
+
+def _divided(context: Context, folds: int) -> list[Sequence[Any]]:
+    n = len(context.pieces)
+    bounds = [fold * n // folds for fold in range(folds + 1)]
+    parts = [context.pieces[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [part for part in parts if part]
+
+
 LOCAL = Prompt("methods:drift/prompts/local.j2")
 
 
@@ -31,20 +248,20 @@ def passage(
     when every follow-up has been searched for.
     Source: ours, the form of DRIFT's local search that needs no language model.
     """
-    held = {one.text for one in trail.findings}
+    known = {one.text for one in trail.findings}
     chunks = [piece for piece in context.pieces if piece.kind == "chunk"]
     new = [
         Finding(piece.text, _shared(question.text, piece.text), piece.chunks or ())
         for piece in chunks
-        if piece.text not in held
+        if piece.text not in known
     ]
     return _onward(trail.searched(new, (), 1))
 
 
 def _shared(question: str, text: str) -> int:
-    asked = set(normalise_name(question).split())
-    both = asked & set(normalise_name(text).split())
-    return max(1, round(100 * len(both) / max(len(asked), 1)))
+    words = set(normalise_name(question).split())
+    both = words & set(normalise_name(text).split())
+    return max(1, round(100 * len(both) / max(len(words), 1)))
 
 
 @operator(
@@ -79,7 +296,7 @@ def answer(
         "most": max_follow_ups,
     }
     chat = prompt.render(values)
-    found = ask(
+    finding = ask(
         llm,
         chat,
         reply_of(max_follow_ups),
@@ -87,8 +304,8 @@ def answer(
         purpose="DRIFT local search",
         fallback=_nothing(max_follow_ups),
     )
-    next_asked = asked_next([found], max_follow_ups)
-    return _onward(trail.searched(found.findings, next_asked, max_depth))
+    next_asked = follow_ups([finding], max_follow_ups)
+    return _onward(trail.searched(finding.findings, next_asked, max_depth))
 
 
 def _nothing(most: int) -> Found:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.query_gnn import EntityScorer, mentions_weight
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.query_gnn import EntityScorer, mentions_weight
-from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.values import Chunk, Node, Question, Ranked
 
 
@@ -33,17 +33,17 @@ def query_gnn(
     that name it, else with one. What a question gets does not depend on the others.
     Source: GFM-RAG (Luo et al. 2025), its release (`init_entities_weight`).
     """
-    vectors = embedder.encode([asked.text for asked in question], kind="question")
+    vectors = embedder.encode([one.text for one in question], kind="question")
     weight = mentions_weight(graph) if inverse_start else np.ones(graph.n_nodes)
-    found: list[Ranked[Node]] = []
-    for vector, given in zip(vectors, nodes, strict=True):
-        rows = np.unique(given.ids)
+    rankings: list[Ranked[Node]] = []
+    for vector, start in zip(vectors, nodes, strict=True):
+        rows = np.unique(start.ids)
         if not len(rows):
-            found.append(Ranked.empty())
+            rankings.append(Ranked.empty())
             continue
         logits = entity_scorer.logits(vector, weight[rows], rows)
-        found.append(Ranked[Node].top(logits, top_k))
-    return found
+        rankings.append(Ranked[Node].top(logits, top_k))
+    return rankings
 
 
 @operator("chunk.by_entities")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.algorithms.communities import Communities
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.paths import path_through
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.communities import Communities
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.paths import path_through
 from graphrag_bench.values import DECIMALS, Community, Node, Ranked, Relationship, Subgraph, unique
 
 
 @operator("node.key", unordered="community by community")
 def key(
     nodes: Ranked[Node],
-    held: Ranked[Community],
+    ranked_communities: Ranked[Community],
     *,
     communities: Communities,
     per_community: PositiveInt = 10,
@@ -29,7 +29,7 @@ def key(
     """
     score = dict(nodes.items())
     chosen: list[int] = []
-    for community in held.ids.tolist():
+    for community in ranked_communities.ids.tolist():
         inside = np.isin(nodes.ids, row_ids(communities.nodes, community))
         chosen += nodes.ids[inside][:per_community].tolist()
     return Ranked.of({node: score[node] for node in unique(chosen)})

@@ -9,19 +9,18 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from graphrag_bench.algorithms.bipartite import PseudoQuestions
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pseudo_questions import PseudoQuestions
+from graphrag_bench.indices.vector_index import VectorIndex, products
 from graphrag_bench.llm.chat import LLM
-from graphrag_bench.llm.structured import Reading, ask_each, settled
-from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.nearest import products
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Mentions, Node, Question, Ranked, Relationship, best_of, unique
-from methods.hoprag.search import jaccard, names_of
+from methods.hoprag.hops import jaccard, names_of
 
 HELPFUL = Prompt("methods:hoprag/prompts/helpful.j2")
 PURPOSE = "judge a passage"
@@ -96,7 +95,9 @@ def judged(
         assert graph.descriptions is not None
         shown = [{"question": question.text, "passage": graph.descriptions[row]} for row in nodes]
         chats = [prompt.render(one) for one in shown]
-        replies = ask_each(llm, chats, Reading(PURPOSE, _yes), max_tokens=max_tokens, retry=False)
+        replies = ask_each(
+            llm, chats, ReplyFormat(PURPOSE, _yes), max_tokens=max_tokens, retry=False
+        )
         return [
             settled(llm, reply, False if isinstance(reply, UnreadableReply) else None)
             for reply in replies

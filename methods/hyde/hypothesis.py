@@ -30,8 +30,8 @@ def hypothetical(
     counted as a fallback. Raises CallFailed when the model gives no reply.
     Source: HyDE (Gao et al., ACL 2023), section 3.2.
     """
-    said = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text
-    if re.search(r"\w", said):
-        return Query((said.strip(),))
-    blank = UnreadableReply("hypothetical passage", said)
+    passage = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text
+    if re.search(r"\w", passage):
+        return Query((passage.strip(),))
+    blank = UnreadableReply("hypothetical passage", passage)
     return Query((settled(llm, blank, question.text),))

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from pydantic import PositiveInt
 
-from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.chat import LLM, reply
 from graphrag_bench.llm.structured import settled
-from graphrag_bench.models.tokenizer import Tokenizer
-from graphrag_bench.prompts import Prompt
+from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
@@ -83,10 +82,10 @@ def think(
     chat = prompt.render(
         {"question": question.text, "passages": shown, "thoughts": thoughts.sentences}
     )
-    said = reply(llm, chat, max_tokens=max_tokens).text
-    sentence = first_sentence(said)
+    message = reply(llm, chat, max_tokens=max_tokens).text
+    sentence = first_sentence(message)
     if not sentence:
-        blank = UnreadableReply("the next thought", said)
+        blank = UnreadableReply("the next thought", message)
         return thoughts, Query((question.text,)), settled(llm, blank, Finished("no thought"))
     last = Finished(sentence) if end.casefold() in sentence.casefold() else None
     return Thoughts((*thoughts.sentences, sentence)), Query((sentence,)), last

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.indices.tfidf import Tfidf
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import LLM
-from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked
 
@@ -55,6 +55,6 @@ def evidence_walk(
         near = [row for row in row_ids(graph.adjacency, seed).tolist() if row not in visited]
         scores = tfidf.scores(f"{question.text}\n{reply.text}")
         among = np.array([row for row in near if scores[row] > 0], np.int64)
-        found = Ranked[Node].top(scores, n_neighbours, among=among)
-        visited.update(found.items())
+        neighbours = Ranked[Node].top(scores, n_neighbours, among=among)
+        visited.update(neighbours.items())
     return Ranked.of(visited)

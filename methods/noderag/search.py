@@ -8,10 +8,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.pagerank import walk_of_nodes
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.node_types import nodes_of
-from graphrag_bench.graph.walk import walk_of_nodes
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Mentions, Node, NodeScores, Ranked
 
@@ -32,8 +31,8 @@ def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> 
     if not wanted:
         return Ranked.empty()
     texts = graph.phrases
-    held = [row for row in rows.tolist() if any(name in texts[row] for name in wanted)]
-    return Ranked[Node](np.array(held, np.int64), np.ones(len(held)))
+    matching = [row for row in rows.tolist() if any(name in texts[row] for name in wanted)]
+    return Ranked[Node](np.array(matching, np.int64), np.ones(len(matching)))
 
 
 @operator("node.shallow")

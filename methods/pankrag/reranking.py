@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, best_first
-from methods.map_reduce import Points
+from operators.answer.map_reduce import Points
 
 Weight = Annotated[float, Field(ge=0, le=1)]
 Aggregate = Literal["mean", "max", "concat"]
@@ -126,9 +126,9 @@ def _relevance(
     relevance: Relevance,
 ) -> FloatArray:
     if relevance == "chunk_sim" and len(chunks):
-        (asked,) = embedder.encode([question.text], kind="question")
-        found = np.asarray(chunk_index.vectors[chunks.ids] @ asked, np.float64)
-        return np.clip(found, 0, None)
+        (vector,) = embedder.encode([question.text], kind="question")
+        cosine = np.asarray(chunk_index.vectors[chunks.ids] @ vector, np.float64)
+        return np.clip(cosine, 0, None)
     if relevance == "entity_sim" and nodes is not None:
         inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
         return np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PositiveInt, model_validator
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import ReasoningSteps
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.reasoning_steps import ReasoningSteps
+from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.llm.chat import LLM
 from graphrag_bench.llm.structured import ask
-from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked, Relationship, unique
 
@@ -50,8 +50,8 @@ def _plain(name: str) -> str:
     return " ".join(re.findall(r"\w+", apart.replace("_", " ").casefold()))
 
 
-def _texts(given: Any) -> list[str]:
-    items = given if isinstance(given, list) else [given]
+def _texts(value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [value]
     return [text for item in items if item is not None and (text := str(item).strip())]
 
 

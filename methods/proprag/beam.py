@@ -1,34 +1,36 @@
-"""PropRAG's beam search: paths of facts that share an entity, by what their joined text says."""
+"""PropRAG: paths of facts by what their joined text says, and a walk from their entities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
+from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_among, walk_with_chunks
+from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import cells, row_ids
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.node_types import nodes_of
-from graphrag_bench.graph.ranked_paths import RankedPaths
-from graphrag_bench.models.embedder import Embedder, Vectors
-from graphrag_bench.models.nearest import products
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.indices.vector_index import VectorIndex, products
 from graphrag_bench.values import (
     Chunk,
+    ChunkScores,
     FloatArray,
     IntArray,
+    Node,
     Path,
     Question,
     Ranked,
     best_first,
+    best_of,
 )
 
-Steps = tuple[int, ...]
+FactPath = tuple[int, ...]
 """The facts of a path, as places among the facts that are searched."""
 
 
@@ -68,8 +70,8 @@ def beam(
     for one in searches:
         one.begin(width)
     for _ in range(1, max_facts):
-        found = [one.longer(n_parallel, n_rescored) for one in searches]
-        pairs = list(zip(searches, found, strict=True))
+        longer = [one.longer(n_parallel, n_rescored) for one in searches]
+        pairs = list(zip(searches, longer, strict=True))
         texts = [one.text(graph, steps) for one, some in pairs for steps in some]
         if not texts:
             break
@@ -86,20 +88,13 @@ def _facts_in(graph: Graph, chunks: Ranked[Chunk], typed: NDArray[np.bool_] | No
 
 @dataclass
 class _Search:
-    """The search of one question: its facts, what joins them, and the paths so far.
-
-    `rows` (n_facts, dimension) are their vectors, `scores` (n_facts,) cosines with the question,
-    `joined` a bool CSR (n_facts, n_facts). `going` are the paths that can become longer, `found`
-    all that were kept.
-    """
-
     vector: Vectors
     facts: IntArray
     rows: Vectors
     scores: FloatArray
     joined: Any
-    going: list[Steps] = field(default_factory=list)
-    found: dict[Steps, float] = field(default_factory=dict)
+    going: list[FactPath] = field(default_factory=list)
+    found: dict[FactPath, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, vector: Vectors, facts: IntArray, graph: Graph, index: VectorIndex) -> _Search:
@@ -111,9 +106,9 @@ class _Search:
         self.going = [(place,) for place in best_first(self.scores)[:width].tolist()]
         self.found = {steps: float(self.scores[steps[0]]) for steps in self.going}
 
-    def longer(self, n_parallel: int, n_rescored: int) -> list[Steps]:
+    def longer(self, n_parallel: int, n_rescored: int) -> list[FactPath]:
         first = best_first(self.scores)[:n_parallel]
-        seen: dict[frozenset[int], tuple[Steps, float]] = {}
+        seen: dict[frozenset[int], tuple[FactPath, float]] = {}
         for steps in self.going:
             near = np.union1d(row_ids(self.joined, steps[-1]), first)
             near = near[~np.isin(near, steps)]
@@ -124,7 +119,7 @@ class _Search:
         best = best_first(np.array([mean for _, mean in candidates]))[:n_rescored]
         return [candidates[row][0] for row in best.tolist()]
 
-    def _means(self, steps: Steps, near: IntArray) -> FloatArray:
+    def _means(self, steps: FactPath, near: IntArray) -> FloatArray:
         base = self.rows[list(steps)].sum(axis=0)
         others = self.rows[near]
         squares = base @ base + 2 * (others @ base) + (others * others).sum(axis=1)
@@ -132,14 +127,14 @@ class _Search:
         means: FloatArray = told / np.sqrt(np.maximum(squares, 1e-12))
         return means
 
-    def keep(self, candidates: Sequence[Steps], vectors: Sequence[Vectors], width: int) -> None:
+    def keep(self, candidates: Sequence[FactPath], vectors: Sequence[Vectors], width: int) -> None:
         ordered = sorted(zip(candidates, vectors, strict=True), key=lambda pair: pair[0])
         scores = np.array([float(self.vector[0] @ vector) for _, vector in ordered])
         best = best_first(scores)[:width].tolist()
         self.going = [ordered[row][0] for row in best]
         self.found |= {ordered[row][0]: float(scores[row]) for row in best}
 
-    def text(self, graph: Graph, steps: Steps) -> str:
+    def text(self, graph: Graph, steps: FactPath) -> str:
         assert graph.descriptions is not None
         return " ".join(graph.descriptions.take(self.facts[list(steps)]))
 
@@ -190,3 +185,100 @@ def _between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
         if len(alike):
             return (entity, int(alike[0]))
     return ()
+
+
+Damping = Annotated[float, Field(ge=0, lt=1)]
+Joined = Literal["relationships_and_chunks", "chunks"]
+
+
+@operator("node.of_paths")
+def of_paths(
+    paths: RankedPaths,
+    *,
+    graph: Graph,
+    types: tuple[str, ...] = (),
+    n_paths: PositiveInt = 5,
+    top_k: PositiveInt = 5,
+) -> Ranked[Node]:
+    """The entities of the facts on the best paths, and those of the facts that begin paths.
+
+    Entities are nodes of these `types`, facts the other nodes of a path; without types a path has
+    facts alone, and all nodes are entities. A fact's entities are joined to it. Of the first
+    `n_paths` paths, and of all paths of one fact, come the `top_k` entities each with the highest
+    sum of the scores of their paths; a score counts once for each fact that names the entity.
+    Score: the best of these scores divided by the largest of any chosen entity of the same paths,
+    0..1; the higher one where an entity is among both. Ties by lower id. Paths whose scores are not
+    above 0 give no entities.
+    Source: PropRAG (Wang and Han 2025), seeds of the last walk, as in its release.
+    """
+    typed = nodes_of(graph, types)
+    starts = [path for path in paths.paths if len(path.nodes) == 1]
+    found: dict[int, float] = {}
+    for some in (paths.paths[:n_paths], starts):
+        for entity, weight in _entities(some, graph, typed, top_k).items():
+            found[entity] = max(weight, found.get(entity, 0.0))
+    rows = np.array(list(found), np.int64)
+    return best_of(rows, np.array(list(found.values())), len(rows))
+
+
+def _entities(
+    paths: Iterable[Path], graph: Graph, typed: NDArray[np.bool_] | None, top_k: int
+) -> dict[int, float]:
+    total: dict[int, float] = {}
+    best: dict[int, float] = {}
+    for path in paths:
+        facts = path.nodes if typed is None else [node for node in path.nodes if not typed[node]]
+        for fact in facts if path.score > 0 else ():
+            near = row_ids(graph.adjacency, fact)
+            for entity in (near if typed is None else near[typed[near]]).tolist():
+                total[entity] = total.get(entity, 0.0) + path.score
+                best[entity] = max(best.get(entity, 0.0), path.score)
+    rows = np.array(list(total), np.int64)
+    chosen: Ranked[Node] = best_of(rows, np.array(list(total.values())), top_k)
+    largest = max((best[entity] for entity in chosen.ids.tolist()), default=1.0)
+    return {entity: best[entity] / largest for entity in chosen.ids.tolist()}
+
+
+@operator("chunk.focused_ppr")
+def focused_ppr(
+    nodes: Ranked[Node],
+    chunks: Ranked[Chunk],
+    chunk_scores: ChunkScores,
+    *,
+    graph: Graph,
+    damping: Damping = 0.45,
+    passage_weight: NonNegativeFloat = 0.05,
+    joined: Joined = "relationships_and_chunks",
+    contains_weight: Annotated[float, Field(gt=0)] = 1.0,
+    cliques: tuple[str, ...] = (),
+    top_k: PositiveInt = 4,
+    tolerance: Annotated[float, Field(gt=0)] = 1e-10,
+) -> Ranked[Chunk]:
+    """The best of the given chunks by personalised PageRank over what is in them alone.
+
+    The walk is that of `chunk.ppr` over these chunks, the nodes in them and the edges between
+    these; `joined`, `contains_weight` and `cliques` are as there. It restarts at the given nodes,
+    each with its score, and at the chunks with their chunk scores times `passage_weight`; negative
+    scores count as 0, nodes outside are left out, of a node given twice the best score counts.
+    `damping` is the chance that the walk goes on. Score: the mass of the chunk, divided by that of
+    the best one, 0..1; ties by lower id. Without any weight it restarts everywhere alike.
+    Source: PropRAG (Wang and Han 2025), the walk over the subgraph, as in its release.
+    """
+    if not len(chunks):
+        return chunks
+    rows = np.unique(chunks.ids)
+    inside = np.unique(graph.chunk_node[rows].indices).astype(np.int64)
+    whole = walk_with_chunks(
+        graph,
+        relationships=joined == "relationships_and_chunks",
+        contains="one",
+        contains_weight=contains_weight,
+        cliques=cliques,
+    )
+    walk = walk_among(whole, np.concatenate([inside, graph.n_nodes + rows]))
+    reset = np.zeros(len(walk))
+    known = np.isin(nodes.ids, inside)
+    np.maximum.at(reset, np.searchsorted(inside, nodes.ids[known]), nodes.scores[known])
+    reset[len(inside) :] = passage_weight * np.maximum(chunk_scores.values[rows], 0.0)
+    mass = personalised_pagerank(walk, reset, damping, tolerance)[len(inside) :]
+    return best_of(rows, mass / (mass.max() or 1.0), top_k)

@@ -9,24 +9,15 @@ from typing import Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.context_budget import ContextBudget
+from graphrag_bench.algorithms.evidence import chunks_of_triples
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.fragments import chunks_of_triples
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import LLM
-from graphrag_bench.models.tokenizer import Tokenizer
-from graphrag_bench.prompts import Prompt
+from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.text import fit
-from graphrag_bench.values import (
-    Answer,
-    Context,
-    Piece,
-    Question,
-    Ranked,
-    Relationship,
-    best_first,
-)
-from methods.reader import READER, answered, reader_values
+from graphrag_bench.values import Answer, Context, Piece, Question, Ranked, Relationship, best_first
+from operators.answer.direct import READER, answered, reader_values
 
 Form = Literal["triplets", "paths"]
 ARROW = "->"
@@ -64,19 +55,19 @@ def triples_context(
     lowest scores are cut. Ids are row numbers, those of a path joined by "+".
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
-    kept = np.zeros(len(relationships), bool)
+    fits = np.zeros(len(relationships), bool)
     best = best_first(relationships.scores, relationships.ids)
     rows = relationships.ids.tolist()
-    told = [line(graph, (row,), form) for row in rows]
-    n_tokens = [tokenizer.count(text) for text in told]
+    lines = [line(graph, (row,), form) for row in rows]
+    n_tokens = [tokenizer.count(text) for text in lines]
     n_kept = len(rows)
     if context_budget.tokens is not None:
         n_kept = fit([n_tokens[at] for at in best.tolist()], context_budget.tokens)
-    kept[best[:n_kept]] = True
+    fits[best[:n_kept]] = True
     cut = tuple(("relationship", str(rows[at])) for at in best[n_kept:].tolist())
     scores = relationships.scores
     pieces = []
-    for places in _lines(graph, rows, np.flatnonzero(kept).tolist(), form):
+    for places in _lines(graph, rows, np.flatnonzero(fits).tolist(), form):
         path = tuple(rows[at] for at in places)
         text, name = line(graph, path, form), "+".join(map(str, path))
         score = float(max(scores[at] for at in places))
@@ -128,6 +119,6 @@ def listed(
     chat = prompt.render(reader_values(question, context.pieces))
     whole = answered(llm, chat, question, max_tokens)
     parts = [part for part in whole.text.splitlines() if _MARK in part]
-    found = [part.partition(_MARK)[2].strip() for part in parts]
-    answers = ", ".join(dict.fromkeys(answer for answer in found if answer))
+    marked = [part.partition(_MARK)[2].strip() for part in parts]
+    answers = ", ".join(dict.fromkeys(answer for answer in marked if answer))
     return replace(whole, text=answers) if keep == "answers" and answers else whole

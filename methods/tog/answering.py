@@ -8,18 +8,17 @@ from typing import Any
 
 from pydantic import PositiveInt
 
-from graphrag_bench.context_budget import ContextBudget
+from graphrag_bench.algorithms.evidence import chunks_of_triples
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import Exploration
+from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.exploration import Exploration
-from graphrag_bench.graph.fragments import chunks_of_triples
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.paths import triple
+from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import LLM
-from graphrag_bench.models.tokenizer import Tokenizer
-from graphrag_bench.prompts import Prompt
+from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.values import Answer, Context, Question
-from methods.context import with_block
-from methods.reader import READER, answered, reader_values
+from operators.answer.direct import READER, answered, reader_values
+from operators.context.rows import with_block
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")
 FINAL = Prompt("methods:tog/prompts/answer.j2")

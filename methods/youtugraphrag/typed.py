@@ -12,17 +12,16 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.embedding.nlp import NUMERIC, Nlp
 from graphrag_bench.llm.chat import LLM
 from graphrag_bench.llm.structured import ask
-from graphrag_bench.models.nlp import NUMERIC, Nlp
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Query, Question, Ranked, unique, value
 
 PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
-
 _PLACES = ("gpe", "loc", "fac")
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("city town country state county province region village district municipality capital place "
@@ -125,15 +124,15 @@ def typed_llm(
     }
     chat = prompt.render({**shown, "question": question.text, "most": at_most})
     nothing = TypedReply(sub_questions=[])
-    found = ask(
+    reply = ask(
         llm, chat, TypedReply, max_tokens=max_tokens, purpose="typed decomposition",
         fallback=nothing,
     )  # fmt: skip
-    parts = unique([text.strip() for text in found.sub_questions if text.strip()])[:at_most]
-    said = found.involved_types
+    parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:at_most]
+    types = reply.involved_types
     return Query(parts or (question.text,)), Involved(
-        _known(said.nodes, nodes), _known(said.relations, relations),
-        _known(said.attributes, attributes),
+        _known(types.nodes, nodes), _known(types.relations, relations),
+        _known(types.attributes, attributes),
     )  # fmt: skip
 
 
@@ -143,8 +142,8 @@ Names = tuple[str, ...]
 @lru_cache(maxsize=4)
 def schema_of_graph(graph: Graph) -> tuple[Names, Names, Names]:
     """The types of nodes, names of relationships and names of attributes, most frequent first."""
-    held = graph.node_attributes
-    columns = (graph.types or (), graph.relations, held.names if held is not None else ())
+    stored = graph.node_attributes
+    columns = (graph.types or (), graph.relations, stored.names if stored is not None else ())
     nodes, relations, attributes = (_by_frequency(column) for column in columns)
     return nodes, relations, attributes
 
@@ -176,8 +175,8 @@ def involved_nodes(
     if graph.types is None or not involved.nodes:
         return nodes.head(top_k)
     admitted = _admitting(graph, involved.nodes)
-    kept = nodes.take(admitted[nodes.ids])
-    return (kept if len(kept) else nodes).head(top_k)
+    typed = nodes.take(admitted[nodes.ids])
+    return (typed if len(typed) else nodes).head(top_k)
 
 
 @lru_cache(maxsize=64)

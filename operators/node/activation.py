@@ -9,14 +9,13 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
+from graphrag_bench.algorithms.bipartite import TriGraph
+from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.node_types import nodes_of
-from graphrag_bench.graph.tri_graph import TriGraph
-from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Node, NodeScores, Question, Ranked
 from operators.similarity import BoolArray, vectors_of
 
@@ -57,7 +56,7 @@ def activate(
         )
     typed = nodes_of(graph, types)
     vectors = vectors_of(question, [None] * len(question), embedder)
-    found = []
+    results = []
     for seeds, (vector,) in zip(nodes, vectors, strict=True):
         cosine = np.asarray(np.round(sentence_index.scores(vector), DECIMALS), np.float64)
         start = np.zeros(graph.n_nodes)
@@ -67,8 +66,8 @@ def activate(
         among = weights > 0 if typed is None else (weights > 0) & typed
         ranked = Ranked[Node].top(weights, None, among=np.flatnonzero(among))
         rows = np.flatnonzero(active)
-        found.append((ranked, NodeScores.sparse(rows, active[rows], graph.n_nodes)))
-    return found
+        results.append((ranked, NodeScores.sparse(rows, active[rows], graph.n_nodes)))
+    return results
 
 
 @dataclass(frozen=True)

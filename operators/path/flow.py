@@ -6,11 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
+from graphrag_bench.algorithms.flow_paths import (
+    Dedup,
+    Direction,
+    Select,
+    Selection,
+    edge_flow_paths,
+    flow_paths,
+)
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.edge_flow_paths import edge_flow_paths
-from graphrag_bench.graph.flow_paths import Dedup, Direction, Kept, Select, flow_paths
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.values import Node, Ranked
 
 
@@ -54,7 +60,7 @@ def flow_prune(
     appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code.
     Deviation: theta is 0.01 here (v1: 0.05, which profile=paper sets); max_hops is the code's.
     """
-    from graphrag_bench.graph.flow_kernels import Rules
+    from graphrag_bench.algorithms.flow_kernels import Rules
 
     rules = Rules(
         alpha=alpha,
@@ -65,6 +71,6 @@ def flow_prune(
         rising=enumeration == "flow_dag",
         count_start=reliability != "exclude_start",
     )
-    kept = Kept(per_pair_top, dedup, top_k, select, seed, at_most_half)
+    selection = Selection(per_pair_top, dedup, top_k, select, seed, at_most_half)
     find = edge_flow_paths if reliability == "edge_flow" else flow_paths
-    return RankedPaths(tuple(find(graph, nodes.ids.tolist(), rules, direction, kept)))
+    return RankedPaths(tuple(find(graph, nodes.ids.tolist(), rules, direction, selection)))

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.algorithms.graph import Graph, relationships_of
+from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, ScoredQuestion
 from graphrag_bench.contract import operator
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.node_types import relationships_of
-from graphrag_bench.graph.triple_scorer import MlpTripleScorer, ScoredQuestion
-from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import FloatArray, IntArray, Node, Question, Ranked, Relationship
 
 TripleScorer = VectorIndex | MlpTripleScorer
 """An index of the triples as texts, by whose cosine they are scored, or a trained scorer."""
-
 WHOLE_AT_ONCE = 8
 """Questions of the whole graph that the trained scorer takes at a time: for each of them 40 bytes a
 node for the distances, twice while they are made, and 8 bytes a relationship for the scores."""
@@ -48,10 +46,10 @@ def triple_scores(
     asked = [
         ScoredQuestion(
             vector,
-            _some(given, graph.n_relationships),
+            _some(rows, graph.n_relationships),
             none if linked is None else linked.ids,
         )
-        for vector, given, linked in zip(vectors, relationships, nodes, strict=True)
+        for vector, rows, linked in zip(vectors, relationships, nodes, strict=True)
     ]
     typed = relationships_of(graph, types)
     ranked = []
@@ -78,6 +76,6 @@ def _scores(
         yield from triple_scorer.scores(graph.source, graph.target, asked[begin : begin + at_once])
 
 
-def _some(given: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:
-    rows = None if given is None else np.unique(given.ids)
+def _some(ranked: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:
+    rows = None if ranked is None else np.unique(ranked.ids)
     return None if rows is None or len(rows) == n_rows else rows

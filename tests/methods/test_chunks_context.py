@@ -1,21 +1,16 @@
 """Chunks in contexts: one that is from several documents counts for each of them."""
 
 import numpy as np
-import pytest
 from small_worlds import dataset
 
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.settings import check_settings
-from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.experiment.context_room import chunk_size
-from graphrag_bench.models.tokenizer import BytePairs
-from graphrag_bench.offline.chunking import token
-from graphrag_bench.runs.record import summary
-from graphrag_bench.runs.scoring import question_scores
+from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.graphs.chunking import token
+from graphrag_bench.prompts import ContextBudget
+from graphrag_bench.run.record import summary
+from graphrag_bench.run.scoring import question_scores
 from graphrag_bench.values import Context, Ranked
-from methods.context import chunks_context
+from operators.context.rows import chunks_context
 
 CORPUS = dataset(("a", "", "one two"), ("b", "", "three four"), ("c", "", "five six"))
 TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")
@@ -41,30 +36,8 @@ def test_a_chunk_in_the_prompt_is_evidence_of_every_document_it_holds() -> None:
     assert scores(packed(), "b", "d")["evidence_at_tokens@500"] == 0.5
 
 
-def test_the_documents_of_one_chunk_share_its_rank() -> None:
-    ranks = TABLE.ranked_documents(np.array([0, 1]))
-    assert ranks == {"a": 1, "b": 1, "c": 2}
-    row = {"question": "q", "status": "retrieved", "documents": list(ranks)}
-    row |= {"ranks": list(ranks.values())}
-    found = question_scores(row, Gold((), ("b", "c")), (1, 2))
-    assert (found["evidence_recall@1"], found["evidence_recall@2"]) == (0.5, 1.0)
-    assert (found["mrr"], found["all_evidence@2"], found["ndcg@2"]) == (1.0, 1.0, 1.0)
-    assert question_scores(row, Gold((), ("a", "b")), (1, 2))["ndcg@2"] == 1.0
-    second = question_scores(row, Gold((), ("c",)), (1, 2))
-    assert (second["mrr"], second["evidence_recall@1"], second["ndcg@1"]) == (0.5, 0.0, 0.0)
-
-
 def test_a_chunk_that_is_cut_is_cut_for_every_document_it_holds() -> None:
     cut = packed(budget=3)
     assert cut.cut == (("chunk", "a"), ("chunk", "b"))
     assert scores(cut, "b")["evidence_cut"] == 1.0
     assert scores(packed(), "b")["evidence_cut"] == 0.0
-
-
-@pytest.mark.parametrize(("join", "typical"), [("document", 2), ("corpus", 5)])
-def test_the_typical_chunk_of_a_joined_corpus_is_a_full_window(join: str, typical: int) -> None:
-    chunking = {"variant": "token", "size": 5, "overlap": 0, "join": join}
-    settings = check_settings(composed(["dataset=toy", "method=vanilla"]))
-    settings = settings.model_copy(update={"chunking": chunking})
-    load_plugins(["operators", "methods"])
-    assert chunk_size(settings, CORPUS).typical == -(-typical * 105 // 100)

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from graphrag_bench.config.compose import composed
-from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.pipeline.build import build
-from graphrag_bench.pipeline.steps import Execution, run_steps
-from graphrag_bench.values import Question, RetrievalState
+from graphrag_bench.values import Question
 from methods.decompose.splitting import decompose
 
 ASKED = Question("q", "Which is older, alpha or gamma?")
@@ -52,34 +44,3 @@ def test_a_reply_that_cannot_be_read_twice_is_a_counted_fallback_to_the_question
     texts, llm = split(NONSENSE, TWO)
     assert texts == ("alpha", "gamma")
     assert (llm.fallbacks, llm.corrected) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("merge", "expected"),
-    [("interleave", [0, 2, 1]), ("reciprocal_rank_fusion", [1, 0, 2])],
-)
-def test_each_sub_question_finds_its_own_and_the_lists_are_merged(merge, expected):
-    """alpha finds 0, 1 and gamma 2, 1.
-
-    By turns: 0, 2, 1. By reciprocal rank: 1 has 2/62 = 0.0323, 0 and 2 have 1/61 = 0.0164.
-    """
-    texts = ["alpha alpha", "alpha gamma", "gamma gamma", "delta"]
-    settings = {"merge": merge, "n_retrieved": 2}
-    raw = composed(["method=decompose"], {"method": settings})
-    pipeline, problems = build(raw["method"])
-    assert not problems + pipeline.check()
-    embedder = Hashing()
-    index = VectorIndex(embedder.encode(texts, kind="passage"))
-    llm = Scripted(answer=lambda chat: TWO)
-    world = Execution({"llm": llm, "embedder": embedder, "chunk_index": index})
-    (outcome,) = run_steps(
-        (*pipeline.convert, *pipeline.retrieve), [RetrievalState(ASKED)], world
-    )  # fmt: skip
-    assert isinstance(outcome, RetrievalState), outcome
-    assert outcome.get("chunks").ids.tolist() == expected
-
-
-def test_a_call_that_fails_is_counted_as_failed_and_as_a_fallback():
-    llm = Metered(Scripted(answer=lambda chat: CallFailed("refused", "no")))
-    assert decompose(ASKED, llm=llm).texts == (ASKED.text,)
-    assert (llm.failed, llm.fallbacks) == (1, 1)

@@ -8,19 +8,25 @@ from typing import Any
 import pytest
 from small_worlds import World
 
+from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.graph.communities import Reports
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.values import Context, Piece, Query, Question, Ranked, RetrievalState
-from methods.drift.primer import primer, titles
-from methods.drift.search import answer, passage, points
-from methods.drift.trail import Finding, FollowUp, NoneOpen, Trail
+from methods.drift.search import (
+    Finding,
+    FollowUp,
+    NoneOpen,
+    Trail,
+    answer,
+    passage,
+    primer,
+    titles,
+)
 
 ASKED = Question("q", "Who founded the town?")
 UNREADABLE = "no JSON at all"
@@ -63,32 +69,10 @@ def test_the_primer_reads_the_reports_in_folds_and_joins_what_it_hears() -> None
     assert llm.fallbacks == 0
 
 
-def test_more_folds_than_reports_make_no_empty_call() -> None:
-    _, _, shown = primed({"Report": said("A town.", 20, "Who?")}, folds=7)
-    assert sorted(shown) == ["0", "1", "2", "3", "4"]
-
-
-def test_only_so_many_follow_ups_of_each_reply_count() -> None:
-    trail, _, _ = primed({"Report": said("", 0, "a", "b", "c")}, max_follow_ups=2)
-    assert [one.text for one in trail.follow_ups] == ["a", "b"]
-    assert trail.findings == ()
-
-
 def test_an_unreadable_fold_is_passed_over_and_counted() -> None:
     replies = {"Report 0.": UNREADABLE, "Report 2.": said("A founder.", 70, "Where?")}
     trail, llm, _ = primed(replies, folds=2)
     assert [one.text for one in trail.follow_ups] == ["Where?"]
-    assert llm.fallbacks == 1
-
-
-def test_a_primer_that_can_never_be_read_fails_the_question() -> None:
-    with pytest.raises(UnreadableReply):
-        primed({"Report": UNREADABLE})
-
-
-def test_without_a_follow_up_the_question_itself_is_searched_for_and_counted() -> None:
-    trail, llm, _ = primed({"Report": said("A town.", 20)})
-    assert trail.follow_ups == (FollowUp(ASKED.text, 1),)
     assert llm.fallbacks == 1
 
 
@@ -118,22 +102,6 @@ def test_an_answer_joins_the_trail_and_its_follow_ups_the_end_of_the_queue() -> 
     assert (query, end) == (Query(("When?",)), None)
 
 
-def test_follow_ups_deeper_than_the_setting_are_not_asked() -> None:
-    trail, _, end = answered(BEGUN, said("Ada.", 90, "Where from?"), max_depth=1)
-    assert trail.follow_ups == BEGUN.follow_ups
-    trail, query, end = answered(trail, said("In 1900.", 30, "Why?"), max_depth=1)
-    assert query == Query(())
-    assert end == NoneOpen(2)
-
-
-def test_an_unreadable_answer_adds_nothing_and_is_counted() -> None:
-    llm = Metered(Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE}))
-    trail, query, _ = answer(ASKED, BEGUN, told("A text."), llm=llm)
-    assert trail.findings == BEGUN.findings
-    assert query == Query(("When?",))
-    assert llm.fallbacks == 1
-
-
 @pytest.mark.parametrize(("score", "held"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
 def test_scores_are_whole_numbers_from_1_to_100(score: object, held: int) -> None:
     reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
@@ -150,12 +118,6 @@ def test_passages_are_scored_by_the_words_of_the_question_they_have() -> None:
     again, _, end = passage(ASKED, trail, context)
     assert again.findings == trail.findings
     assert end == NoneOpen(2)
-
-
-def test_points_are_all_answers_best_first_and_ties_as_found() -> None:
-    findings = (Finding("a", 20), Finding("b", 90), Finding("c", 20))
-    made = points(Trail((), findings))
-    assert (made.texts, made.scores) == (("b", "a", "c"), (90, 20, 20))
 
 
 TOWN = World(

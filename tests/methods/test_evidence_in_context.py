@@ -9,15 +9,12 @@ from pathlib import Path
 import pytest
 from toy_runs import WEIGHTLESS, Capitals, ran, records
 
-from graphrag_bench.analysis.explaining.evidence import IN_CONTEXT, evidence_of
-from graphrag_bench.runs.stored import find_run
+from graphrag_bench.explain.question import IN_CONTEXT, evidence_of
+from graphrag_bench.run.stored import find_run
 
 DATASETS = Path(__file__).resolve().parents[2] / "datasets"
 QUIET = [*WEIGHTLESS, "answer=off", "reference_rows=off", "fill_context=off"]
-METHODS = (
-    "pathrag", "pathcorag", "graphrag_er", "cheaprag", "ggraphrag", "hirag", "lgraphrag", "noderag",
-    "hypergraphrag", "raptor", "hlightrag", "fastgraphrag", "drift_nlp",
-)  # fmt: skip
+METHODS = ("pathrag", "graphrag_er", "hirag", "noderag", "hypergraphrag", "raptor", "drift_nlp")
 
 
 @pytest.fixture(scope="module")

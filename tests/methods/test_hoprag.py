@@ -6,41 +6,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from by_hand import Planted, angle, at
 from scipy.sparse import csr_matrix
 
+from graphrag_bench.algorithms.bipartite import PseudoQuestions
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pseudo_questions import PseudoQuestions
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Question, Ranked
-from methods.hoprag.hops import chosen, nearest
+from methods.hoprag.hops import chosen, helpful, hybrid, nearest
 from methods.hoprag.judged import judged
 from methods.hoprag.judged import nearest as judged_nearest
-from methods.hoprag.search import helpful, hybrid
 
 ASKED = Question("q", "0")
 ENTRY = Ranked(np.array([0, 4]), np.array([0.9, 0.8]))
 """Rows 0 and 4, which end in passages 1 and 2."""
-
-
-def at(*degrees: float) -> VectorIndex:
-    angles = np.deg2rad(degrees)
-    return VectorIndex(np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32))
-
-
-class Angles:
-    """A text is its angle."""
-
-    identity = "angles"
-    dimension = 2
-
-    def encode(self, texts, *, kind):
-        assert kind == "question"
-        return at(*(float(text) for text in texts)).vectors
 
 
 @pytest.fixture
@@ -59,7 +42,7 @@ def held(graph: Graph) -> dict[str, object]:
     return {
         "graph": graph,
         "relationship_index": at(90, 30, 60, 60, 0),
-        "embedder": Angles(),
+        "embedder": Planted(angle),
     }
 
 
@@ -73,32 +56,9 @@ def test_edges_are_ranked_by_vectors_and_names_together(graph: Graph) -> None:
     assert items(found) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]
 
 
-def test_only_the_nearest_edges_are_ranked_by_names(graph: Graph) -> None:
-    found = alone(hybrid)(ASKED, Mentions(("Ada", "Norvik")), n_candidates=2, **held(graph))
-    assert items(found) == [(1, 0.683013), (4, 0.5)]
-
-
-def test_without_names_the_vectors_decide(graph: Graph) -> None:
-    found = alone(hybrid)(ASKED, Mentions(()), top_k=2, **held(graph))
-    assert items(found) == [(4, 0.5), (1, 0.433013)]
-
-
 def test_hops_follow_the_nearest_question_and_visits_are_counted(graph: Graph) -> None:
     """Visits: 1 and 2; then 2 from 1 and 0 from 2; then 2 from 0."""
     assert items(nearest(ASKED, ENTRY, **held(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
-
-
-def test_hops_end_after_n_hops_and_start_from_width_passages(graph: Graph) -> None:
-    assert items(nearest(ASKED, ENTRY, n_hops=1, **held(graph))) == [(2, 0.5), (0, 0.25), (1, 0.25)]
-    narrow = nearest(ASKED, ENTRY, width=1, **held(graph))
-    assert items(narrow) == [(2, 0.5), (0, 0.25), (1, 0.25)]
-
-
-def test_no_edge_visits_nothing_and_a_passage_that_leads_nowhere_is_visited(graph: Graph) -> None:
-    assert len(nearest(ASKED, Ranked.empty(), **held(graph))) == 0
-    lone = replace(graph, source=graph.source[:1], target=graph.target[:1])
-    found = nearest(ASKED, Ranked(np.array([0]), np.array([1.0])), **held(lone))
-    assert items(found) == [(1, 1.0)]
 
 
 def model(*replies: str | CallFailed) -> Metered:
@@ -115,14 +75,6 @@ def test_the_model_says_where_to_go_and_may_stop(graph: Graph) -> None:
     assert (llm.fallbacks, stopped.fallbacks) == (0, 0)
 
 
-def test_the_model_sees_the_passage_and_the_questions_that_leave_it(graph: Graph) -> None:
-    scripted = Scripted(answer=lambda chat: "0")
-    chosen(ASKED, Ranked(np.array([3]), np.array([1.0])), graph=graph, llm=scripted)
-    shown = scripted.asked[0][-1].content
-    assert "Passage: Passage 0" in shown
-    assert "1. Question 0?\n2. Question 1?" in shown
-
-
 def test_a_reply_that_names_no_question_follows_none_and_is_a_fallback(graph: Graph) -> None:
     llm = model("nowhere", "7")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
@@ -133,9 +85,9 @@ def test_helpful_passages_are_similar_and_visited() -> None:
     """Passage 0: (0.2 + 1) / 2; passage 2: (0.6 + 0.5) / 2."""
     given = Ranked(np.array([2, 0, 1]), np.array([0.6, 0.2, 0.2]))
     index = at(0, 90, 60)
-    found = alone(helpful)(ASKED, given, chunk_index=index, embedder=Angles(), top_k=2)
+    found = alone(helpful)(ASKED, given, chunk_index=index, embedder=Planted(angle), top_k=2)
     assert items(found) == [(0, 0.6), (2, 0.55)]
-    empty = alone(helpful)(ASKED, Ranked.empty(), chunk_index=index, embedder=Angles())
+    empty = alone(helpful)(ASKED, Ranked.empty(), chunk_index=index, embedder=Planted(angle))
     assert len(empty) == 0
 
 
@@ -156,7 +108,7 @@ def by_similarity(
 ) -> Ranked:
     return judged_nearest(
         ASKED, Mentions(("Ada",)), entry, graph=graph, pseudo_questions=names,
-        chunk_index=at(0, 90, 30, 80), embedder=Angles(), **settings,
+        chunk_index=at(0, 90, 30, 80), embedder=Planted(angle), **settings,
     )  # fmt: skip
 
 
@@ -167,13 +119,6 @@ def test_passages_that_help_are_counted_up_and_others_down(graph, names) -> None
     """
     found = by_similarity(graph, names)
     assert items(found) == [(2, 4.0), (0, 3.0), (1, 0.5), (3, 0.0)]
-
-
-def test_what_is_ranked_is_half_the_cosine_and_half_names_with_visits(graph, names) -> None:
-    given = by_similarity(graph, names)
-    found = alone(helpful)(ASKED, given, chunk_index=at(0, 90, 30, 80), embedder=Angles())
-    best = (2, round(0.5 * np.cos(np.pi / 6) + 0.5 * 4, 6))
-    assert items(found)[:3] == [best, (0, 2.0), (1, 0.25)]
 
 
 def test_judged_hops_end_and_are_as_wide_as_said(graph, names) -> None:

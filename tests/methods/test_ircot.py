@@ -6,17 +6,12 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.config.compose import composed
-from graphrag_bench.context_budget import ContextBudget
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted, last_user_message
-from graphrag_bench.models.bm25 import Bm25
-from graphrag_bench.models.tokenizer import BytePairs
-from graphrag_bench.pipeline.build import build
-from graphrag_bench.pipeline.steps import Execution, run_steps
-from graphrag_bench.values import Query, Question, Ranked, RetrievalState
+from graphrag_bench.prompts import ContextBudget
+from graphrag_bench.values import Query, Question, Ranked
 from methods.ircot.thinking import Finished, Thoughts, first_sentence, think
 
 TEXTS = ("alpha beta", "beta gamma", "gamma delta", "delta epsilon", "zeta")
@@ -64,12 +59,6 @@ def test_a_reply_without_a_word_ends_the_thoughts_and_is_counted():
     assert llm.fallbacks == 1
 
 
-def test_passages_beyond_the_budget_are_not_shown():
-    (_, llm) = thought("Beta.", budget=2)
-    assert "alpha beta" in last_user_message(llm.llm.asked[0])
-    assert "beta gamma" not in last_user_message(llm.llm.asked[0])
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -85,56 +74,3 @@ def test_passages_beyond_the_budget_are_not_shown():
 )  # fmt: skip
 def test_the_first_sentence_ends_before_a_capital_and_not_after_an_initial(text, sentence):
     assert first_sentence(text) == sentence
-
-
-# ---- the whole chain: BM25 over five chunks, one found at a time
-
-
-def retrieved(*replies: str, **parameters: Any) -> tuple[RetrievalState, Scripted]:
-    """The state after retrieval, with a model that thinks these thoughts in turn."""
-    words = ["method=ircot", "method.retriever=bm25", "method.top_k=1"]
-    raw = composed(words, {"method": parameters})
-    pipeline, problems = build(raw["method"])
-    assert not problems + pipeline.check()
-    left = list(replies)
-    llm = Scripted(answer=lambda chat: left.pop(0))
-    world = Execution(
-        {
-            "bm25": Bm25.of(list(TEXTS)),
-            "chunk_table": TABLE,
-            "llm": llm,
-            "tokenizer": BytePairs(),
-            "context_budget": ContextBudget(),
-        }
-    )
-    (outcome,) = run_steps(pipeline.steps(answering=False), [RetrievalState(ASKED)], world)
-    assert isinstance(outcome, RetrievalState), outcome
-    return outcome, llm
-
-
-def test_each_thought_finds_a_chunk_and_the_union_keeps_the_order_of_finding():
-    """alpha finds 0; epsilon 3; zeta 4; epsilon 3 again; then the end finds nothing."""
-    state, llm = retrieved("Look for epsilon.", "Look for zeta.", "epsilon", "The answer is zeta.")
-    assert state.get("chunks").ids.tolist() == [0, 3, 4]
-    assert len(state.get("thoughts")) == 4
-    assert "alpha beta\n\ndelta epsilon\n\nzeta" in last_user_message(llm.asked[2])
-
-
-def test_the_last_thought_is_not_looked_for():
-    state, _ = retrieved("The answer is epsilon.")
-    assert state.get("chunks").ids.tolist() == [0]
-
-
-def test_the_thoughts_end_after_so_many_steps_and_the_chunks_at_the_cap():
-    state, llm = retrieved("epsilon", "zeta", max_steps=2, max_passages=2)
-    assert state.get("chunks").ids.tolist() == [0, 3]
-    assert len(llm.asked) == 2
-
-
-def test_a_call_that_fails_is_raised():
-    llm = Scripted(answer=lambda chat: CallFailed("refused", "no"))
-    with pytest.raises(CallFailed):
-        think(
-            ASKED, Ranked([0], [1.0]), Thoughts(), chunk_table=TABLE, llm=llm,
-            tokenizer=BytePairs(), context_budget=ContextBudget(),
-        )  # fmt: skip

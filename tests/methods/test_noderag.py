@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import Mentions, NodeScores, Ranked
 from methods.noderag.search import phrase, quota, shallow
 
@@ -56,29 +55,6 @@ def test_at_each_step_half_of_the_mass_goes_on_and_half_stays(graph):
     assert best.ids.tolist() == [ADA, UNIT, ATTRIBUTE, TEXT]
 
 
-def test_one_step_reaches_neighbours_alone(graph):
-    best, _ = shallow(at(ADA), graph=graph, n_steps=1)
-    assert best.ids.tolist() == [ADA, UNIT, ATTRIBUTE]
-
-
-def test_entry_points_start_alike_however_often_and_well_they_were_found(graph):
-    twice = Ranked(np.array([ADA, TITLE, ADA]), np.array([0.1, 0.9, 0.5]))
-    _, mass = shallow(twice, graph=graph, damping=0.0)
-    assert mass.values.tolist() == [0.5, 0, 0, 0, 0.5, 0]
-
-
-def test_mass_follows_the_weights(graph):
-    heavy = replace(graph, weight=np.array([3.0, 1.0, 1.0, 1.0]))
-    _, mass = shallow(at(ADA), graph=heavy, n_steps=1, damping=1.0)
-    assert mass.values.tolist() == [0, 0.75, 0, 0.25, 0, 0]
-
-
-def test_a_node_joined_to_nothing_keeps_its_mass(graph):
-    apart = Graph.from_arrays([0], [1], n_nodes=3)
-    _, mass = shallow(at(2), graph=apart)
-    assert mass.values.tolist() == [0, 0, 1]
-
-
 def test_with_types_only_these_are_ranked_and_the_walk_passes_through_all(graph):
     best, mass = shallow(at(ADA), graph=graph, types=("text",))
     assert best.ids.tolist() == [TEXT]
@@ -103,8 +79,3 @@ def test_entities_bring_their_attributes_and_titles_their_elements(graph):
 )
 def test_each_type_has_its_quota(graph, settings, left):
     assert quota(MASS, graph=graph, **settings).ids.tolist() == left
-
-
-def test_a_type_that_no_node_has_is_named(graph):
-    with pytest.raises(UserError, match="tilte"):
-        phrase(Mentions(("ada",)), graph=graph, types=("tilte",))

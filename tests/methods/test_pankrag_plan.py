@@ -7,17 +7,12 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.json_replies import read_json
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
-from methods.map_reduce import MapReply
-from methods.pankrag.plan_reply import PlanReply, bounded_reply, placeholders, plan_of
-from methods.pankrag.planning import plan, rephrase, substituted
-from methods.reader import reader_values
+from methods.pankrag.planning import PlanReply, bounded_reply, placeholders, plan_of, rephrase
 
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"
 
@@ -75,11 +70,6 @@ def test_a_damaged_plan_means_the_same(text: str) -> None:
     assert found.sub_questions[0].text == "Which {prize}?"
 
 
-def test_a_plan_cut_off_in_the_middle_is_not_guessed() -> None:
-    with pytest.raises(UnreadableReply):
-        read(WHOLE[:-60], cut=True)
-
-
 @pytest.mark.parametrize("nothing", ["null", '"none"', "none", "None", "[]", '""'])
 def test_no_sequences_in_any_spelling_is_no_decomposition(nothing: str) -> None:
     text = '{"query": "q", "path": {"sequences": %s, "final_query": "Which film?"}}' % nothing
@@ -106,12 +96,6 @@ def test_a_final_question_that_is_a_text_closes_over_what_nothing_uses() -> None
     assert read(json.dumps(reply(*GOOD["path"]["sequences"], final="?"))).final.dependencies == (
         "1-2",
     )
-
-
-def test_the_plans_own_wording_of_the_question_is_taken_when_asked_for() -> None:
-    assert plan_of(PlanReply.model_validate(GOOD), ORIGINAL).final.text == ORIGINAL
-    rewritten = plan_of(PlanReply.model_validate(GOOD), ORIGINAL, rewritten=True)
-    assert rewritten.final.text == "Which film?"
 
 
 def test_ids_that_are_missing_or_repeated_are_given_anew() -> None:
@@ -154,18 +138,6 @@ def test_placeholders_are_known_in_every_bracket_and_citations_left_alone(
     assert [name for _, name in placeholders(text)] == named
 
 
-def test_a_point_may_have_its_score_as_text_or_out_of_range() -> None:
-    rows = [{"description": "a", "score": "85"}, {"description": "b", "score": 140.4},
-            {"description": "c", "score": -3}, {"description": "d", "score": "high"}]  # fmt: skip
-    found = read_json(json.dumps({"points": rows, "score": 43}), MapReply)
-    assert [point.score for point in found.points] == [85, 100, 0, 0]
-
-
-def test_points_written_as_one_object_are_one_point() -> None:
-    found = read_json('{"points": {"description": "a", "score": 5}}', MapReply)
-    assert [(point.description, point.score) for point in found.points] == [("a", 5)]
-
-
 # ---- the operators
 
 LLM = Scripted({
@@ -175,20 +147,6 @@ LLM = Scripted({
 KNOWN = Dependencies(
     ("1-1",), ("Which prize did Ada Marsh found?",), ("The Marsh Prize. It is old.",)
 )
-
-
-def test_the_plan_of_the_model_is_put_in_order() -> None:
-    assert needs(plan(Question("q", ORIGINAL), llm=LLM)) == {"1-1": (), "1-2": ("1-1",)}
-
-
-def test_without_planning_no_call_is_made() -> None:
-    silent = Scripted({})
-    assert len(plan(Question("q", ORIGINAL), llm=silent, planning="off")) == 0
-
-
-def test_an_unreadable_plan_is_no_decomposition() -> None:
-    found = plan(Question("q", "Broken"), llm=LLM)
-    assert len(found) == 0 and found.final.text == "Broken"
 
 
 def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
@@ -208,28 +166,3 @@ def test_a_sub_question_with_a_placeholder_is_rephrased() -> None:
     asked = Question("q", "Who won <A1-1>?")
     assert rephrase(asked, KNOWN, llm=LLM).text == "Who won the Marsh Prize?"
     assert rephrase(asked, KNOWN, llm=LLM, when="never") == asked
-
-
-def test_one_without_a_placeholder_or_an_answer_stays_as_it_is() -> None:
-    plain = Question("q", "Who won it?")
-    assert rephrase(plain, KNOWN, llm=Scripted({})) == plain
-    hanging = Question("q", "Who won <A1-1>?")
-    assert rephrase(hanging, Dependencies(), llm=Scripted({}), when="always") == hanging
-
-
-def test_without_a_reply_the_first_sentence_of_the_answer_stands_in() -> None:
-    asked = Question("q", "Silent <A1-1>, and <A9-9>?")
-    assert rephrase(asked, KNOWN, llm=LLM).text == "Silent The Marsh Prize, and <A9-9>?"
-
-
-def test_at_most_thirty_words_stand_in() -> None:
-    long = Dependencies(("1-1",), ("?",), (" ".join(["word"] * 80),))
-    assert substituted("<A1-1>", long).split() == ["word"] * 30
-
-
-@pytest.mark.parametrize("name", ["plan", "rephrase", "answer"])
-def test_what_changes_stands_in_the_last_message_only(name: str) -> None:
-    asked = reader_values(Question("q", "Q?"), (), [("D?", "E")])
-    values = {**asked, "points": []}
-    first, last = Prompt(f"methods:pankrag/prompts/{name}.j2").render(values)
-    assert "Q?" in last.content and "Q?" not in first.content

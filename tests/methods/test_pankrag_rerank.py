@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from by_hand import Planted
 
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Question, Ranked
-from methods.map_reduce import Points
 from methods.pankrag.reranking import likeness, rerank_chunks, rerank_points
+from operators.answer.map_reduce import Points
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
 RELEVANCE = np.array([0.9, 0.8, 0.5, 0.4])
@@ -24,19 +24,6 @@ TWO = Dependencies(("1-1", "1-2"), ("?", "?"), ("d1", "d2"))
 KNOWN = {"d1": FIRST, "d2": SECOND, **dict(zip(NAMES, VECTORS.tolist(), strict=True))}
 
 
-class Planted:
-    """An embedder that knows the vectors of the example and counts what it is asked."""
-
-    identity, dimension = "planted", 2
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def encode(self, texts: Sequence[str], *, kind: str) -> Any:
-        self.asked += texts
-        return np.array([KNOWN[text] for text in texts], np.float32)
-
-
 # node i is in chunk i alone, so that a chunk's relevance is the score of its node
 GRAPH = Graph.from_arrays(source=[], target=[], node_chunk=np.eye(4), n_nodes=4)
 CHUNKS, NODES = Ranked([0, 1, 2, 3], RELEVANCE), Ranked([0, 1, 2, 3], RELEVANCE)
@@ -45,7 +32,7 @@ CHUNKS, NODES = Ranked([0, 1, 2, 3], RELEVANCE), Ranked([0, 1, 2, 3], RELEVANCE)
 def chunks(dependencies: Dependencies | None, **settings: Any) -> Ranked[Any]:
     return rerank_chunks(
         Question("q", "?"), CHUNKS, NODES, dependencies, graph=GRAPH,
-        chunk_index=VectorIndex(VECTORS), embedder=settings.pop("embedder", Planted()), **settings,
+        chunk_index=VectorIndex(VECTORS), embedder=Planted(KNOWN), **settings,
     )  # fmt: skip
 
 
@@ -69,23 +56,12 @@ def test_the_golden_example(
     np.testing.assert_allclose(found.scores, scores, atol=1e-6)
 
 
-def test_without_a_dependency_the_embedder_is_never_asked() -> None:
-    embedder = Planted()
-    chunks(None, embedder=embedder)
-    chunks(Dependencies(), embedder=embedder)
-    assert embedder.asked == []
-
-
-def test_all_weight_on_relevance_is_the_order_of_relevance() -> None:
-    assert chunks(ONE, alpha=1.0).ids.tolist() == [0, 1, 2, 3]
-
-
 def test_points_are_ranked_likewise_and_keep_their_scores() -> None:
     points = Points(NAMES, (90, 80, 50, 40))
-    found = rerank_points(points, ONE, embedder=Planted())
+    found = rerank_points(points, ONE, embedder=Planted(KNOWN))
     assert found == Points(("c1", "c2", "c3", "c4"), (90, 80, 50, 40))
-    assert rerank_points(points, ONE, embedder=Planted(), alpha=0.6).texts[:2] == ("c2", "c1")
-    assert rerank_points(points, ONE, embedder=Planted(), alpha=0.6, rerank="off") == points
+    assert rerank_points(points, ONE, embedder=Planted(KNOWN), alpha=0.6).texts[:2] == ("c2", "c1")
+    assert rerank_points(points, ONE, embedder=Planted(KNOWN), alpha=0.6, rerank="off") == points
 
 
 def test_the_clip_comes_after_the_mean_over_dependencies() -> None:
@@ -96,9 +72,3 @@ def test_the_clip_comes_after_the_mean_over_dependencies() -> None:
     np.testing.assert_allclose(
         likeness(VECTORS, both, "mean", "affine"), [0.9, 0.7, 0.9, 0.1], atol=1e-6
     )
-
-
-def test_without_nodes_the_position_stands_in_for_relevance() -> None:
-    found = rerank_chunks(Question("q", "?"), CHUNKS, None, None, graph=GRAPH,
-                          chunk_index=VectorIndex(VECTORS), embedder=Planted())  # fmt: skip
-    np.testing.assert_allclose(found.scores, [1, 1 / 2, 1 / 3, 1 / 4])

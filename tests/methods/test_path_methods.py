@@ -9,31 +9,30 @@ from typing import Any
 
 import numpy as np
 import pytest
+from by_hand import Planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_worlds import Obliging, World
+from small_worlds import World
 from toy_runs import ada_marsh
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import ReasoningSteps, StepNodes
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
-from graphrag_bench.context_budget import UNBOUNDED, ContextBudget
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
+from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.models.tokenizer import BytePairs
-from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.pipeline.build import Pipeline, build
+from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import Outcome, run_steps
-from graphrag_bench.values import Context, Node, Question, Ranked, Relationship, RetrievalState
-from methods.context import nodes_context, relationships_context
-from methods.paths import paths_context
-from operators.node.step import by_step
-from operators.path.between_steps import k_shortest
-from operators.path.flow import flow_prune
-from operators.path.members import members
-from operators.path.pooling import pool
+from graphrag_bench.prompts import ContextBudget
+from graphrag_bench.values import Context, Question, RetrievalState
+from operators.context.paths import paths_context
+from operators.context.rows import nodes_context, relationships_context
+from operators.node.queries import by_step
+from operators.path.k_shortest import k_shortest
+from operators.path.pool import members
 
 pytestmark = pytest.mark.slow
 
@@ -73,56 +72,10 @@ def state(
     return found
 
 
-# ---- PathRAG
-
-
-def test_the_golden_example_stands_in_the_prompt_with_the_most_reliable_path_last() -> None:
-    ends = [0, 0, 1, 2, 3, 2, 5], [1, 2, 3, 3, 4, 5, 4]
-    graph = named(Graph.from_arrays(*ends, names=list("ABCDEF")), *[""] * 7)
-    asked = Ranked[Node](np.array([0, 3, 4]), np.ones(3))
-    paths = flow_prune(asked, graph=graph, theta=0.05, top_k=3)
-    told = paths_context(paths, graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED)
-    assert of_kind(told, "path") == ["A -> C -> D", "A -> B -> D", "E -> D"]
-
-
-PAIRS = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    st.lists(PAIRS, min_size=1, max_size=12, unique=True),
-    st.sampled_from([0.0, 0.01, 0.1]),
-    st.integers(1, 15),
-    st.integers(1, 300),
-)
-def test_the_last_path_of_the_prompt_has_the_highest_score(
-    pairs: list[tuple[int, int]], theta: float, top_k: int, budget: int
-) -> None:
-    graph = Graph.from_arrays(*zip(*pairs, strict=True), names=list("abcdef"))
-    asked = Ranked[Node](np.arange(graph.n_nodes), np.ones(graph.n_nodes))
-    paths = flow_prune(asked, graph=graph, theta=theta, top_k=top_k)
-    scores = [path.score for path in paths.paths]
-    told = paths_context(
-        paths, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(budget)
-    )
-    shown = [piece.score for piece in told.pieces]
-    assert shown == sorted(shown)
-    if shown:
-        assert shown[-1] == max(scores)
-        assert len(shown) + len(told.cut) == len(scores) <= top_k
-
-
 # ---- PathCoRAG
 
 
-class Axes:
-    """A text is the vector that is written in it."""
-
-    identity = "axes"
-    dimension = 3
-
-    def encode(self, texts: list[str], *, kind: str) -> Any:
-        return np.array([[float(x) for x in text.split()] for text in texts], np.float32)
+WRITTEN = Planted(lambda text: [float(x) for x in text.split()])
 
 
 def turned(cosine: float) -> list[float]:
@@ -139,12 +92,18 @@ def test_the_golden_example_from_queries_to_the_prompt() -> None:
     index, rows_index = (VectorIndex(np.array(v, np.float32)) for v in (nodes, rows))
     queries = (("1 0 0", ".8 .6 0"), ("0 1 0", "0 .8 .6"), ("0 0 1", ".6 0 .8"))
     steps = ReasoningSteps(("one", "two", "three"), queries)
-    found = by_step(steps, node_index=index, graph=graph, embedder=Axes(), per_query=6)
+    found = by_step(
+        steps,
+        node_index=index,
+        graph=graph,
+        embedder=WRITTEN,
+        per_query=6,
+    )
     assert isinstance(found, StepNodes)
     by_node = dict(zip(found.ids.tolist(), found.steps.tolist(), strict=True))
     assert by_node == {0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
     paths = k_shortest(
-        Question("q", "1 0 0"), found, graph=graph, relationship_index=rows_index, embedder=Axes(),
+        Question("q", "1 0 0"), found, graph=graph, relationship_index=rows_index, embedder=WRITTEN,
         k=2, max_path_edges=3, top_k=5,
     )  # fmt: skip
     on_paths, between = members(paths, order="transition")
@@ -163,33 +122,6 @@ def test_the_golden_example_from_queries_to_the_prompt() -> None:
     assert [text.split(",")[3] for text in of_kind(context, "relationship")] == [
         "ac", "cd", "de", "ce",
     ]  # fmt: skip
-
-
-def test_nodes_that_no_path_joins_still_make_a_prompt() -> None:
-    """Two pairs of nodes without a way between them; each step is about one of the pairs."""
-    apart = World(
-        "two islands",
-        facts=((("Ada Marsh", "founded", "Norvik"),), (("Otto Brandt", "taught", "Mira Holt"),)),
-    )
-    question = "what do Ada Marsh and Mira Holt share?"
-    found = state("pathcorag", apart.resources, question, n_nodes=1)
-    assert len(found.get("paths")) == 0
-    assert of_kind(found.get("context"), "node") and of_kind(found.get("context"), "relationship")
-    alone = World("a node by itself", facts=((),), loners=("Ada Marsh",))
-    nobody = state("pathcorag", alone.resources, "what of Ada Marsh?")
-    assert len(of_kind(nobody.get("context"), "node")) == 1
-
-
-@settings(deadline=None, max_examples=15)
-@given(st.lists(PAIRS, min_size=1, max_size=8, unique=True), st.integers(1, 3))
-def test_any_graph_gives_pathcorag_a_prompt_that_is_not_empty(
-    pairs: list[tuple[int, int]], n_nodes: int
-) -> None:
-    people = ("Ada Marsh", "Norvik", "Otto Brandt", "Mira Holt", "Ostra", "Velia")
-    facts = tuple(((people[a], "knows", people[b]),) for a, b in pairs)
-    resources = World("any", facts=facts).resources
-    found = state("pathcorag", resources, "what joins Ada Marsh and Velia?", n_nodes=n_nodes)
-    assert found.get("context").pieces
 
 
 # ---- PankRAG
@@ -248,41 +180,3 @@ def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
     assert found.get("context").pieces
     assert found.question.text == "Who taught whom?"
     assert len(asked) <= method("pankrag").bound()
-
-
-def test_without_a_plan_pankrag_asks_once_and_without_reranking_the_order_is_its_own() -> None:
-    asked = Obliging()
-    resources = {**NORVIK.resources, "llm": asked}
-    state("pankrag", resources, "Who taught Mira Holt?", answering=True, plan="off")
-    assert asked.n_calls == 1
-
-
-# ---- path pooling
-
-TRIPLES = st.lists(PAIRS, min_size=1, max_size=10)
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    TRIPLES,
-    st.lists(st.integers(0, 5), max_size=2, unique=True),
-    st.sampled_from(["dijkstra", "bfs", "random_walk"]),
-    st.integers(1, 12),
-    st.integers(1, 12),
-    st.randoms(use_true_random=False),
-)
-def test_rerank_is_a_permutation_and_reselect_as_many_as_there_are_up_to_k(
-    pairs: list[tuple[int, int]], asked: list[int], search: Any, k: int, coarse_k: int, chance: Any
-) -> None:
-    graph = Graph.from_arrays(*zip(*pairs, strict=True), names=list("abcdef"))
-    scores = np.array([chance.random() for _ in pairs])
-    base = Ranked[Relationship].top(scores, None)
-    nodes = Ranked[Node](np.array(asked, np.int64), np.ones(len(asked)))
-    ways: dict[str, Any] = {"graph": graph, "search": search}
-    assert sorted(pool(base, nodes, **ways).ids.tolist()) == list(range(len(pairs)))
-    kept = pool(base, nodes, top_k=k, **ways)
-    assert set(kept.ids.tolist()) == set(base.head(k).ids.tolist())
-    chosen = pool(base, nodes, mode="reselect", top_k=k, coarse_k=coarse_k, **ways)
-    assert len(chosen) == min(k, coarse_k, len(pairs))
-    assert set(chosen.ids.tolist()) <= set(base.head(coarse_k).ids.tolist())
-    assert (np.diff(np.round(chosen.scores, 6)) >= 0).all()

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from by_hand import Planted, angle, ranked
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.ranked_paths import RankedPaths
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Path, Question, Ranked
-from methods.proprag.beam import beam
-from methods.proprag.search import focused_ppr, of_paths
-from operators.chunk_walk import ppr
+from methods.proprag.beam import beam, focused_ppr, of_paths
+from operators.chunk.ppr import ppr
 
 ADA, BO, CY, MET, LED, SANG = range(6)
 TEXTS = ["ada", "bo", "cy", "met", "led", "sang"]
@@ -26,22 +26,6 @@ ANGLES = {
     "met sang led": 35, "sang led": 85,
 }  # fmt: skip
 """What each text is about, in degrees: the question is at 0."""
-
-
-class Angles:
-    """A text is a direction."""
-
-    identity = "angles"
-    dimension = 2
-    asked: list[list[str]]
-
-    def __init__(self) -> None:
-        self.asked = []
-
-    def encode(self, texts, *, kind):
-        self.asked.append(list(texts))
-        angles = np.deg2rad([ANGLES[text] for text in texts])
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
 def at(degrees: float) -> float:
@@ -61,13 +45,9 @@ def graph() -> Graph:
     return typed(Graph.from_arrays(*ends, node_chunk=chunks, names=TEXTS))
 
 
-def ranked(*ids: int, scores=()) -> Ranked:
-    return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
-
-
 def searched(graph: Graph, *chunks: int, embedder=None, **settings) -> RankedPaths:
-    used = embedder or Angles()
-    vectors = Angles().encode(TEXTS, kind="passage")
+    used = embedder or Planted(lambda text: angle(ANGLES[text]))
+    vectors = Planted(lambda text: angle(ANGLES[text])).encode(TEXTS, kind="passage")
     return alone(beam)(
         Question("q", "?"),
         ranked(*(chunks or (0, 1, 2))),
@@ -94,27 +74,6 @@ def test_a_path_goes_on_to_facts_that_share_an_entity_and_is_scored_by_its_joine
     assert [path.relationships for path in paths.paths] == [(1, 2), (), (1, 2, 3, 4)]
 
 
-@pytest.mark.parametrize(("most", "lengths"), [(1, {1}), (2, {1, 3}), (3, {1, 3, 5})])
-def test_paths_have_so_many_facts_at_most(graph, most, lengths):
-    assert {len(path.nodes) for path in searched(graph, max_facts=most).paths} == lengths
-
-
-def test_only_facts_in_the_given_chunks_are_on_paths(graph):
-    assert told(searched(graph, 0, 1)) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
-    assert told(searched(graph, 2)) == [((SANG,), at(80))]
-
-
-def test_the_best_begin_and_go_on(graph):
-    """`led` goes to `met`, which has been found the other way round, and to `sang` (70)."""
-    paths = searched(graph, width=2, max_facts=2)
-    assert told(paths) == [
-        ((MET, BO, LED), at(10)),
-        ((MET,), at(30)),
-        ((LED,), at(60)),
-        ((LED, CY, SANG), at(70)),
-    ]
-
-
 def test_a_path_may_go_to_the_most_similar_facts_without_a_common_entity(graph):
     """`led` begins in chunks 1 and 2 with `sang` after it; here `met`, the best, comes in too."""
     apart = typed(Graph.from_arrays([MET, SANG], [ADA, CY], node_chunk=graph.node_chunk.toarray()))
@@ -132,7 +91,7 @@ def test_only_the_paths_of_the_best_mean_vectors_are_embedded(graph):
             [MET, LED, SANG], [BO, BO, BO], node_chunk=graph.node_chunk.toarray(), names=TEXTS
         )
     )
-    embedder = Angles()
+    embedder = Planted(lambda text: angle(ANGLES[text]))
     paths = searched(shared, max_facts=2, n_rescored=1, embedder=embedder)
     assert embedder.asked == [["?"], ["met led"]]
     assert told(paths) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
@@ -147,17 +106,6 @@ def test_synonyms_join_facts_and_are_both_on_the_path():
     assert paths.paths[0].relationships == (0, 2, 1)
 
 
-def test_the_texts_of_a_block_are_embedded_together(graph):
-    embedder = Angles()
-    asked = [Question("q", "?"), Question("r", "?")]
-    found = beam(
-        asked, [ranked(0, 1, 2), ranked(0, 1, 2)], graph=graph, embedder=embedder, types=FACTS,
-        node_index=VectorIndex(Angles().encode(TEXTS, kind="passage")), width=1, n_parallel=0,
-    )  # fmt: skip
-    assert embedder.asked == [["?", "?"], ["met led"] * 2, ["met led sang"] * 2]
-    assert found[0] == found[1] == searched(graph)
-
-
 # ---- entities of paths
 
 PATHS = RankedPaths((Path((MET, BO, LED), (1, 2), 0.8), Path((SANG,), (), 0.4)))
@@ -169,19 +117,6 @@ def test_entities_come_by_the_sum_of_their_paths_and_start_with_their_best_score
     assert found.items() == [(BO, 1.0), (CY, 1.0)]
     first = of_paths(PATHS, graph=graph, types=("entity",), top_k=1)
     assert first.items() == [(BO, 1.0), (CY, 1.0)]
-
-
-def test_an_entity_of_a_worse_path_starts_with_less(graph):
-    """Met 0.8: Ada and Bo. Led 0.4: Bo and Cy, which has 0.4 / 0.8."""
-    paths = RankedPaths((Path((MET,), (), 0.8), Path((LED,), (), 0.4)))
-    found = of_paths(paths, graph=graph, types=("entity",))
-    assert found.items() == [(ADA, 1.0), (BO, 1.0), (CY, 0.5)]
-
-
-def test_of_the_first_paths_alone(graph):
-    """Ada, Bo and Cy of the first path; Cy of `sang` too, which begins a path."""
-    rest = RankedPaths((*PATHS.paths, Path((LED, CY, SANG), (3, 4), 0.1)))
-    assert of_paths(rest, graph=graph, types=("entity",), n_paths=1).ids.tolist() == [ADA, BO, CY]
 
 
 # ---- the walk among some chunks
@@ -203,22 +138,6 @@ def test_the_walk_stays_among_the_given_chunks(shared):
     found = walked(shared, ranked(ADA), 0, 1, damping=0.5)
     assert found.ids.tolist() == [1, 0]
     assert found.scores.tolist() == pytest.approx([1.0, 7 / 8])
-
-
-def test_without_damping_the_chunks_have_their_scores(shared):
-    found = walked(
-        shared, ranked(ADA), 2, 1, 0, dense=(0.2, 0.8, -1), damping=0.0, passage_weight=1.0
-    )
-    assert found.items() == [(1, 1.0), (0, pytest.approx(0.25)), (2, 0.0)]
-
-
-def test_nodes_outside_the_chunks_are_left_out(shared):
-    found = walked(shared, ranked(BO), 0, 2, dense=(1, 0, 0), damping=0.0)
-    assert found.items() == [(0, 1.0), (2, 0.0)]
-
-
-def test_so_many_chunks_are_given(shared):
-    assert walked(shared, ranked(ADA), 0, 1, 2, top_k=1).ids.tolist() == [1]
 
 
 # ---- the walks of the released code

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_bench.context_budget import ContextBudget
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Context, Piece, Ranked
-from methods.context import fitting, relationships_context
+from operators.context.fitting import fitting
+from operators.context.rows import relationships_context
 
 GRAPH = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
 
@@ -48,25 +49,6 @@ def test_the_last_are_cut_unless_the_lowest_are_asked_for():
     lowest = packed(BEST_LAST, budget=25, cut="lowest")
     assert rows(lowest) == ["0", "1"]
     assert lowest.cut == (("relationship", "3"), ("relationship", "2"))
-
-
-def test_the_lines_that_are_kept_are_numbered_anew_in_their_order():
-    lowest = packed(BEST_LAST, budget=35, cut="lowest")
-    assert [piece.text.split(",")[0] for piece in lowest.pieces] == ["0", "1", "2"]
-    assert [piece.score for piece in lowest.pieces] == [0.3, 0.3, 0.9]
-
-
-def test_at_most_the_best_are_taken_wherever_they_stand():
-    assert rows(packed(BEST_LAST, top_k=1)) == ["2"]
-    assert rows(packed(BEST_LAST, top_k=1, cut="lowest")) == ["1"]
-
-
-def test_nothing_is_cut_where_all_fit_and_blocks_before_count():
-    assert rows(packed(BEST_LAST, cut="lowest")) == rows(packed(BEST_LAST)) == ["2", "0", "3", "1"]
-    held = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
-    after = packed(BEST_LAST, held, budget=40, share=0.5, cut="lowest")
-    assert rows(after) == ["n", "0", "3", "1"]
-    assert after.share == 1.0
 
 
 @pytest.mark.parametrize("budget", [5, 25, 40])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import Exploration, Hop
 from graphrag_bench.columns import Texts
-from graphrag_bench.context_budget import UNBOUNDED, ContextBudget
-from graphrag_bench.graph.exploration import Exploration, Hop
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.values import Answer, Context, Piece, Question
 from methods.tog.answering import exploration_context, from_triples, if_enough
 
@@ -52,16 +52,6 @@ def test_triples_stand_in_the_order_found_each_once_with_its_first_score(graph: 
     ]
 
 
-def test_triples_beyond_the_budget_are_cut_and_recorded(graph: Graph) -> None:
-    explored = Exploration((), ((hop(0, 0.5), hop(1, 0.5)),))
-    small = BytePairs().count("ada, founded, norvik")
-    found = exploration_context(
-        explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
-    )
-    assert [piece.id for piece in found.pieces] == ["0"]
-    assert found.cut == (("relationship", "1"),)
-
-
 def test_the_model_sees_the_triples_of_the_context() -> None:
     llm = model("{Yes} {Tarn}")
     assert if_enough(ASKED, TWO, llm=llm) == Answer("Tarn")
@@ -73,10 +63,6 @@ def test_the_model_sees_the_triples_of_the_context() -> None:
 @pytest.mark.parametrize("said", ["{No}", "The triples say nothing.", "{Yes}"])
 def test_without_a_yes_and_an_answer_the_exploration_goes_on(said: str) -> None:
     assert if_enough(ASKED, TWO, llm=model(said)) is None
-
-
-def test_without_a_triple_no_call_is_made() -> None:
-    assert if_enough(ASKED, Context(()), llm=model()) is None
 
 
 def test_the_final_answer_is_asked_for_without_triples_too_and_a_failed_call_is_raised() -> None:

@@ -7,17 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from by_hand import Planted
 
+from graphrag_bench.algorithms.communities import Communities
+from graphrag_bench.algorithms.evidence import NodeAttributes
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, incidence
-from graphrag_bench.graph.communities import Communities
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.node_attributes import NodeAttributes
+from graphrag_bench.embedding.nlp import Sentence
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.models.nlp import Sentence
-from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
 from methods.youtugraphrag.typed import Involved, involved_nodes, typed_llm, typed_nlp
-from operators.community import members
+from operators.community.vdb import members
 
 
 class Labels:
@@ -92,13 +93,6 @@ def test_nodes_of_the_types_involved_stay_and_those_without_a_type(graph, types,
     assert involved_nodes(ALL, Involved(types), graph=graph, top_k=top_k).ids.tolist() == left
 
 
-def test_where_the_types_leave_no_node_all_stay(graph):
-    persons = Ranked(np.array([0]), np.ones(1))
-    assert involved_nodes(persons, Involved(("event",)), graph=graph).ids.tolist() == [0]
-    untyped = replace(graph, types=None)
-    assert involved_nodes(ALL, Involved(("event",)), graph=untyped).ids.tolist() == [3, 2, 1, 0]
-
-
 REPLY = {
     "sub_questions": ["Who founded Norvik?", " ", "When was Ada born?", "Who founded Norvik?"],
     "involved_types": {
@@ -125,30 +119,6 @@ def test_the_model_decomposes_by_the_schema_of_the_graph(graph):
     assert "Relations: founded, met\nAttributes: born, length\n" in asked
 
 
-def test_the_prompt_has_the_most_frequent_names_alone(graph):
-    _, found, asked = decomposed(graph, json.dumps(REPLY), n_relations=1, n_attributes=0, at_most=1)
-    assert "Relations: founded\nAttributes: \n" in asked
-    assert found.attributes == ("born",)
-
-
-def test_a_reply_without_sub_questions_leaves_the_question_as_it_is(graph):
-    for reply in ('{"sub_questions": []}', "I do not know."):
-        query, found, _ = decomposed(graph, reply)
-        assert query == Query(("When was the founder of Norvik born?",))
-        assert found == Involved()
-
-
-class Axes:
-    """Questions lie on the first axis, queries by their first letter: b on the second."""
-
-    identity = "axes"
-    dimension = 2
-
-    def encode(self, texts, *, kind):
-        on = {"b": [0.0, 1.0]}
-        return np.array([on.get(text[0], [1.0, 0.0]) for text in texts], np.float32)
-
-
 def test_members_of_communities_come_by_their_own_similarity():
     """Communities {0, 1} and {2, 3}; node 4 is in none. Cosines: 0.6, 1, 0, 0.8, 1."""
     empty = incidence([(), ()], 0)
@@ -159,7 +129,7 @@ def test_members_of_communities_come_by_their_own_similarity():
         "communities": held,
         "graph": graph,
         "node_index": VectorIndex(vectors),
-        "embedder": Axes(),
+        "embedder": Planted(lambda text: (0, 1) if text[0] == "b" else (1, 0)),
     }
     question, both = Question("q", "?"), Ranked(np.array([1, 0]), np.ones(2))
     first = both.take(np.array([False, True]))

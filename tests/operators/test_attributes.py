@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from by_hand import Planted
 
+from graphrag_bench.algorithms.evidence import NodeAttributes
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.context_budget import UNBOUNDED
-from graphrag_bench.contract import operators
-from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.node_attributes import NodeAttributes
-from graphrag_bench.models.tokenizer import BytePairs
-from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import Query, Question, Ranked
-from methods.context import nodes_context
-from operators.attributes import chunks_by_attribute, nodes_by_attribute, with_attribute
+from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.prompts import UNBOUNDED
+from graphrag_bench.values import Question, Ranked
+from operators.chunk.channels import chunks_by_attribute
+from operators.context.rows import nodes_context
+from operators.node.attributes import nodes_by_attribute, with_attribute
 
 ADA, BO, CY = range(3)
 STATED = [
@@ -30,16 +30,6 @@ COSINES = (0.6, 0.8, 0.5, 1.0)
 """Of the question with each attribute."""
 
 
-class Axes:
-    """Every question lies on the first axis."""
-
-    identity = "axes"
-    dimension = 2
-
-    def encode(self, texts, *, kind):
-        return np.array([[1.0, 0.0]] * len(texts), np.float32)
-
-
 @pytest.fixture
 def held() -> dict[str, object]:
     base = Graph.from_arrays([ADA, BO], [BO, CY], node_chunk=np.eye(3))
@@ -49,7 +39,7 @@ def held() -> dict[str, object]:
         node_attributes=NodeAttributes.of(STATED, 3),
     )
     vectors = np.array([[c, np.sqrt(1 - c * c)] for c in COSINES], np.float32)
-    return {"graph": graph, "attribute_index": VectorIndex(vectors), "embedder": Axes()}
+    return {"graph": graph, "attribute_index": VectorIndex(vectors), "embedder": Planted()}
 
 
 def nodes(held, **settings):
@@ -66,23 +56,9 @@ def test_a_node_scores_as_its_most_similar_attribute(held):
     assert nodes(held) == [(CY, 1.0), (ADA, 0.8), (BO, 0.5)]
 
 
-def test_of_fewer_attributes_fewer_nodes_come(held):
-    assert nodes(held, n_attributes=2) == [(CY, 1.0), (ADA, 0.8)]
-    assert nodes(held, min_score=0.6) == [(CY, 1.0), (ADA, 0.8)]
-
-
-def test_attributes_of_some_names_alone_are_searched(held):
-    assert nodes(held, names=("profession",)) == [(CY, 1.0), (ADA, 0.6)]
-
-
 def test_attributes_of_nodes_of_some_types_alone_are_searched(held):
     assert nodes(held, types=("person",)) == [(ADA, 0.8), (BO, 0.5)]
     assert nodes(held, types=("person",), names=("born",)) == [(ADA, 0.8), (BO, 0.5)]
-
-
-def test_a_query_takes_the_place_of_the_question_and_without_a_text_finds_nothing(held):
-    (found,) = nodes_by_attribute([Question("q", "?")], [Query(())], **held)
-    assert not len(found)
 
 
 def test_a_chunk_scores_as_the_most_similar_attribute_that_it_states(held):
@@ -107,11 +83,6 @@ def test_nodes_that_have_an_attribute_stay_in_the_order_given(held, settings, le
     assert with_attribute(given, graph=held["graph"], **settings).ids.tolist() == left
 
 
-def test_a_name_that_no_attribute_has_is_named(held):
-    with pytest.raises(UserError, match="profession"):
-        nodes(held, names=("proffesion",))
-
-
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
@@ -129,11 +100,3 @@ def test_a_context_tells_as_many_attributes_of_a_node_as_it_is_told(held, settin
         given, graph=held["graph"], tokenizer=BytePairs(), context_budget=UNBOUNDED, **settings
     )
     assert [piece.text for piece in made.pieces] == told
-
-
-def test_operators_say_that_they_need_attributes():
-    named = ("node.by_attribute", "chunk.by_attribute", "node.with_attribute")
-    assert all("node.attributes" in operators.get(name).requires for name in named)
-    told = operators.get("context.nodes")
-    assert told.required({"attributes": 3}) == {"node.attributes"}
-    assert told.required({"attributes": 0}) == frozenset()

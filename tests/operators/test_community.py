@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+from by_hand import Planted, ranked
 from scipy.sparse import csr_matrix
 
+from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
-from graphrag_bench.graph.communities import Communities, Reports
-from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import Query, Question, Ranked
-from operators.community import entity, layer, vdb
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.values import Question
+from operators.community.entity import entity
+from operators.community.layer import layer
+from operators.community.vdb import vdb
 
 X, Y, Z, BARE, FINE = range(5)
 
@@ -34,39 +37,20 @@ def held():
     return {"communities": communities, "reports": Reports(texts, texts, ratings)}
 
 
-def seeds(*nodes: int) -> Ranked:
-    return Ranked(np.array(nodes, np.int64), np.ones(len(nodes)))
-
-
 # ---- community.entity
 
 
 def test_communities_come_by_how_many_of_the_nodes_they_hold(held):
     """X holds two of the nodes, Y and Z one; of these Y has the better rating."""
-    found = entity(seeds(0, 1, 2), **held)
+    found = entity(ranked(0, 1, 2), **held)
     assert found.ids.tolist() == [X, Y, Z]
     np.testing.assert_allclose(found.scores, [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
 
 
-def test_by_rating_the_better_report_comes_first(held):
-    found = entity(seeds(0, 1, 2), rank_by="rating", **held)
-    assert found.ids.tolist() == [Y, Z, X]
-    assert found.scores.tolist() == [9.0, 5.0, 3.0]
-
-
-def test_a_node_given_twice_counts_once(held):
-    found = entity(seeds(2, 2, 2, 0, 1), **held)
-    assert found.ids.tolist() == [X, Y, Z]
-
-
 def test_communities_below_the_level_or_without_a_report_are_left_out(held):
-    assert entity(seeds(3), **held).ids.tolist() == []
-    assert entity(seeds(3), level=3, **held).ids.tolist() == [FINE]
-    assert entity(seeds(0), level=0, **held).ids.tolist() == [X]
-
-
-def test_only_the_best_communities_are_given(held):
-    assert entity(seeds(0, 1, 2), top_k=1, **held).ids.tolist() == [X]
+    assert entity(ranked(3), **held).ids.tolist() == []
+    assert entity(ranked(3), level=3, **held).ids.tolist() == [FINE]
+    assert entity(ranked(0), level=0, **held).ids.tolist() == [X]
 
 
 # ---- community.layer
@@ -79,15 +63,6 @@ def test_a_layer_holds_every_reported_community_down_to_it_by_its_number_of_chun
     np.testing.assert_allclose(found.scores, [2 + 9 / 11, 2 + 3 / 11, 1 + 5 / 11])
 
 
-def test_level_0_is_the_coarsest(held):
-    assert layer(level=0, **held).ids.tolist() == [Y, X]
-    assert layer(level=3, **held).ids.tolist() == [Y, X, FINE, Z]
-
-
-def test_a_layer_may_be_cut_from_behind(held):
-    assert layer(top_k=2, **held).ids.tolist() == [Y, X]
-
-
 def test_a_report_rated_below_0_is_left_out(held):
     reports = held["reports"]
     rated = Reports(reports.titles, reports.texts, np.array([3.0, -1.0, 5.0, 10.0, 8.0]))
@@ -97,23 +72,17 @@ def test_a_report_rated_below_0_is_left_out(held):
 # ---- community.vdb
 
 
-class Axes:
-    """A text is the number of its axis, of two."""
-
-    identity = "axes"
-    dimension = 2
-
-    def encode(self, texts, *, kind):
-        return np.eye(2, dtype=np.float32)[[int(text) for text in texts]]
-
-
 @pytest.fixture
 def search(held):
     """Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 not at all."""
     vectors = np.zeros((5, 2), np.float32)
     vectors[:, 0] = [0.2, 0.8, 0.6, 0.0, 0.4]
     vectors[X, 1] = -0.5
-    return {**held, "community_index": VectorIndex(vectors), "embedder": Axes()}
+    return {
+        **held,
+        "community_index": VectorIndex(vectors),
+        "embedder": Planted({"0": (1, 0), "1": (0, 1)}),
+    }
 
 
 def test_the_most_similar_reports_come_first(search):
@@ -127,23 +96,9 @@ def test_a_community_without_a_report_is_not_found_even_where_others_are_dissimi
     assert found.ids.tolist() == [Y, Z, FINE, X]
 
 
-def test_similar_reports_below_the_level_are_left_out(search):
-    assert alone(vdb)(Question("q", "0"), level=0, **search).ids.tolist() == [Y, X]
-
-
-def test_of_several_texts_the_best_one_counts(search):
-    found = alone(vdb)(Question("q", "1"), Query(("1", "0")), top_k=1, **search)
-    assert found.ids.tolist() == [Y]
-
-
 @pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])
 def test_at_a_level_come_its_communities_and_the_coarser_ones_that_none_divides(
     held, level, expected
 ):
     """Z divides X, and FINE divides Z; nothing divides Y."""
     assert layer(level=level, levels="at", **held).ids.tolist() == expected
-
-
-def test_all_communities_of_the_nodes_come_without_a_number(held):
-    assert len(entity(seeds(0, 1, 2, 3), level=3, top_k=None, **held)) == 4
-    assert len(entity(seeds(0, 1, 2, 3), level=3, top_k=2, **held)) == 2

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop
 from graphrag_bench.columns import Texts
-from graphrag_bench.graph.exploration import Choice, Exploration, Hop
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Ranked
-from operators.node import exploring as node
-from operators.relationship import exploring as relationship
+from operators.node import agent as node
+from operators.relationship import agent as relationship
 
 ADA, NORVIK, TARN, OSTRA, MIRA = range(5)
 ASKED = Question("q", "On which mountain does the town stand that Ada founded?")
@@ -52,17 +51,6 @@ def shown(llm: Metered) -> list[str]:
     return [chat[-1].content for chat in llm.llm.asked]
 
 
-# ---- node.topics
-
-
-def test_an_exploration_begins_at_each_node_once():
-    nodes, exploration = node.topics(ranked(TARN, ADA, TARN))
-    assert nodes.ids.tolist() == [TARN, ADA]
-    assert nodes.scores.tolist() == [1.0, 0.75]
-    assert exploration == Exploration()
-    assert len(exploration) == 0
-
-
 # ---- relationship.agent
 
 
@@ -76,22 +64,6 @@ def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
 def test_relations_are_chosen_by_the_model_with_the_direction_that_is_stored(graph):
     llm = model(("Entity: ada", "{named (Score: 0.3)}\n{founded (Score: 0.7)}"))
     assert chosen(graph, llm, ADA) == [(ADA, "founded", True, 0.7), (ADA, "named", False, 0.3)]
-
-
-def test_the_model_sees_the_names_of_a_node_once_and_in_alphabetical_order(graph):
-    llm = model(("", "{founded (Score: 1)}"))
-    chosen(graph, llm, ADA)
-    (asked,) = shown(llm)
-    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in asked
-
-
-def test_every_topic_is_asked_about_alone(graph):
-    llm = model(("Entity: ada", "{founded (Score: 1)}"), ("Entity: tarn", "stands on: 1"))
-    assert chosen(graph, llm, TARN, ADA) == [
-        (TARN, "stands on", False, 1.0),
-        (ADA, "founded", True, 1.0),
-    ]
-    assert len(shown(llm)) == 2
 
 
 @pytest.mark.parametrize(
@@ -113,31 +85,10 @@ def test_replies_are_read_in_many_forms(graph, reply):
     ]
 
 
-def test_no_more_relations_are_kept_than_asked_for(graph):
-    llm = model(("", "{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}"))
-    assert chosen(graph, llm, ADA, width=2) == [
-        (ADA, "founded", True, 0.6),
-        (ADA, "taught", True, 0.2),
-    ]
-
-
 def test_a_name_that_the_node_has_not_is_dropped_without_another_call(graph):
     llm = model(("", "{admired (Score: 1.0)}"))
     assert chosen(graph, llm, ADA) == []
     assert (llm.usage.calls, llm.fallbacks) == (1, 0)
-
-
-def test_a_reply_that_cannot_be_read_twice_gives_no_relation_and_is_counted(graph):
-    llm = model(("", "It is hard to say."))
-    assert chosen(graph, llm, ADA) == []
-    assert (llm.usage.calls, llm.fallbacks) == (2, 1)
-
-
-def test_a_node_without_relations_is_not_asked_about(graph):
-    lonely = Graph.from_arrays([], [], n_nodes=1)
-    llm = model()
-    assert chosen(lonely, llm, 0) == chosen(graph, llm) == []
-    assert llm.usage.calls == 0
 
 
 def test_a_relation_is_not_walked_back(graph):
@@ -148,32 +99,12 @@ def test_a_relation_is_not_walked_back(graph):
     assert "Relations: stands on\n" in shown(llm)[0]
 
 
-def test_a_relation_of_the_last_round_may_be_followed_further(graph):
-    """Mira named Ada: the hop from Mira to Ada was forward, and Ada's `founded` is forward too."""
-    before = Exploration((), ((Hop(4, True, 0.7), Hop(0, True, 0.1)),))
-    llm = model(("", "{founded (Score: 1)}"))
-    chosen(graph, llm, ADA, exploration=before)
-    assert "Relations: founded; taught\n" in shown(llm)[0]
-
-
 def test_only_the_relationships_given_are_chosen_from_where_the_step_uses_them(graph):
     llm = model(("", "{founded (Score: 0.5)}\n{taught (Score: 0.5)}"))
     found = relationship.agent(
         ASKED, ranked(ADA), Exploration(), ranked(3, 1), graph=graph, llm=llm
     )
     assert [one.relation for one in found.chosen] == ["taught"]
-
-
-def test_only_the_first_topics_are_asked_about_and_the_heaviest_relations_shown(graph):
-    llm = model(("", "{founded (Score: 1)}"))
-    chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
-    (asked,) = shown(llm)
-    assert "Relations: founded\n" in asked
-
-
-def test_a_call_that_failed_is_raised(graph):
-    with pytest.raises(CallFailed):
-        chosen(graph, model(("", CallFailed("refused", "no"))), ADA)
 
 
 # ---- node.agent
@@ -216,11 +147,6 @@ def test_the_best_hops_of_all_relations_are_kept_and_score_0_is_dropped(graph):
     assert hops == [(0, True, 1.0), (4, False, 0.2)]
 
 
-def test_scores_may_be_weighed_by_the_relation(graph):
-    _, hops = gone(graph, model(("", "0.5, 0.5")), FOUNDED, STANDS, times_relation=True)
-    assert hops == [(1, True, 0.4), (2, True, 0.3), (0, True, 0.3)]
-
-
 @pytest.mark.parametrize(
     "reply",
     ["0.25, 0.75", "Scores: .25 .75", "1. 0.25\n2. 0.75", "ostra: 0.25; norvik: 0.75", "1, 3",
@@ -246,20 +172,6 @@ def test_only_the_nodes_given_are_candidates_where_the_step_uses_them(graph):
     nodes, after = node.agent(ASKED, before, ranked(NORVIK, MIRA), graph=graph, llm=llm)
     assert nodes.ids.tolist() == [NORVIK]
     assert [hop.score for hop in after.last] == [0.6]
-
-
-def test_of_many_candidates_the_heaviest_are_scored(graph):
-    llm = model()
-    _, hops = gone(graph, llm, FOUNDED, max_candidates=1)
-    assert hops == [(2, True, 0.6)]
-
-
-def test_a_node_that_two_hops_reach_comes_once_with_the_better_score(graph):
-    """Mira by `taught` and against `named`."""
-    nodes, hops = gone(graph, model(), Choice(ADA, "taught", True, 0.5), NAMED)
-    assert len(hops) == 2
-    assert nodes.ids.tolist() == [MIRA]
-    assert nodes.scores.tolist() == [0.5]
 
 
 def test_rounds_follow_each_other_to_the_answer(graph):

@@ -2,39 +2,28 @@
 
 import numpy as np
 import pytest
+from by_hand import Planted
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import ReasoningSteps
 from graphrag_bench.contract import alone
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.reasoning_steps import ReasoningSteps
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import Keywords, Question
-from operators.node.keyword import by_keyword
-from operators.node.step import by_step
+from operators.node.queries import by_keyword, by_step
 
 QUESTION = Question("q", "0 0 1")
 
 
-class Written:
-    """A text is its vector."""
-
-    identity = "written"
-    dimension = 3
-
-    def __init__(self) -> None:
-        self.asked: list[list[str]] = []
-
-    def encode(self, texts, *, kind):
-        assert kind == "question"
-        self.asked.append(list(texts))
-        rows = [[float(part) for part in text.replace(",", " ").split()[-3:]] for text in texts]
-        return np.array(rows, np.float32)
+def vector_in(text: str) -> list[float]:
+    """The numbers at the end of a text."""
+    return [float(part) for part in text.replace(",", " ").split()[-3:]]
 
 
 def world(*vectors: tuple[float, float, float]) -> dict[str, object]:
     index = VectorIndex(np.array(vectors, np.float32))
     return {
         "node_index": index,
-        "embedder": Written(),
+        "embedder": Planted(vector_in),
         "graph": Graph.from_arrays([], [], n_nodes=len(index)),
     }
 
@@ -54,31 +43,6 @@ def test_keywords_take_turns_and_take_the_next_node_that_is_left():
     assert turned.ids.tolist() == [1, 0, 2]
 
 
-def test_a_keyword_whose_nodes_are_too_unlike_it_is_passed_over():
-    found = alone(by_keyword)(
-        QUESTION, Keywords((X, Y), ()), min_score=0.5, top_k=4, **world(*THREE)
-    )
-    assert found.ids.tolist() == [0, 1, 2]
-
-
-def test_joined_keywords_are_one_text():
-    given = world(*THREE)
-    alone(by_keyword)(QUESTION, Keywords(("ada", "0 1 0"), ()), node_query="joined", **given)
-    assert given["embedder"].asked == [["ada, 0 1 0"]]
-
-
-def test_without_a_low_keyword_the_question_is_looked_for():
-    found = alone(by_keyword)(QUESTION, Keywords((), ("theme",)), top_k=1, **world(*THREE))
-    assert found.ids.tolist() == [3]
-
-
-def test_many_questions_cost_one_call_of_the_embedder():
-    given = world(*THREE)
-    both = by_keyword([QUESTION] * 2, [Keywords((X,), ()), Keywords((Y,), ())], **given)
-    assert [found.ids.tolist()[0] for found in both] == [0, 1]
-    assert len(given["embedder"].asked) == 1
-
-
 # ---- node.by_step
 
 NODES = ((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0.6, 0.8), (0, 0, 1), (0.6, 0, 0.8))
@@ -96,13 +60,6 @@ def test_a_node_belongs_to_the_step_whose_query_it_is_most_like():
     assert assigned.ids.tolist() == [0, 1, 2, 4, 5, 3]
     assert assigned.n_steps == 3
     assert assigned.of(2)[0].tolist() == [2, 3]
-
-
-def test_of_equally_similar_steps_the_first_has_the_node():
-    tied = ReasoningSteps(("one", "two"), (("0.7 0.714143 0",), ("0.7 0 0.714143",)))
-    assigned = by_step(tied, **world((1, 0, 0)))
-    assert assigned.steps.tolist() == [1]
-    assert assigned.scores.tolist() == pytest.approx([0.7])
 
 
 def test_a_query_that_did_not_find_a_node_still_draws_it_to_its_step_unless_told():
@@ -131,15 +88,3 @@ def test_by_rank_a_node_belongs_to_the_step_that_ranks_it_best():
     assert ranked.scores.tolist() == pytest.approx([1, 0.8])
     near_enough = by_step(steps, assign="rank", min_score=0.9, **world(*near))
     assert (near_enough.ids.tolist(), near_enough.steps.tolist()) == ([1, 0], [2, 2])
-
-
-def test_steps_without_queries_have_no_nodes():
-    assigned = by_step(ReasoningSteps(("one",), ((),)), **world(*NODES))
-    assert len(assigned) == 0
-    half = by_step(ReasoningSteps(("one", "two"), ((), ("1 0 0",))), **world(*NODES))
-    assert set(half.steps.tolist()) == {2} and half.n_steps == 2
-
-
-def test_a_step_has_its_own_list_of_queries():
-    with pytest.raises(ValueError, match="2 steps have 1 lists"):
-        ReasoningSteps(("one", "two"), (("a",),))

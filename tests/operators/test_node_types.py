@@ -10,26 +10,25 @@ import numpy as np
 import pytest
 from small_worlds import WORLDS
 
+from graphrag_bench.algorithms.graph import Graph, nodes_of, relationships_of
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import Operator, alone, operators
+from graphrag_bench.contract import Operator, by_slot, operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.node_types import nodes_of, relationships_of
-from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.returned import by_slot
 from graphrag_bench.pipeline.steps import OperatorStep
-from graphrag_bench.values import Node, Question, Ranked, Relationship
-from operators.node.adjacent import onehop, relnode
-from operators.node.search import vdb
-from operators.of_type import of_type, relationships_of_type
-from operators.relationship.ranking import onehop as relationships_at
+from graphrag_bench.values import Node, Ranked, Relationship
+from operators.node.attributes import of_type
+from operators.relationship.vdb import relationships_of_type
 
 import_module("operators")
 
 SLOTS = {"nodes", "relationships", "step_nodes"}
 FINDERS = [
-    op for op in operators.all() if op.origin.startswith("operators.") and SLOTS & set(op.returns)
+    op
+    for op in operators.all()
+    if op.origin.startswith("operators.")
+    and not op.origin.startswith("operators.context.")  # packers
+    and SLOTS & set(op.returns)
 ]
 WITHOUT = {
     "node.agent": "a model chooses among the ends of relations",
@@ -51,10 +50,6 @@ ROAD = replace(
     types=Texts.of(["Person", "place", "place", "ship"]),
 )
 """Ada - Bergen - Cairo - Dover: a person, two places, a ship."""
-
-
-def ranked(*ids: int) -> Ranked[Any]:
-    return Ranked(np.array(ids, np.int64), np.ones(len(ids)))
 
 
 def found(op: Operator, **settings: Any) -> dict[str, Any]:
@@ -97,40 +92,6 @@ def test_all_types_are_as_good_as_none(op: Operator) -> None:
         np.testing.assert_allclose(every[slot].scores, none[slot].scores, atol=1e-6)
 
 
-class East:
-    """Every text lies along the first axis."""
-
-    identity, dimension = "east", 2
-
-    def encode(self, texts: Any, *, kind: str) -> Any:
-        return np.array([[1.0, 0.0]] * len(texts), np.float32)
-
-
-def test_a_search_takes_the_best_of_the_type_and_not_the_best_that_happen_to_have_it() -> None:
-    """Cosines 1, .8, .6, 0: the two best are a person and a place, the two best places 1 and 2."""
-    index = VectorIndex(np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32))
-    given = {"node_index": index, "graph": ROAD, "embedder": East(), "top_k": 2}
-    asked = Question("q", "which harbour?")
-    assert alone(vdb)(asked, **given).ids.tolist() == [A, B]
-    assert alone(vdb)(asked, **given, types=("place",)).ids.tolist() == [B, C]
-
-
-def test_neighbours_and_ends_of_other_types_are_passed_over() -> None:
-    assert onehop(ranked(B), graph=ROAD).ids.tolist() == [A, C]
-    assert onehop(ranked(B), graph=ROAD, types=("place",)).ids.tolist() == [C]
-    assert relnode(ranked(0, 2), graph=ROAD, types=("person", "ship")).ids.tolist() == [A, D]
-
-
-def test_a_relationship_needs_one_end_of_the_type() -> None:
-    """Rows 0 Ada-Bergen, 1 Bergen-Cairo, 2 Cairo-Dover; only row 2 touches the ship."""
-    assert relationships_of(ROAD, ("ship",)).tolist() == [False, False, True]  # type: ignore
-    assert relationships_at(ranked(C), graph=ROAD, types=("ship",)).ids.tolist() == [2]
-
-
-def test_upper_and_lower_case_make_no_difference() -> None:
-    assert nodes_of(ROAD, ("PERSON", "Ship")).tolist() == [True, False, False, True]  # type: ignore
-
-
 def test_the_steps_that_filter_keep_order_and_scores() -> None:
     nodes = Ranked[Node](np.array([C, A, B]), np.array([0.2, 0.9, 0.4]))
     kept = of_type(nodes, graph=ROAD, types=("place",))
@@ -143,17 +104,6 @@ def test_the_steps_that_filter_keep_order_and_scores() -> None:
 def test_a_type_that_no_node_has_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UserError, match="No node .* .plase.\\. Did you mean .place."):
         nodes_of(ROAD, ("plase",))
-
-
-def test_a_node_without_a_type_is_no_type_to_choose() -> None:
-    partly = replace(ROAD, types=Texts.of(["person", "", "", ""]))
-    with pytest.raises(UserError, match="There are: person\\."):
-        nodes_of(partly, ("ship",))
-
-
-def test_types_are_refused_where_a_graph_has_none() -> None:
-    with pytest.raises(UserError, match="have no types"):
-        nodes_of(replace(ROAD, types=None), ("place",))
 
 
 @pytest.mark.parametrize(("types", "n_problems"), [((), 0), (("place",), 1)])

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.llm.calls import CallFailed, Completion
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Path, Question, Ranked, Subgraph
-from operators.subgraph import agent_path, khop_path, steiner
+from operators.subgraph.agent_path import agent_path
+from operators.subgraph.khop_path import khop_path
+from operators.subgraph.steiner import steiner
 
 A, B, C, D, E = range(5)
 ASKED = Question("q", "Who taught whom?")
@@ -35,12 +37,6 @@ def test_a_path_holds_its_hops_and_the_subgraph_all_that_lies_on_paths(line):
     assert found.relationships == (0, 1, 2)
 
 
-def test_nodes_that_reach_no_other_give_an_empty_subgraph(line):
-    assert khop_path(ranked(A, E), graph=line) == Subgraph()
-    assert khop_path(ranked(A, D), graph=line) == Subgraph()
-    assert len(khop_path(ranked(A, D), graph=line, khop=3).paths) == 1
-
-
 # ---- subgraph.steiner
 
 
@@ -51,39 +47,6 @@ def test_the_prized_nodes_are_joined_and_ranked_by_prize(line):
     assert nodes.scores.tolist() == [2.0, 1.0, 0.0, 0.0]
     assert rows.ids.tolist() == [0, 1, 2]
     assert subgraph == Subgraph((D, A, B, C), (0, 1, 2))
-
-
-def test_prized_relationships_come_first(line):
-    """Of two similarities the best earns 2 - 0.01, the other min(1, 1.99 * 0.99 - 0.01) = 1."""
-    _, nodes, rows = steiner(ranked(A), ranked(2, 1), graph=line, n_values=2)
-    assert rows.ids.tolist() == [2, 1, 0]
-    np.testing.assert_allclose(rows.scores, [1.99, 1.0, 0.0])
-    assert nodes.ids.tolist() == [A, B, C, D]
-
-
-def test_nodes_are_prized_by_score_whatever_their_order(line):
-    one, other = ranked(D, A, scores=(0.9, 0.5)), ranked(A, D, scores=(0.5, 0.9))
-    assert steiner(one, ranked(), graph=line)[0] == steiner(other, ranked(), graph=line)[0]
-
-
-def test_a_dear_way_is_not_gone(line):
-    _, nodes, rows = steiner(ranked(D, A), ranked(), graph=line, cost=2.0)
-    assert (nodes.ids.tolist(), rows.ids.tolist()) == ([D], [])
-
-
-def test_nodes_of_two_parts_give_the_better_part(line):
-    assert steiner(ranked(E, A), ranked(), graph=line)[0] == Subgraph((E,))
-
-
-def test_nothing_prized_is_nothing_found(line):
-    subgraph, nodes, rows = steiner(ranked(), ranked(), graph=line)
-    assert subgraph == Subgraph()
-    assert len(nodes) == len(rows) == 0
-
-
-def test_a_graph_without_relationships_gives_the_best_node():
-    bare = Graph.from_arrays([], [], n_nodes=3)
-    assert steiner(ranked(C, A), ranked(), graph=bare)[0] == Subgraph((C,))
 
 
 # ---- subgraph.agent_path
@@ -112,13 +75,6 @@ def test_a_triple_that_no_row_says_is_kept_as_text(line):
     assert found.texts == ("ada -> taught -> bruno",)
 
 
-def test_no_more_triples_are_taken_than_asked_for(line):
-    reply = "\n".join(f"Triple {n}: ada -> fact {n} -> bruno" for n in range(1, 8))
-    found, _ = chosen(line, reply)
-    assert len(found.texts) == 5
-    assert found.texts[0] == "ada -> fact 1 -> bruno"
-
-
 def test_the_model_is_shown_paths_whole_and_triples_as_they_are_stored(line):
     walk = Subgraph((A, B, C), (0, 1), (Path((A, B, C), (0, 1)),))
     _, llm = chosen(line, "ada -> bruno", subgraph=walk, relationships=ranked(2, 0))
@@ -139,14 +95,3 @@ def test_the_last_line_of_a_reply_that_was_cut_is_not_read(line):
     cut = Completion("carla -> related to -> dina\nada -> related to -> bru", 9, 9, finish="length")
     found, _ = chosen(line, cut)
     assert (found.relationships, found.texts) == ((2,), ())
-
-
-def test_without_a_triple_to_show_no_call_is_made(line):
-    found, llm = chosen(line, "never said", relationships=ranked())
-    assert found == Subgraph()
-    assert llm.usage.calls == 0
-
-
-def test_a_call_that_failed_is_raised(line):
-    with pytest.raises(CallFailed):
-        chosen(line, CallFailed("refused", "no"))

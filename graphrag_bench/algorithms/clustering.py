@@ -1,0 +1,300 @@
+"""Clusters of vectors: Gaussian mixtures chosen by BIC, and balanced k-means.
+
+Everything runs on one thread of the linear algebra library, so that the last bits of a sum do not
+depend on the number of processors.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray
+
+Reduction = Literal["pca", "umap"]
+Clusters = list[IntArray]
+"""Row numbers of each cluster, sorted; clusters in the order of their row numbers."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_MOST_COMPONENTS = 50
+_MOST_DEPTH = 20
+_LOCAL_NEIGHBOURS = 10
+_SLACK = 0.2
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How rows are clustered by Gaussian mixtures.
+
+    `dimension` is what vectors are reduced to, by `reduction`; a row joins every component whose
+    posterior is above `threshold` (0..1); clusters of more than `max_tokens` are split again. The
+    search for the number of components ends when `patience` numbers in a row have brought no lower
+    BIC (None: all are tried), and is left out above `most_swept` rows (None: never).
+    """
+
+    dimension: int
+    threshold: float
+    max_tokens: int
+    reduction: Reduction
+    patience: int | None = 10
+    most_swept: int | None = 5000
+
+
+def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
+    @wraps(function)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> T:
+        import sklearn.cluster  # noqa: F401, only libraries that are loaded are limited
+        import sklearn.decomposition
+        import sklearn.mixture  # noqa: F401
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1):
+            return function(*args, **kwargs)
+
+    return limited
+
+
+@_on_one_thread
+def mixture_clusters(
+    vectors: NDArray[Any], n_tokens: IntArray, mixture: Mixture, rng: Generator
+) -> Clusters:
+    """Soft clusters of the rows of `vectors` (n, d): every row is in one at least.
+
+    First all rows, then the rows of each cluster by themselves: reduced, and given the number of
+    components (1 to min(50, n) - 1) of least BIC, ties to the smaller. `n_tokens` is int64 (n,); a
+    cluster above `max_tokens` with more than dimension + 1 rows is clustered again; one that no
+    mixture takes apart stays whole under UMAP, as in RAPTOR. Above `mixture.most_swept` rows
+    n // 100 - 1 components are taken without a sweep.
+    Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
+    the released code of Zhou et al. 2025.
+    Deviation: PCA leaves no gaps between groups, so that what no mixture takes apart is cut by
+    balanced k-means to parts of about `max_tokens`. Equal clusters, which overlapping components
+    can give, count once. The sweep ends after `mixture.patience` numbers of components without a
+    lower BIC, where RAPTOR tries all (None).
+    """
+    points = np.asarray(vectors, np.float64)
+    clusters = _split(np.arange(len(points)), points, n_tokens, mixture, rng, _MOST_DEPTH)
+    return _in_order(clusters)
+
+
+@_on_one_thread
+def mixture_layer(vectors: NDArray[Any], mixture: Mixture, rng: Generator) -> Clusters:
+    """Soft clusters of the rows of `vectors` (n, d) by one mixture, with no cluster split again.
+
+    As the first level of `mixture_clusters`, of whose settings `max_tokens` says nothing here.
+    Source: HiRAG (Huang et al. 2025), its release.
+    """
+    points = np.asarray(vectors, np.float64)
+    return _one_level(points, mixture, _neighbours_of(len(points)), rng)
+
+
+def _neighbours_of(n: int) -> int:
+    return max(int(np.sqrt(max(n - 1, 0))), 2)
+
+
+def _split(
+    rows: IntArray,
+    points: FloatArray,
+    n_tokens: IntArray,
+    mixture: Mixture,
+    rng: Generator,
+    depth: int,
+) -> Clusters:
+    clusters: Clusters = []
+    for cluster in _two_levels(points[rows], mixture, rng):
+        members = rows[cluster]
+        total = int(n_tokens[members].sum())
+        if len(members) <= mixture.dimension + 1 or total <= mixture.max_tokens:
+            clusters.append(members)
+        elif depth and len(members) < len(rows):
+            clusters += _split(members, points, n_tokens, mixture, rng, depth - 1)
+        elif mixture.reduction == "pca":
+            size = max(len(members) // -(-total // mixture.max_tokens), 2)
+            clusters += [members[part] for part in balanced_clusters(points[members], size, rng)]
+        else:
+            clusters.append(members)
+    return clusters
+
+
+def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Clusters:
+    clusters: Clusters = []
+    for whole in _one_level(points, mixture, _neighbours_of(len(points)), rng):
+        if len(whole) <= mixture.dimension + 1:
+            clusters.append(whole)
+            continue
+        inner = _one_level(points[whole], mixture, _LOCAL_NEIGHBOURS, rng)
+        clusters += [whole[part] for part in inner]
+    return _in_order(clusters)
+
+
+def _one_level(points: FloatArray, mixture: Mixture, neighbours: int, rng: Generator) -> Clusters:
+    n = len(points)
+    if n < 3 or len(np.unique(np.round(points, DECIMALS), axis=0)) < 3:
+        return [np.arange(n)] if n else []
+    dimension = min(mixture.dimension, n - 2, points.shape[1])
+    seed = int(rng.integers(2**31 - 1))
+    reduced = reduce(points, dimension, mixture.reduction, neighbours=neighbours, seed=seed)
+    posterior = _posteriors(reduced, mixture, int(rng.integers(2**31 - 1)))
+    joins = np.round(posterior, DECIMALS) > mixture.threshold
+    homeless = ~joins.any(axis=1)
+    joins[homeless, posterior[homeless].argmax(axis=1)] = True
+    return _in_order([np.flatnonzero(column) for column in joins.T if column.any()])
+
+
+def reduce(
+    points: FloatArray, dimension: int, reduction: Reduction, *, neighbours: int, seed: int
+) -> FloatArray:
+    """The points in fewer dimensions, float64 (n, dimension), rounded to six decimals.
+
+    `umap` needs the extra of that name (cosine metric, `neighbours` neighbours, `seed`); `pca` has
+    neither neighbours nor chance.
+    """
+    if reduction == "pca":
+        from sklearn.decomposition import PCA
+
+        solver = "covariance_eigh" if len(points) > points.shape[1] else "full"
+        reduced = PCA(dimension, svd_solver=solver).fit_transform(points)
+    else:
+        reduced = _umap(points, dimension, neighbours, seed)
+    return np.asarray(np.round(np.asarray(reduced, np.float64), DECIMALS), np.float64)
+
+
+def _umap(points: FloatArray, dimension: int, neighbours: int, seed: int) -> Any:
+    try:
+        from umap import UMAP
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "umap":
+            raise
+        raise UserError(
+            "reduction=umap needs the package umap-learn: pip install 'graphrag-bench[umap]'. "
+            "reduction=pca comes with the installation."
+        ) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns that a seed keeps it on one thread
+        return UMAP(
+            n_neighbors=min(neighbours, len(points) - 1),
+            n_components=dimension,
+            metric="cosine",
+            random_state=seed,
+        ).fit_transform(points)
+
+
+def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    n_distinct = len(np.unique(points, axis=0))
+    n = len(points)
+    swept = mixture.most_swept is None or n <= mixture.most_swept
+    sweep = range(1, min(_MOST_COMPONENTS, n)) if swept else [max(n // 100 - 1, 1)]
+    best: tuple[float, Any] = (np.inf, None)
+    in_vain = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for k in sweep:
+            if k > n_distinct or (n_distinct == 1 and k > 1):
+                break
+            model = GaussianMixture(k, n_init=1, random_state=seed)
+            try:
+                bic = float(np.round(model.fit(points).bic(points), DECIMALS))
+            except (ValueError, np.linalg.LinAlgError):  # points too alike for a covariance
+                continue
+            in_vain += 1
+            if bic < best[0]:
+                best, in_vain = (bic, model), 0
+            if in_vain == mixture.patience:  # Deviation: RAPTOR tries all
+                break
+    if best[1] is None:
+        return np.ones((n, 1))
+    return np.asarray(best[1].predict_proba(points), np.float64)
+
+
+def _in_order(clusters: Clusters) -> Clusters:
+    distinct = sorted({tuple(np.sort(cluster).tolist()) for cluster in clusters})
+    return [np.array(cluster, np.int64) for cluster in distinct]
+
+
+@_on_one_thread
+def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
+    """The cluster of each row of `vectors` (n, d) by k-means, int64 (n,) in 0..n_clusters - 1."""
+    from sklearn.cluster import KMeans
+
+    model = KMeans(n_clusters, n_init=1, random_state=seed)
+    return np.asarray(model.fit_predict(np.asarray(vectors, np.float64)), np.int64)
+
+
+@_on_one_thread
+def balanced_clusters(
+    vectors: NDArray[Any], cluster_size: int, rng: Generator, *, max_iterations: int = 10
+) -> Clusters:
+    """Clusters of about `cluster_size` rows of `vectors` (n, d); every row is in exactly one.
+
+    k-means with k = max(1, n // cluster_size) centres drawn from the rows; after each assignment
+    the rows of a cluster above 1.2 n / k go, farthest from the centre first (ties to the lower
+    row), to the nearest cluster below n / k. Stops when the centres move by no more than 1e-4
+    (Frobenius), or when a cluster has become empty. Source: RAPTOR-K, Zhou et al. 2025, section 7.1
+    and their released code.
+    """
+    points = np.asarray(np.round(vectors, DECIMALS), np.float64)
+    n = len(points)
+    k = max(1, n // cluster_size)
+    centres = points[np.sort(rng.choice(n, size=k, replace=False))] if n else points
+    labels: IntArray = np.zeros(n, np.int64)
+    for _ in range(max_iterations if k > 1 else 0):
+        labels = _balanced(points, centres, _nearest(points, centres))
+        counts = np.bincount(labels, minlength=k)
+        if not counts.all():
+            break
+        sums = np.zeros_like(centres)
+        np.add.at(sums, labels, points)
+        moved = sums / counts[:, None]
+        step = float(np.linalg.norm(moved - centres))
+        centres = moved
+        if step <= 1e-4:
+            break
+    return _in_order([np.flatnonzero(labels == label) for label in np.unique(labels)])
+
+
+def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
+    """The nearest centre of every point, ties to the lower."""
+    blocks = [
+        _distances(points[start : start + _BLOCK], centres).argmin(axis=1)
+        for start in range(0, len(points), _BLOCK)
+    ]
+    return np.concatenate(blocks).astype(np.int64)
+
+
+def _distances(points: FloatArray, centres: FloatArray) -> FloatArray:
+    """Squared distances (n, k) less what all centres share, rounded so that ties are ties."""
+    return np.asarray(
+        np.round((centres**2).sum(axis=1)[None] - 2.0 * points @ centres.T, DECIMALS), np.float64
+    )
+
+
+def _balanced(points: FloatArray, centres: FloatArray, labels: IntArray) -> IntArray:
+    labels = labels.copy()
+    k = len(centres)
+    share = len(points) / k
+    counts = np.bincount(labels, minlength=k)
+    for cluster in np.flatnonzero(counts > share * (1 + _SLACK)):
+        members = np.flatnonzero(labels == cluster)
+        far = np.round(((points[members] - centres[cluster]) ** 2).sum(axis=1), DECIMALS)
+        for row in members[np.lexsort((members, -far))]:
+            room = np.flatnonzero(counts < share)
+            if counts[cluster] <= share * (1 + _SLACK) or not len(room):
+                break
+            target = room[_distances(points[row][None], centres[room])[0].argmin()]
+            labels[row] = target
+            counts[cluster] -= 1
+            counts[target] += 1
+    return labels

@@ -1,0 +1,215 @@
+"""What chunks say of nodes and relationships: attributes, and fragments of descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrag_bench.columns import Columns, Texts, incidence, row_ids
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.text import normalise_name, show_briefly
+from graphrag_bench.values import IntArray
+
+if TYPE_CHECKING:
+    from graphrag_bench.algorithms.communities import Reports
+    from graphrag_bench.algorithms.graph import Graph
+
+Stated = tuple[int, str, str, tuple[int, ...]]
+"""The row of a node, an attribute's name, its value, and chunks that state it."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeAttributes(Columns):
+    """One row for each distinct (node, name, value), by node, then in order of first mention.
+
+    `node` is int64 (n,). `names` are normalised; `values` are as first written, with single spaces,
+    told apart by their normalised form. `chunk` is a bool CSR (n, n_chunks).
+    """
+
+    node: IntArray
+    names: Texts
+    values: Texts
+    chunk: Any
+
+    @classmethod
+    def of(cls, stated: Iterable[Stated], n_chunks: int) -> NodeAttributes:
+        """The rows of what is stated; what has no letters in its name or value is left out."""
+        chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
+        for node, name, value, chunks in stated:
+            key = node, normalise_name(name), normalise_name(value)
+            if all(key[1:]):
+                chunk_rows = chunks_of.setdefault(key, (" ".join(value.split()), {}))[1]
+                chunk_rows.update(dict.fromkeys(chunks))
+        rows = sorted(chunks_of.items(), key=lambda row: row[0][0])  # stable: in order of mention
+        return cls(
+            np.array([key[0] for key, _ in rows], np.int64),
+            Texts.of([key[1] for key, _ in rows]),
+            Texts.of([value for _, (value, _) in rows]),
+            incidence([chunk_rows for _, (_, chunk_rows) in rows], n_chunks),
+        )
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @cached_property
+    def name_numbers(self) -> Mapping[str, int]:
+        """Every name, numbered in order of first appearance."""
+        return {name: number for number, name in enumerate(dict.fromkeys(self.names))}
+
+    @cached_property
+    def name_of_row(self) -> IntArray:
+        """The number of each row's name, int64 (n,)."""
+        return np.array([self.name_numbers[name] for name in self.names], np.int64)
+
+    @cached_property
+    def value_words(self) -> list[str]:
+        """Each value as plain words in spaces."""
+        return [f" {normalise_name(value)} " for value in self.values]
+
+    @cached_property
+    def n_stating(self) -> IntArray:
+        """The number of chunks that state each row, int64 (n,)."""
+        return np.asarray(np.diff(self.chunk.indptr), np.int64)
+
+    def rows_of(self, node: int) -> IntArray:
+        """The rows of a node, int64 (n_found,), those that most chunks state first; ties as is."""
+        first, last = np.searchsorted(self.node, [node, node + 1])
+        rows: IntArray = np.arange(first, last)
+        order = np.argsort(-self.n_stating[rows], kind="stable")
+        return np.asarray(rows[order], np.int64)
+
+    def text_of(self, row: int) -> str:
+        """A row as "name: value"."""
+        return f"{self.names[row]}: {self.values[row]}"
+
+
+def rows_named(attributes: NodeAttributes, names: tuple[str, ...]) -> NDArray[np.bool_] | None:
+    """Which rows have one of the names, bool (n,); None, which is all of them, for ().
+
+    Raises UserError for a name that no attribute has, with the nearest ones.
+    """
+    if not names:
+        return None
+    wanted = []
+    for name in names:
+        if (number := attributes.name_numbers.get(normalise_name(name))) is None:
+            hint = did_you_mean(normalise_name(name), attributes.name_numbers)
+            raise UserError(f"No attribute of this graph has the name '{name}'. {hint}")
+        wanted.append(number)
+    return np.isin(attributes.name_of_row, wanted)
+
+
+show_briefly(NodeAttributes)
+
+
+WHOLE = ""
+"""A fragment that is all of its description, however long: it is not stored twice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fragments(Columns):
+    """What was read of the rows of a table: distinct (row, text, chunk), sorted by row.
+
+    `texts` are distinct; those of row i are at starts[i]..starts[i + 1] - 1 of `text`, a place in
+    `texts`, and `chunk`, both int64 (n,); `starts` is int64 (n_rows + 1,).
+    """
+
+    texts: Texts
+    starts: IntArray
+    text: IntArray
+    chunk: IntArray
+
+    @classmethod
+    def coded(
+        cls, texts: Iterable[str], row: ArrayLike, text: ArrayLike, chunk: ArrayLike, n_rows: int
+    ) -> Fragments:
+        """The fragments with places in `texts`, int64 (n,) each; doubles count once."""
+        rows, places, chunks = (np.asarray(part, np.int64) for part in (row, text, chunk))
+        order = np.lexsort((chunks, places, rows))
+        columns = np.stack([rows, places, chunks])[:, order]
+        new = np.ones(len(rows), bool)
+        new[1:] = np.any(columns[:, 1:] != columns[:, :-1], axis=0)
+        rows, places, chunks = columns[:, new]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+        return cls(Texts.of(list(texts)), starts.astype(np.int64), places, chunks)
+
+    @classmethod
+    def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> Fragments:
+        """The fragments of (row, text, chunk)."""
+        codes: dict[str, int] = {}
+        coded = [(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read]
+        row, text, chunk = np.array(coded, np.int64).reshape(-1, 3).T
+        return cls.coded(codes, row, text, chunk, n_rows)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __iter__(self) -> Iterator[tuple[int, str, int]]:
+        row = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
+
+    def of_row(self, row: int) -> list[tuple[str, int]]:
+        """Text and chunk of each fragment of a row; none for a row beyond the table."""
+        part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
+        return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
+
+    def take(self, rows: IntArray) -> Fragments:
+        """The fragments of some rows, in the order given."""
+        counts = np.diff(self.starts)[rows]
+        ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        places = np.arange(ends[-1]) + np.repeat(self.starts[:-1][rows] - ends[:-1], counts)
+        return Fragments(self.texts, ends, self.text[places], self.chunk[places])
+
+    def pairs(self) -> Iterator[tuple[str, int]]:
+        """Each distinct text with each chunk that it was read from."""
+        codes = np.unique(np.stack([self.text, self.chunk]), axis=1)
+        for place, chunk in codes.T.tolist():
+            yield self.texts[place], chunk
+
+
+def chunks_of_node(graph: Graph, node: int) -> tuple[int, ...]:
+    """The chunks of which text stands in the description of a node, ascending.
+
+    Those whose fragment stands in it word for word; where the graph has no fragments its chunk, if
+    it is from one alone. A node that is not described has none.
+    """
+    described = graph.descriptions[node] if graph.descriptions else ""
+    return _standing(graph.node_fragments, node, described, graph.node_chunk)
+
+
+def chunks_of_relationship(graph: Graph, row: int) -> tuple[int, ...]:
+    """The chunks of which text stands in what a relationship says, ascending.
+
+    As of a node; of a fact without a description, which is its name and ends, all that state it.
+    """
+    described = graph.facts[row] if graph.facts else ""
+    if not described and graph.relations[row]:
+        return tuple(row_ids(graph.relationship_chunk, row).tolist())
+    return _standing(graph.fact_fragments, row, described, graph.relationship_chunk)
+
+
+def chunks_of_triples(graph: Graph, rows: Iterable[int]) -> tuple[int, ...]:
+    """The chunks that state one of some facts by its ends and name, ascending."""
+    return tuple(sorted({c for row in rows for c in row_ids(graph.relationship_chunk, row)}))
+
+
+def chunks_of_report(reports: Reports, community: int) -> tuple[int, ...]:
+    """The chunks of which a sentence stands in a report, ascending; none where a model wrote it."""
+    return () if reports.chunks is None else tuple(row_ids(reports.chunks, community).tolist())
+
+
+def _standing(
+    fragments: Fragments | None, row: int, described: str, incidence: object
+) -> tuple[int, ...]:
+    if not described:
+        return ()
+    if fragments is not None:
+        pairs = fragments.of_row(row)
+        return tuple(sorted({chunk for text, chunk in pairs if text in described}))
+    chunks = row_ids(incidence, row).tolist()
+    return tuple(chunks) if len(chunks) == 1 else ()

@@ -1,0 +1,238 @@
+"""Compiled loops of flow pruning: the flow of one start, and the paths that it leaves alive."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.algorithms.kernels import kernel
+from graphrag_bench.values import FloatArray
+
+Int32Array = NDArray[np.int32]
+NOBODY = -1
+SLACK = 1e-12
+"""How far below the threshold a share must lie, so that the last bits of a float never prune."""
+
+
+class Rules(NamedTuple):
+    """How resource flows: numbers and switches of the path retrieval of PathRAG.
+
+    `rising` lets a path only climb from level to level; `count_start` counts the start's resource.
+    """
+
+    alpha: float
+    theta: float
+    max_hops: int
+    theta_on_start: bool
+    expand_target: bool
+    rising: bool
+    count_start: bool
+
+
+class Flow(NamedTuple):
+    """What a flow leaves at the nodes, each (n_nodes,): level -1 and resource 0 where it is not.
+
+    `touched` lists the nodes in the order in which they were reached.
+    """
+
+    level: NDArray[np.int8]
+    resource: FloatArray
+    expanded: NDArray[np.bool_]
+    touched: Int32Array
+
+
+class Ways(NamedTuple):
+    """The neighbours (`starts`, `nodes`), and the wanted nodes that each node leads to.
+
+    The wanted neighbours of node v are `ends[i]` for i in first[v], following[first[v]], until -1.
+    """
+
+    starts: Int32Array
+    nodes: Int32Array
+    first: Int32Array
+    following: Int32Array
+    ends: Int32Array
+
+
+class Found(NamedTuple):
+    """Paths as rows: nodes int32 (n, max_hops + 1), -1 after the last, and scores (n,)."""
+
+    nodes: Int32Array
+    scores: FloatArray
+
+
+@kernel
+def wanted_neighbours(
+    starts: Int32Array, nodes: Int32Array, wanted: Int32Array, n_nodes: int
+) -> tuple[Int32Array, Int32Array, Int32Array]:
+    """`first`, `following` and `ends` of `Ways`, by the nodes that lead to each wanted one."""
+    n_places = 0
+    for node in wanted:
+        n_places += starts[node + 1] - starts[node]
+    first = np.full(n_nodes, -1, np.int32)
+    following = np.empty(n_places, np.int32)
+    ends = np.empty(n_places, np.int32)
+    at = 0
+    for node in wanted:
+        for place in range(starts[node], starts[node + 1]):
+            before = nodes[place]
+            ends[at] = node
+            following[at] = first[before]
+            first[before] = at
+            at += 1
+    return first, following, ends
+
+
+@kernel
+def flow_from(ways: Ways, start: int, end: int, rules: Rules, flow: Flow) -> int:
+    """The number of nodes that the flow from `start` reached, noted in `flow`; `end` keeps all."""
+    starts, nodes, touched = ways.starts, ways.nodes, flow.touched
+    flow.level[start] = 0
+    flow.resource[start] = 1.0
+    touched[0] = start
+    begin, n_touched = 0, 1
+    for level in range(1, rules.max_hops + 1):
+        last = n_touched
+        for at in range(begin, last):
+            node = touched[at]
+            degree = starts[node + 1] - starts[node]
+            if node == end or degree == 0:
+                continue
+            share = flow.resource[node] / degree
+            free = node == start and not rules.theta_on_start
+            if share < rules.theta - SLACK and not free:
+                continue
+            flow.expanded[node] = True
+            for place in range(starts[node], starts[node + 1]):
+                near = nodes[place]
+                if flow.level[near] < 0:
+                    flow.level[near] = level
+                    touched[n_touched] = near
+                    n_touched += 1
+                if flow.level[near] == level:
+                    flow.resource[near] += rules.alpha * share
+        begin = last
+    return n_touched
+
+
+@kernel
+def _forget(flow: Flow, n_touched: int) -> None:
+    for at in range(n_touched):
+        node = flow.touched[at]
+        flow.level[node] = -1
+        flow.resource[node] = 0.0
+        flow.expanded[node] = False
+
+
+@kernel
+def _grown(paths: Found) -> Found:
+    n_paths, width = paths.nodes.shape
+    nodes = np.full((2 * n_paths, width), -1, np.int32)
+    scores = np.empty(2 * n_paths)
+    for row in range(n_paths):  # slices take numba four seconds more to compile
+        scores[row] = paths.scores[row]
+        for hop in range(width):
+            nodes[row, hop] = paths.nodes[row, hop]
+    return Found(nodes, scores)
+
+
+@kernel
+def _on(walk: Int32Array, depth: int, node: int) -> bool:
+    for at in range(depth + 1):  # noqa: SIM110 (numba compiles no generator expression)
+        if walk[at] == node:
+            return True
+    return False
+
+
+@kernel
+def _ended(
+    ways: Ways, rules: Rules, flow: Flow, walk: Int32Array, state: tuple[int, int, float, int],
+    paths: Found,
+) -> tuple[Found, int]:  # fmt: skip
+    """The paths with those that end one hop after the walk, and their number.
+
+    `state` is the walk's depth, the only end looked for (-1: every one that was not expanded), the
+    sum of the walk's resources, and the number of paths so far.
+    """
+    depth, only, resources, n_found = state
+    at = ways.first[walk[depth]]
+    while at >= 0:
+        end = ways.ends[at]
+        at = ways.following[at]
+        fits = end == only if only >= 0 else rules.expand_target or not flow.expanded[end]
+        if rules.rising and flow.level[end] != depth + 1:
+            fits = False
+        if not fits or _on(walk, depth, end):
+            continue
+        if n_found == len(paths.scores):
+            paths = _grown(paths)
+        for hop in range(depth + 1):
+            paths.nodes[n_found, hop] = walk[hop]
+        paths.nodes[n_found, depth + 1] = end
+        paths.scores[n_found] = (resources + flow.resource[end]) / (depth + 1)
+        n_found += 1
+    return paths, n_found
+
+
+@kernel
+def _paths_from(
+    ways: Ways, start: int, only: int, rules: Rules, flow: Flow, paths: Found, n_found: int
+) -> tuple[Found, int]:
+    if not flow.expanded[start]:
+        return paths, n_found
+    walk = np.empty(rules.max_hops + 1, np.int32)
+    places = np.empty(rules.max_hops + 1, np.int64)
+    sums = np.empty(rules.max_hops + 1)
+    walk[0], places[0] = start, ways.starts[start]
+    sums[0] = 1.0 if rules.count_start else 0.0
+    paths, n_found = _ended(ways, rules, flow, walk, (0, only, sums[0], n_found), paths)
+    depth = 0
+    while depth >= 0:
+        if depth + 1 >= rules.max_hops or places[depth] == ways.starts[walk[depth] + 1]:
+            depth -= 1
+            continue
+        near = ways.nodes[places[depth]]
+        places[depth] += 1
+        climbs = not rules.rising or flow.level[near] == depth + 1
+        if not flow.expanded[near] or not climbs or _on(walk, depth, near):
+            continue
+        depth += 1
+        walk[depth], places[depth] = near, ways.starts[near]
+        sums[depth] = sums[depth - 1] + flow.resource[near]
+        state = (depth, only, sums[depth], n_found)
+        paths, n_found = _ended(ways, rules, flow, walk, state, paths)
+    return paths, n_found
+
+
+@kernel
+def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> Found:
+    """Every alive path between two of the wanted nodes, both ways; each node must be listed once.
+
+    A flow depends on its end only where the end would send resource on. So one flow, that of
+    NOBODY, serves all ends that it does not expand, and each of the others has a flow of its own.
+    """
+    n_nodes = len(ways.first)
+    flow = Flow(
+        np.full(n_nodes, -1, np.int8),
+        np.zeros(n_nodes),
+        np.zeros(n_nodes, np.bool_),
+        np.empty(n_nodes, np.int32),
+    )
+    paths = Found(np.full((1024, rules.max_hops + 1), -1, np.int32), np.empty(1024))
+    n_found = 0
+    ends = np.empty(len(wanted) + 1, np.int32)
+    for start in wanted:
+        ends[0], n_ends, at = NOBODY, 1, 0
+        while at < n_ends:
+            n_touched = flow_from(ways, start, ends[at], rules, flow)
+            paths, n_found = _paths_from(ways, start, ends[at], rules, flow, paths, n_found)
+            if at == 0 and not rules.expand_target:
+                for end in wanted:
+                    if end != start and flow.expanded[end]:
+                        ends[n_ends] = end
+                        n_ends += 1
+            _forget(flow, n_touched)
+            at += 1
+    return Found(paths.nodes[:n_found], paths.scores[:n_found])

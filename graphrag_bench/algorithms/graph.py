@@ -1,0 +1,395 @@
+"""The graph: node and relationship tables as columns, incidence with chunks, and derived views.
+
+A relationship row is one distinct directed fact (head, name, tail) or one synonymy edge. The pair
+view groups rows by their unordered ends; views are made once, when first asked for, and those that
+questions read are stored with the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import Field, NonNegativeInt
+
+from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
+from graphrag_bench.algorithms.name_dictionary import (
+    Merge,
+    NameDictionary,
+    load_merges,
+    save_merges,
+    unambiguous,
+)
+from graphrag_bench.algorithms.views import (
+    Neighbours,
+    Pairs,
+    adjacency_of,
+    chunks_per_node_of,
+    load_views,
+    node_relationship_of,
+    pair_chunk_of,
+    save_views,
+    transition_of,
+)
+from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.text import normalise_name, show_briefly
+from graphrag_bench.values import FloatArray, IntArray
+
+ATTRIBUTES = {
+    "names": "node.name",
+    "types": "node.type",
+    "descriptions": "node.description",
+    "node_attributes": "node.attributes",
+    "relations": "relationship.name",
+    "facts": "relationship.description",
+    "keywords": "relationship.keywords",
+}
+"""The attribute (Zhou et al. 2025, Table 2; `node.attributes` is ours) of each such column."""
+
+PARTS: Mapping[str, tuple[str, type[Columns]]] = {
+    "node_attributes": ("attributes", NodeAttributes),
+    "node_fragments": ("node_fragments", Fragments),
+    "fact_fragments": ("fact_fragments", Fragments),
+}
+"""The folder and the kind of each field that is stored in a folder of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph(Columns):
+    """Nodes, relationships and their chunks.
+
+    `names` (n_nodes,) holds names, unique, normalised unless the graph came with its own; `types`
+    and `descriptions` are None where the graph type has none. `source`, `target` int64, `weight`
+    float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
+    it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
+    column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
+    `node_attributes` are named values of nodes, None where the graph type has none.
+    `node_fragments` and `fact_fragments` are the texts that descriptions and facts are merged of,
+    with the chunks that they were read from; None where that is not known.
+    `merges` are the names that were taken for a node's. `statistics` are what its builder counted:
+    they are written to the recipe of the artifact and not loaded with it.
+    """
+
+    names: Texts
+    source: IntArray
+    target: IntArray
+    weight: FloatArray
+    synonym: NDArray[np.bool_]
+    relations: Texts
+    node_chunk: Any
+    relationship_chunk: Any
+    types: Texts | None = None
+    descriptions: Texts | None = None
+    facts: Texts | None = None
+    keywords: Texts | None = None
+    node_attributes: NodeAttributes | None = field(default=None, metadata=NOT_STORED)
+    node_fragments: Fragments | None = field(default=None, metadata=NOT_STORED)
+    fact_fragments: Fragments | None = field(default=None, metadata=NOT_STORED)
+    merges: tuple[Merge, ...] = field(default=(), metadata=NOT_STORED)
+    statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        source: ArrayLike,
+        target: ArrayLike,
+        node_chunk: ArrayLike | None = None,
+        relationship_chunk: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        n_nodes: int | None = None,
+    ) -> Graph:
+        """A graph from small arrays, for tests and notebooks; what is left out is empty."""
+        from scipy.sparse import csr_matrix
+
+        ends = np.array([source, target], np.int64).reshape(2, -1)
+        n_rows = ends.shape[1]
+        n = max(n_nodes or 0, int(ends.max(initial=-1)) + 1, len(names or ()))
+        of_nodes = np.zeros((n, 0)) if node_chunk is None else np.asarray(node_chunk)
+        empty = np.zeros((n_rows, of_nodes.shape[1]))
+        of_rows = empty if relationship_chunk is None else np.asarray(relationship_chunk)
+        return cls(
+            names=Texts.of(list(names) if names else [f"node {i}" for i in range(n)]),
+            source=ends[0],
+            target=ends[1],
+            weight=np.ones(n_rows) if weight is None else np.asarray(weight, np.float64),
+            synonym=np.zeros(n_rows, bool),
+            relations=Texts.of(["related to"] * n_rows),
+            node_chunk=csr_matrix(of_nodes.astype(bool)),
+            relationship_chunk=csr_matrix(of_rows.astype(bool)),
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.names)
+
+    @property
+    def n_relationships(self) -> int:
+        """The number of relationship rows, synonymy edges included."""
+        return len(self.source)
+
+    @property
+    def n_chunks(self) -> int:
+        """The number of chunks the graph was made from."""
+        return int(self.node_chunk.shape[1])
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes this graph has, e.g. `node.name`."""
+        have = {name for column, name in ATTRIBUTES.items() if getattr(self, column) is not None}
+        return frozenset(have | {"relationship.weight"})
+
+    @cached_property
+    def type_numbers(self) -> Mapping[str, int]:
+        """Every type that a node has, in lower case, numbered in order of first appearance."""
+        return {name: number for number, name in enumerate(dict.fromkeys(self._lower_types))}
+
+    @cached_property
+    def type_of_node(self) -> IntArray:
+        """The number of each node's type, int64 (n_nodes,); (0,) where the graph has no types."""
+        return np.array([self.type_numbers[name] for name in self._lower_types], np.int64)
+
+    @property
+    def _lower_types(self) -> list[str]:
+        return [name.casefold() for name in self.types or ()]
+
+    @cached_property
+    def dictionary(self) -> NameDictionary:
+        """The node names and the aliases merged into one node, ready to be found in texts."""
+        return NameDictionary.of(self.names, unambiguous(self.merges, self.names))
+
+    @cached_property
+    def phrases(self) -> list[str]:
+        """Each node's description, the name where the graph has none, as plain words in spaces."""
+        return [f" {normalise_name(text)} " for text in self.descriptions or self.names]
+
+    @cached_property
+    def row_of(self) -> TextRows:
+        """The row of each node by its name in the table."""
+        return TextRows.numbered(self.names, np.arange(self.n_nodes))
+
+    @cached_property
+    def chunk_relationship(self) -> Any:
+        """Bool CSR (n_chunks, n_relationships): the rows that each chunk states, sorted."""
+        turned = self.relationship_chunk.T.tocsr()
+        turned.sort_indices()
+        return turned
+
+    @cached_property
+    def chunk_node(self) -> Any:
+        """CSR (n_chunks, n_nodes): the nodes that each chunk holds, sorted."""
+        turned = self.node_chunk.T.tocsr()
+        turned.sort_indices()
+        return turned
+
+    @cached_property
+    def node_relationship(self) -> Any:
+        """Bool CSR (n_nodes, n_relationships): the rows that each node is an end of, sorted."""
+        return node_relationship_of(self.source, self.target, self.n_nodes)
+
+    def relationships_at(self, nodes: IntArray) -> IntArray:
+        """The rows that one of the nodes is an end of, each once, sorted, int64 (n_found,).
+
+        Reads the rows of these nodes alone. Raises IndexError for a node that is not there.
+        """
+        rows = np.sort(self.node_relationship[nodes].indices).astype(np.int64)
+        return rows[np.diff(rows, prepend=-1) > 0]
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The rows grouped by unordered ends, pairs sorted by (smaller end, larger end)."""
+        return Pairs.joining(self.source, self.target, self.weight, self.n_nodes)
+
+    @cached_property
+    def parallel(self) -> IntArray:
+        """The rows that are not the first of their pair, and that first row, int64 (n, 2).
+
+        Sorted by the first row, then by the other.
+        """
+        first = self.pairs.first[self.pairs.of]
+        rows = np.flatnonzero(first != np.arange(self.n_relationships))
+        rows = rows[np.argsort(first[rows], kind="stable")]
+        return np.stack([rows, first[rows]], axis=1)
+
+    @cached_property
+    def degree(self) -> IntArray:
+        """The number of other nodes each node is joined to, int64 (n_nodes,)."""
+        return np.asarray(np.diff(self.adjacency.indptr), np.int64)
+
+    @cached_property
+    def adjacency(self) -> Any:
+        """Summed pair weights as a symmetric float64 CSR (n_nodes, n_nodes), no self-loops."""
+        return adjacency_of(self.pairs, self.n_nodes)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The neighbours of every node, whichever way a relationship points."""
+        pairs = self.pairs
+        return Neighbours.joined(pairs.source, pairs.target, pairs.first, self.n_nodes)
+
+    @cached_property
+    def outward(self) -> Neighbours:
+        """The nodes that relationships lead to from every node."""
+        return Neighbours.along(self.source, self.target, self.n_nodes)
+
+    @cached_property
+    def inward(self) -> Neighbours:
+        """The nodes that relationships lead from to every node."""
+        return Neighbours.along(self.target, self.source, self.n_nodes)
+
+    @cached_property
+    def transition(self) -> Any:
+        """The transposed row-normalised adjacency, float64 CSR; columns of isolated nodes are 0."""
+        return transition_of(self.adjacency)
+
+    @cached_property
+    def walks(self) -> dict[tuple[object, ...], Any]:
+        """The random walks over this graph by their settings; `graph/pagerank.py` fills it."""
+        return {}
+
+    @cached_property
+    def pair_chunk(self) -> Any:
+        """Bool CSR (n_pairs, n_chunks): any row of the pair is from the chunk."""
+        return pair_chunk_of(self.pairs, self.relationship_chunk)
+
+    @cached_property
+    def chunks_per_node(self) -> IntArray:
+        """How many chunks each node is in, counted through its relationships, int64 (n_nodes,)."""
+        return chunks_per_node_of(self.pairs, self.pair_chunk, self.n_nodes)
+
+    @cached_property
+    def igraph(self) -> Any:
+        """The pair view as an undirected igraph.Graph with edge attribute `weight`."""
+        import igraph
+
+        edges = list(zip(self.pairs.source.tolist(), self.pairs.target.tolist(), strict=True))
+        view = igraph.Graph(n=self.n_nodes, edges=edges)
+        view.es["weight"] = self.pairs.weight.tolist()
+        return view
+
+    @cached_property
+    def networkx(self) -> Any:
+        """The pair view as a networkx.Graph with edge attribute `weight`."""
+        import networkx
+
+        view = networkx.Graph()
+        view.add_nodes_from(range(self.n_nodes))
+        pairs = self.pairs
+        view.add_weighted_edges_from(
+            zip(pairs.source.tolist(), pairs.target.tolist(), pairs.weight.tolist(), strict=True)
+        )
+        return view
+
+    def save(self, folder: Path) -> None:
+        """Write the columns, attributes, merges and what questions read besides into a folder."""
+        super().save(folder)
+        save_merges(folder, self.merges)
+        for field_name, (name, _) in PARTS.items():
+            if (part := getattr(self, field_name)) is not None:
+                (folder / name).mkdir()
+                part.save(folder / name)
+        save_views(folder, self)
+
+    @classmethod
+    def load(cls, folder: Path) -> Graph:
+        """The graph that `save` wrote, its columns and stored views by memory map."""
+        parts: dict[str, Any] = {
+            field_name: kind.load(folder / name)
+            for field_name, (name, kind) in PARTS.items()
+            if (folder / name).is_dir()
+        }
+        graph = replace(super().load(folder), merges=load_merges(folder), **parts)
+        vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
+        return graph
+
+
+def attributes_of(graph: Graph) -> NodeAttributes:
+    """The attributes of the nodes; raises UserError where the graph type has none."""
+    if graph.node_attributes is None:
+        raise UserError(
+            "The nodes of this graph have no attributes; build.graph=attributed gives them some."
+        )
+    return graph.node_attributes
+
+
+show_briefly(Graph)
+
+
+BoolArray = NDArray[np.bool_]
+
+
+def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
+    """Which nodes have one of the types, bool (n_nodes,); None, which is all of them, for ().
+
+    Upper and lower case make no difference. Raises UserError where the graph has no types, and for
+    a type that none of its nodes has, with the nearest ones.
+    """
+    if not types:
+        return None
+    if graph.types is None:
+        raise UserError(
+            f"types={list(types)}: the nodes of this graph have no types; build.graph=tkg and "
+            "build.graph=rkg give them some."
+        )
+    wanted = []
+    for name in types:
+        if name.casefold() not in graph.type_numbers:
+            hint = did_you_mean(name.casefold(), filter(None, graph.type_numbers))
+            raise UserError(f"No node of this graph has the type '{name}'. {hint}")
+        wanted.append(graph.type_numbers[name.casefold()])
+    return np.isin(graph.type_of_node, wanted)
+
+
+def relationships_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
+    """Which relationships have an end of one of the types, bool (n_relationships,); None for ().
+
+    Raises UserError as `nodes_of` does.
+    """
+    nodes = nodes_of(graph, types)
+    return None if nodes is None else nodes[graph.source] | nodes[graph.target]
+
+
+def rows_of(mask: BoolArray | None, n_rows: int) -> NDArray[np.int64]:
+    """The rows that a mask admits, ascending; all of them for None."""
+    return np.arange(n_rows) if mask is None else np.flatnonzero(mask)
+
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+def thinned(graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegativeInt = 0) -> Graph:
+    """The graph without a share of its edges, drawn uniformly; all nodes stay.
+
+    An edge is a pair of nodes with all its relationship rows, so that it is gone for every method;
+    round(share x pairs) are dropped, and a larger share drops those of a smaller one too. What a
+    node says of its own chunks stays.
+    Source: PathRAG (Chen et al. 2025), robustness to sparse graphs; drawing and seed are ours.
+    """
+    n_pairs = len(graph.pairs.source)
+    order = np.random.default_rng(edge_drop_seed).permutation(n_pairs)
+    gone = np.zeros(n_pairs, bool)
+    gone[order[: round(edge_drop * n_pairs)]] = True
+    rows = np.flatnonzero(~gone[graph.pairs.of])
+
+    def subset(texts: Texts | None) -> Texts | None:
+        return None if texts is None else Texts.of(texts.take(rows))
+
+    return replace(
+        graph,
+        source=graph.source[rows],
+        target=graph.target[rows],
+        weight=graph.weight[rows],
+        synonym=graph.synonym[rows],
+        relations=Texts.of(graph.relations.take(rows)),
+        facts=subset(graph.facts),
+        keywords=subset(graph.keywords),
+        relationship_chunk=graph.relationship_chunk[rows],
+        fact_fragments=graph.fact_fragments and graph.fact_fragments.take(rows),
+    )

@@ -1,0 +1,408 @@
+"""PathCoRAG's paths: the k shortest between nodes of adjacent steps, and which are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.views import Int32Array
+from graphrag_bench.errors import UserError
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
+
+if TYPE_CHECKING:
+    from graphrag_bench.algorithms.k_shortest_kernels import Best, Edges
+
+MOST_HOPS = 4
+"""The longest path that `fewest_hops` looks for."""
+
+MILLION = 1_000_000
+"""Similarities and costs are compared in whole millionths, that is by six decimals."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairPaths:
+    """Up to k paths of each of some pairs, best first, as arrays of one row for each path.
+
+    `pair` is the row of the pair, int64 (n,); `nodes` int64 (n, longest + 1), -1 after the last;
+    `hops` int64 (n,); `costs` int64 (n,), the length in millionths; `scores` float64 (n,), the
+    mean similarity of the path's hops.
+    """
+
+    pair: IntArray
+    nodes: IntArray
+    hops: IntArray
+    costs: IntArray
+    scores: FloatArray
+
+
+def fewest_hops(
+    graph: Graph,
+    pairs: IntArray,
+    similarity: FloatArray,
+    *,
+    k: int,
+    most: int,
+    keep: int | None = None,
+) -> PairPaths:
+    """The `k` paths with the fewest hops of each pair (source, target), of 1..4 hops (`most`).
+
+    `pairs` is (n_pairs, 2), the ends of a pair differ; `similarity` (n_relationships,), -1..1. A
+    path visits no node twice and follows relationships either way. Of paths with as many hops
+    those with the higher sum of similarities, each by six decimals, come first, then the lower
+    node tuple from source to target. Of several rows of a pair of nodes the most similar one joins
+    them. These are the paths of Yen's algorithm, all ties considered; how they are found (two hops
+    from either end) is ours. With `keep`, paths of four hops that are not among the `keep` best of
+    all by mean similarity may be left out, which saves half the time.
+    Source: PathCoRAG, section 4.3 and appendix B.
+    """
+    from graphrag_bench.algorithms.k_shortest_kernels import Best, up_to_two_hops
+
+    edges = edges_of(graph, similarity)
+    best = Best(
+        np.full((len(pairs), k, MOST_HOPS + 1), -1, np.int32),
+        np.empty((len(pairs), k), np.int32),
+        np.empty((len(pairs), k), np.int8),
+        np.zeros(len(pairs), np.int32),
+    )
+    degree = graph.degree[pairs]
+    first = _grouped(pairs, degree[:, 0] < degree[:, 1], np.arange(len(pairs)))
+    up_to_two_hops(edges, first, min(most, 2), best)
+    if most >= 3:
+        _add_three_hops(edges, pairs, best)
+    if most >= 4:
+        _add_four_hops(edges, pairs, keep, best)
+    return _flat(best)
+
+
+def any_length(graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int) -> PairPaths:
+    """The `k` paths with the fewest hops of each pair (source, target), however many they have.
+
+    Paths of up to four hops are those of `fewest_hops`. A pair with fewer than `k` of them has
+    longer ones too, by Yen's algorithm; of these, ties go to the lower node tuple.
+    Source: PathCoRAG, section 4.3 and appendix B.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    from graphrag_bench.algorithms.loopless_kernels import shortest_loopless
+
+    near = fewest_hops(graph, pairs, similarity, k=k, most=MOST_HOPS)
+    _, component = connected_components(graph.adjacency, directed=False)
+    few = np.bincount(near.pair, minlength=len(pairs)) < k
+    rows = np.flatnonzero(few & (component[pairs[:, 0]] == component[pairs[:, 1]]))
+    if not len(rows):
+        return near
+    ways = graph.neighbours
+    flat, sizes, of = shortest_loopless(ways.starts, ways.nodes, pairs[rows], k)
+    complete = np.flatnonzero(~np.isin(near.pair, rows))
+    pair = np.concatenate([near.pair[complete], rows[of]])
+    hops = np.concatenate([near.hops[complete], sizes - 1])
+    nodes = np.full((len(pair), max(int(hops.max()), MOST_HOPS) + 1), -1, np.int64)
+    nodes[: len(complete), : MOST_HOPS + 1] = near.nodes[complete]
+    nodes[len(complete) :][np.arange(nodes.shape[1]) < sizes[:, None]] = flat
+    like = hop_similarities(graph, nodes, similarity)
+    return PairPaths(pair, nodes, hops, hops * MILLION, np.nansum(like, axis=1) / hops)
+
+
+def hop_similarities(graph: Graph, nodes: IntArray, similarity: FloatArray) -> FloatArray:
+    """The similarity of every hop of some paths, of the most similar row of its pair of nodes.
+
+    `nodes` is that of `PairPaths`; float64 (n, longest), NaN after the last hop.
+    """
+    edges = edges_of(graph, similarity)
+    ends = np.repeat(np.arange(graph.n_nodes), np.diff(edges.starts)) * graph.n_nodes + edges.nodes
+    hops = nodes[:, 1:] >= 0
+    places = np.searchsorted(ends, nodes[:, :-1][hops] * graph.n_nodes + nodes[:, 1:][hops])
+    like = np.full(hops.shape, np.nan)
+    like[hops] = edges.similarity[edges.rows[places]] / MILLION
+    return like
+
+
+def _add_three_hops(edges: Edges, pairs: IntArray, best: Best) -> None:
+    """The paths of three hops of the pairs that have not k yet.
+
+    Two hops are listed from one end of each pair, so that few ways are listed in all.
+    """
+    from graphrag_bench.algorithms.k_shortest_kernels import (
+        NOTHING,
+        count_ways,
+        tables_of,
+        three_hops,
+    )
+
+    open_pairs = np.flatnonzero(best.n_found < best.sums.shape[1])
+    nodes, places = _places(pairs[open_pairs])
+    ways = count_ways(edges, nodes)
+    listed = _cover(places, ways)
+    rows = _grouped(places, ~listed[places[:, 0]], open_pairs)
+    three_hops(edges, tables_of(edges, nodes, np.where(listed, ways, 0), NOTHING), rows, best)
+
+
+def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
+    """Nodes (n,) of which every pair has one: those left when dear ones are dropped first."""
+    others = [0] * len(costs)
+    for one, other in pairs.tolist():
+        others[one] |= 1 << other
+        others[other] |= 1 << one
+    dropped = 0
+    for node in np.argsort(-costs, kind="stable").tolist():
+        if not others[node] & dropped:
+            dropped |= 1 << node
+    return np.array([not dropped >> node & 1 for node in range(len(costs))], bool)
+
+
+def _add_four_hops(edges: Edges, pairs: IntArray, keep: int | None, best: Best) -> None:
+    """The paths of four hops of the pairs that still have not k.
+
+    A half of a path has at least the lowest sum that the path may have, less the highest of a half.
+    """
+    from graphrag_bench.algorithms.k_shortest_kernels import (
+        NOTHING,
+        count_ways,
+        four_hops,
+        highest_sum,
+        tables_of,
+    )
+
+    open_pairs = np.flatnonzero(best.n_found < best.sums.shape[1])
+    nodes, places = _places(pairs[open_pairs])
+    floor = _floor(best, keep)
+    half = NOTHING if floor is None else floor - highest_sum(edges, nodes)
+    tables = tables_of(edges, nodes, count_ways(edges, nodes), half)
+    sizes = tables.sizes[places]
+    rows = _grouped(places, sizes[:, 0] < sizes[:, 1], open_pairs)
+    n_nodes = len(edges.known)
+    four_hops(tables, rows, NOTHING if floor is None else floor, n_nodes, best)
+
+
+def _floor(best: Best, keep: int | None) -> int | None:
+    present = np.arange(best.sums.shape[1]) < best.n_found[:, None]
+    means = best.sums[present] / best.hops[present]
+    if keep is None or len(means) < keep:
+        return None
+    return int(np.floor(4 * (np.partition(means, -keep)[-keep] - 1)))
+
+
+def _places(pairs: IntArray) -> tuple[Int32Array, IntArray]:
+    nodes, places = np.unique(pairs, return_inverse=True)
+    return nodes.astype(np.int32), places.reshape(pairs.shape)
+
+
+def cheapest(
+    graph: Graph,
+    pairs: IntArray,
+    similarity: FloatArray,
+    *,
+    cost: Literal["unit", "inverse_strength", "one_minus_sim"],
+    k: int,
+    most: int,
+) -> PairPaths:
+    """The `k` cheapest paths of each pair, of any number of hops up to `most`.
+
+    A hop costs 1, 1 / weight of its pair of nodes, or 1 - similarity (at least 1e-6), each by six
+    decimals and at least 1e-6. Of paths that cost the same those with the higher mean similarity
+    come first, then the lower node tuple. All else as `fewest_hops`, which is much faster.
+    Source: PathCoRAG, section 4.3, with the costs of our specification, section 2.4.
+    """
+    from graphrag_bench.algorithms.loopless_kernels import Costs, least_costs
+    from graphrag_bench.algorithms.loopless_kernels import cheapest as search
+
+    edges = edges_of(graph, similarity)
+    places = edges.similarity[edges.rows].astype(np.int64)
+    price = np.full(len(places), MILLION)
+    if cost == "inverse_strength":
+        weight = graph.pairs.weight[graph.pairs.of[edges.rows]]
+        price = np.rint(MILLION / weight).astype(np.int64)
+    elif cost == "one_minus_sim":
+        price = MILLION - places
+    costs = Costs(edges.starts, edges.nodes, np.maximum(price, 1))
+    none = np.zeros(0, np.int64)
+    searched = [(none, none.reshape(0, most), none)]
+    target, least = -1, np.zeros((0, 0), np.int64)
+    for row in np.argsort(pairs[:, 1], kind="stable").tolist():
+        if pairs[row, 1] != target:
+            target = int(pairs[row, 1])
+            least = least_costs(costs, target, most)
+        ways, totals = search(costs, int(pairs[row, 0]), target, k, least)
+        searched.append((np.full(len(totals), row), ways, totals))
+    pair, ways, totals = (np.concatenate(parts) for parts in zip(*searched, strict=True))
+    hops = (ways >= 0).sum(axis=1)
+    nodes = np.where(ways >= 0, edges.nodes[ways], -1).astype(np.int64)
+    nodes = np.column_stack([pairs[pair, 0], nodes])
+    scores = np.where(ways >= 0, places[ways], 0).sum(axis=1) / (hops * MILLION)
+    order = np.lexsort((*nodes.T[::-1], -np.round(scores, DECIMALS), totals, pair))
+    rank = np.arange(len(order)) - np.searchsorted(pair[order], pair[order])
+    best = order[rank < k]
+    return PairPaths(pair[best], nodes[best], hops[best], totals[best], scores[best])
+
+
+def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple[int, ...]:
+    """The most similar row (by six decimals, ties by lower id) of every hop of a walk."""
+    others, first = graph.parallel.T
+    rows = []
+    for row in graph.neighbours.rows_along(walk):
+        here = slice(*np.searchsorted(first, [row, row + 1]))
+        every = np.concatenate([[row], others[here]])
+        rows.append(int(every[np.argmax(np.rint(similarity[every] * MILLION))]))
+    return tuple(rows)
+
+
+def edges_of(graph: Graph, similarity: FloatArray) -> Edges:
+    """The neighbours, and similarities in millionths; a first row has the best of its pair."""
+    from graphrag_bench.algorithms.k_shortest_kernels import Edges
+
+    near = graph.neighbours
+    millionths = np.rint(similarity * MILLION).astype(np.int32)
+    others, first = graph.parallel.T
+    np.maximum.at(millionths, first, millionths[others])
+    return Edges(
+        near.starts, near.nodes, near.rows, millionths,
+        np.empty(len(near.nodes), np.int32), np.empty(graph.n_nodes, np.int32),
+        np.zeros(graph.n_nodes, bool),
+    )  # fmt: skip
+
+
+def _grouped(pairs: IntArray, turned: NDArray[np.bool_], rows: IntArray) -> Int32Array:
+    ends = np.where(turned[:, None], pairs[:, ::-1], pairs)
+    table = np.column_stack([ends, turned, rows]).astype(np.int32)
+    return table[np.lexsort((table[:, 1], table[:, 0]))]
+
+
+def _flat(best: Best) -> PairPaths:
+    pair, place = np.nonzero(np.arange(best.sums.shape[1]) < best.n_found[:, None])
+    hops = best.hops[pair, place].astype(np.int64)
+    nodes = best.nodes[pair, place].astype(np.int64)
+    nodes[np.arange(nodes.shape[1]) > hops[:, None]] = -1
+    return PairPaths(pair, nodes, hops, hops * MILLION, best.sums[pair, place] / (hops * MILLION))
+
+
+EdgeCost = Literal["unit", "inverse_strength", "one_minus_sim"]
+Scope = Literal["pair", "stage"]
+Counted = Literal["all", "sorted"]
+KeptOf = Literal["all", "transition"]
+
+
+class Search(NamedTuple):
+    """How many paths are looked for, how long they may be, and what is counted as their length."""
+
+    k: int
+    most: int | None
+    cost: EdgeCost
+    scope: Scope
+
+
+class Scoring(NamedTuple):
+    """Which relationships of a path its score counts, and whether the best are kept of all paths.
+
+    `sorted` counts those walked from the lower name of their ends, in capitals, to the higher;
+    `above` (None: no bound) those of a higher similarity. `kept_of` says what the best are of.
+    """
+
+    counted: Counted = "all"
+    above: float | None = None
+    kept_of: KeptOf = "all"
+
+
+EQUATION_5 = Scoring()
+"""Every relationship counts, and the best of all paths are kept."""
+
+
+def step_paths(
+    graph: Graph,
+    transitions: Sequence[IntArray],
+    similarity: FloatArray,
+    search: Search,
+    final_k: int | None,
+    scoring: Scoring = EQUATION_5,
+) -> list[Path]:
+    """The `final_k` best paths of all transitions, or of each: the k shortest of pairs, by score.
+
+    A transition is the pairs (source, target) from one step to the next, int64 (n, 2); pairs of
+    one node are left out. Score: the mean similarity, -1..1, of the relationships of the path to
+    the question that `scoring` counts; a path with none is dropped. Order: score (by six decimals),
+    fewer hops, transition, node tuple. With the scope `stage` the k shortest of each whole
+    transition are kept instead of each pair's. Raises UserError for paths of any length whose
+    hops cost other than one.
+    Source: PathCoRAG, section 4.3 and appendix B; `Scoring` as its released code.
+    """
+    apart = [pairs[pairs[:, 0] != pairs[:, 1]].reshape(-1, 2) for pairs in transitions]
+    stages = np.repeat(np.arange(1, len(apart) + 1), [len(pairs) for pairs in apart])
+    pairs = np.concatenate(apart) if apart else np.zeros((0, 2), np.int64)
+    if not len(pairs):
+        return []
+    keep = final_k if search.scope == "pair" and scoring == EQUATION_5 else None
+    paths = _shortest(graph, pairs, similarity, search, keep)
+    stage = stages[paths.pair]
+    rows = np.arange(len(stage))
+    if search.scope == "stage":
+        rows = _best_of_stages(paths, stage, np.round(paths.scores, DECIMALS), search.k)
+    scores = _scores(graph, paths, similarity, scoring)
+    rows = rows[~np.isnan(scores[rows])]
+    columns = (stage[rows], paths.hops[rows], -np.round(scores[rows], DECIMALS))
+    rows = rows[np.lexsort((*paths.nodes[rows].T[::-1], *columns))]
+    if scoring.kept_of == "transition":
+        first = [np.flatnonzero(stage[rows] == one)[:final_k] for one in range(1, len(apart) + 1)]
+        rows = rows[np.sort(np.concatenate(first))]
+    else:
+        rows = rows[:final_k]
+    walks = [tuple(paths.nodes[row, : paths.hops[row] + 1].tolist()) for row in rows.tolist()]
+    return [
+        Path(walk, hop_rows(graph, walk, similarity), float(scores[row]), int(stage[row]))
+        for walk, row in zip(walks, rows.tolist(), strict=True)
+    ]
+
+
+def _shortest(
+    graph: Graph, pairs: IntArray, similarity: FloatArray, search: Search, keep: int | None
+) -> PairPaths:
+    k, most, cost = search.k, search.most, search.cost
+    if most is None:
+        if cost != "unit":
+            raise UserError(f"edge_cost={cost} takes a number as max_path_edges, or edge_cost=unit")
+        return any_length(graph, pairs, similarity, k=k)
+    if cost == "unit" and most <= MOST_HOPS:
+        return fewest_hops(graph, pairs, similarity, k=k, most=most, keep=keep)
+    return cheapest(graph, pairs, similarity, cost=cost, k=k, most=most)
+
+
+def _scores(graph: Graph, paths: PairPaths, similarity: FloatArray, scoring: Scoring) -> FloatArray:
+    if scoring._replace(kept_of="all") == EQUATION_5:
+        return paths.scores
+    like = hop_similarities(graph, paths.nodes, similarity)
+    counts = ~np.isnan(like)
+    if scoring.above is not None:
+        counts &= np.nan_to_num(like, nan=-np.inf) > scoring.above
+    if scoring.counted == "sorted":
+        ids, places = np.unique(paths.nodes, return_inverse=True)
+        capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
+        _, order = np.unique(np.array(capitals, object), return_inverse=True)
+        rank = order[places].reshape(paths.nodes.shape)
+        counts &= rank[:, :-1] < rank[:, 1:]
+    n_counted = counts.sum(axis=1)
+    total = np.where(counts, like, 0.0).sum(axis=1)
+    return np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.nan)
+
+
+def _best_of_stages(paths: PairPaths, stage: IntArray, rounded: FloatArray, k: int) -> IntArray:
+    """The rows of the k shortest paths of each transition; ties by score, then node tuple."""
+    order = np.lexsort((*paths.nodes.T[::-1], -rounded, paths.costs, stage))
+    begins = np.searchsorted(stage[order], stage[order])
+    return np.asarray(order[np.arange(len(order)) - begins < k], np.int64)
+
+
+def likely_pairs(
+    sources: IntArray, targets: IntArray, source_scores: FloatArray, target_scores: FloatArray,
+    most: int | None,
+) -> IntArray:  # fmt: skip
+    """The `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
+
+    All of them for None. Ties by lower source, then lower target; a score below 0 counts as 0.
+    """
+    product = np.clip(source_scores, 0, None)[:, None] * np.clip(target_scores, 0, None)[None]
+    pairs = np.stack(np.meshgrid(sources, targets, indexing="ij"), axis=-1).reshape(-1, 2)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -np.round(product.ravel(), DECIMALS)))
+    return np.asarray(pairs[order[:most]], np.int64)

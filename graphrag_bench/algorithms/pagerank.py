@@ -1,0 +1,338 @@
+"""Random walks over a graph, and personalised PageRank: exact, or its top by forward push."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from graphrag_bench.algorithms.graph import BoolArray, Graph, nodes_of
+from graphrag_bench.algorithms.views import transition_of
+from graphrag_bench.text import show_briefly
+from graphrag_bench.values import FloatArray, IntArray
+
+Contains = Literal["one", "share"]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A random walk over undirected weighted edges.
+
+    `transition` is P^T, float64 CSR (n, n): row v holds the chances to come to v, by where from;
+    columns of what is joined to nothing are 0. `strength`, float64 (n,), is the summed weight of
+    the edges of each node.
+    """
+
+    transition: Any
+    strength: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.strength)
+
+    @cached_property
+    def isolated(self) -> IntArray:
+        """The nodes that are joined to nothing, int64."""
+        return np.flatnonzero(self.strength == 0)
+
+    @cached_property
+    def mean_strength(self) -> float:
+        """The mean strength of a node, 0 where no two are joined."""
+        return float(self.strength.mean()) if len(self) else 0.0
+
+
+def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
+    """The walk over the nodes of a graph by the weights of their pairs; made once for a graph.
+
+    Without `weighted` every pair has weight 1.
+    """
+    key = ("nodes", weighted)
+    if key not in graph.walks:
+        adjacency = graph.adjacency if weighted else _of_ones(graph.adjacency)
+        strength = np.asarray(adjacency.sum(axis=1), np.float64).ravel()
+        transition = graph.transition if weighted else transition_of(adjacency)
+        graph.walks[key] = Walk(transition, strength)
+    walk: Walk = graph.walks[key]
+    return walk
+
+
+def _of_ones(adjacency: Any) -> Any:
+    from scipy.sparse import csr_matrix
+
+    ones = np.ones(len(adjacency.data))
+    return csr_matrix((ones, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+
+
+def walk_with_chunks(
+    graph: Graph,
+    *,
+    relationships: bool,
+    contains: Contains,
+    contains_weight: float = 1.0,
+    cliques: tuple[str, ...] = (),
+) -> Walk:
+    """The walk over nodes and then chunks; made once for a graph and these settings.
+
+    A node is joined to every chunk that it is in, by an edge of weight `contains_weight` (`one`),
+    or of that divided by the number of nodes in the chunk (`share`). Nodes are joined by the pairs
+    of the graph, synonymy edges included, unless `relationships` is false. The walk does not pass
+    through nodes of the types `cliques`: any two of their neighbours are joined instead, by an
+    edge that weighs how many such nodes they share.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
+    LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
+    (dd90210), the entities of a fact as a clique.
+    """
+    key = ("chunks", relationships, contains, contains_weight, cliques)
+    if key not in graph.walks:
+        among, inside = graph.adjacency, graph.node_chunk
+        if (typed := nodes_of(graph, cliques)) is not None:
+            among, inside = _in_cliques(among, inside, typed)
+        if not relationships:
+            among = _none(*among.shape)
+        graph.walks[key] = _joined(among, inside, contains, contains_weight)
+    walk: Walk = graph.walks[key]
+    return walk
+
+
+def walk_among(walk: Walk, rows: IntArray) -> Walk:
+    """The walk over some rows of a walk alone, each given once, by the edges between them."""
+    from scipy.sparse import diags
+
+    weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
+    strength = np.asarray(weights.sum(axis=0), np.float64).ravel()
+    transition = (weights @ diags(_inverse(strength))).tocsr()
+    transition.sort_indices()
+    return Walk(transition, strength)
+
+
+def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
+    from scipy.sparse import diags
+
+    others = diags((~typed).astype(np.float64))
+    named = among[np.flatnonzero(typed)].astype(bool).astype(np.float64) @ others
+    shared = named.T @ named
+    among = others @ among @ others + shared - diags(shared.diagonal())
+    inside = others @ inside
+    for matrix in (among, inside):
+        matrix.eliminate_zeros()
+    return among, inside
+
+
+def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float) -> Walk:
+    from scipy.sparse import bmat, diags
+
+    contains_edges = inside.astype(np.float64) * contains_weight
+    if contains == "share":
+        contains_edges = contains_edges @ diags(_inverse(np.asarray(inside.sum(axis=0)).ravel()))
+    n_chunks = inside.shape[1]
+    joined = bmat(
+        [[among, contains_edges], [contains_edges.T, _none(n_chunks, n_chunks)]], format="csr"
+    )
+    strength = np.asarray(joined.sum(axis=1), np.float64).ravel()
+    transition = (joined @ diags(_inverse(strength))).tocsr()
+    transition.sort_indices()
+    return Walk(transition, strength)
+
+
+def _none(n_rows: int, n_columns: int) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((n_rows, n_columns))
+
+
+def _inverse(sums: Any) -> Any:
+    values = np.asarray(sums, np.float64)
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
+
+show_briefly(Walk)
+
+
+Method = Literal["auto", "exact", "push"]
+
+AT_ONCE = 16
+"""Questions whose exact masses are computed at a time: six arrays of (nodes, 16) float64 at the
+most, 768 bytes for each node of the walk, however many questions there are."""
+
+LOOKED_AROUND = 4
+"""Of a push, this many times `top_k` nodes, and 100 more, are looked around before ranking."""
+
+
+class Reset(NamedTuple):
+    """Where a walk restarts: rows, each once, and their weights, which are not negative."""
+
+    rows: IntArray
+    weights: FloatArray
+
+
+class Mass(NamedTuple):
+    """The mass of a walk: `values` of `rows`, each once, 0 of the others; of all rows for None."""
+
+    rows: IntArray | None
+    values: FloatArray
+
+
+class How(NamedTuple):
+    """How a mass is found: `auto` is `exact` for a walk of up to `exact_up_to` nodes, else `push`.
+
+    `damping` is the chance that the walk goes on, `tolerance` that of the exact mass, `error` that
+    of the push.
+    """
+
+    damping: float
+    tolerance: float = 1e-10
+    method: Method = "auto"
+    exact_up_to: int = 200_000
+    error: float = 2e-6
+
+    def pushes(self, n_nodes: int) -> bool:
+        """Whether a walk over so many nodes is pushed."""
+        return self.method == "push" or (self.method == "auto" and n_nodes > self.exact_up_to)
+
+
+def masses(
+    walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int = 0
+) -> Iterator[Mass]:
+    """The mass of each reset in turn, as `how` says; a reset without any weight is uniform.
+
+    A uniform reset has its mass everywhere: it is computed exactly, and once for all resets.
+    `top_k` rows from `first` on are wanted, which a push looks around. Raises ValueError for a
+    reset outside the walk.
+    """
+    if how.pushes(len(walk)):
+        yield from _all_pushed(walk, resets, how, top_k, first)
+        return
+    for begin in range(0, len(resets), AT_ONCE):
+        some = resets[begin : begin + AT_ONCE]
+        dense = np.zeros((len(walk), len(some)))
+        for column, reset in enumerate(some):
+            dense[reset.rows, column] = reset.weights
+        values = personalised_pagerank(walk, dense, how.damping, how.tolerance)
+        for column in range(len(some)):
+            yield Mass(None, np.ascontiguousarray(values[:, column]))
+
+
+def personalised_pagerank(
+    walk: Walk, reset: FloatArray, damping: float, tolerance: float = 1e-10
+) -> FloatArray:
+    """The stationary mass of walks that restart at `reset`, float64, the shape of `reset`.
+
+    Solves p = damping * (P^T p + m r) + (1 - damping) r with m the mass on isolated nodes, by
+    power iteration until no column moves by more than `tolerance` (L1). `reset` is (n_nodes,) or
+    (n_nodes, n_resets), non-negative, and is normalised to sum to 1; a column of zeros becomes
+    uniform. Every column of the result sums to 1. `damping` is the chance that the walk goes on, in
+    [0, 1). Each column is computed as if it were alone, so its bits do not depend on its
+    neighbours.
+    Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
+    """
+    restarts = reset.reshape(len(walk), -1)
+    mass = np.empty(restarts.shape)
+    for begin in range(0, restarts.shape[1], AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        mass[:, part] = _iterated(walk, restarts[:, part], damping, tolerance)
+    return mass.reshape(reset.shape)
+
+
+def _iterated(walk: Walk, weights: FloatArray, damping: float, tolerance: float) -> FloatArray:
+    n = len(walk)
+    every, lost = (_row_of_ones(rows, n) for rows in (np.arange(n), walk.isolated))
+    total = every @ weights
+    restart = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / max(n, 1))
+    mass, result, going = restart, np.empty(restart.shape), np.arange(restart.shape[1])
+    for _ in range(_enough(damping, tolerance)):
+        step = walk.transition @ mass
+        step += (lost @ mass) * restart
+        step *= damping
+        step += (1.0 - damping) * restart
+        mass, change = step, (every @ np.abs(step - mass))[0]
+        if (change <= tolerance).any():
+            ended = change <= tolerance
+            result[:, going[ended]] = mass[:, ended]
+            mass, restart, going = mass[:, ~ended].copy(), restart[:, ~ended].copy(), going[~ended]
+            if not len(going):
+                break
+    result[:, going] = mass
+    return np.asarray(result / (every @ result), np.float64)
+
+
+def _row_of_ones(columns: IntArray, n: int) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(columns)), columns, [0, len(columns)]), shape=(1, n))
+
+
+def _enough(damping: float, tolerance: float) -> int:
+    if damping == 0:
+        return 1
+    return 2 + max(0, math.ceil(math.log(tolerance / 2) / math.log(damping)))
+
+
+def _all_pushed(
+    walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int
+) -> Iterator[Mass]:
+    uniform: Mass | None = None
+    for reset in resets:
+        if reset.weights.sum() > 0:
+            yield pushed_pagerank(walk, reset, how, top_k, first)
+            continue
+        if uniform is None:
+            exact = personalised_pagerank(walk, np.zeros(len(walk)), how.damping, how.tolerance)
+            uniform = Mass(None, exact)
+        yield uniform
+
+
+def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int = 0) -> Mass:
+    """The mass near the reset by forward push; rows that it does not reach are left out, as 0.
+
+    Bound: the mass of node v differs from the exact one by at most `error` * strength(v) / mean
+    strength of the walk; rows that are left out differ no more. So a node of mean strength is off
+    by at most `error`, and a hub by as much more as it is stronger. Work: at most mean strength *
+    steps / (strength * (1 - damping) * error), whatever the size of the graph.
+
+    A push moves the residual of a node, first the reset, to its mass (1 - damping) and to its
+    neighbours (damping), until no residual is above `error` * strength / mean strength; what
+    remains is then in proportion to strengths or below. Walks are reversible here: what node v
+    lacks is strength(v) times the mean of residual / strength over the ends of walks from v. That
+    mean is estimated: by the residual of v, and as if walks that go on ended anywhere in proportion
+    to strength; for the best `LOOKED_AROUND` * `top_k` + 100 rows from `first` on, the neighbours
+    of v are read before that. The estimate and the true mean both lie between 0 and the border,
+    hence the bound. The mass of isolated nodes goes back to the reset, as in the exact one.
+    Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
+    """
+    from graphrag_bench.algorithms.kernels import AHEAD, push
+
+    damping, strength, matrix = how.damping, walk.strength, walk.transition
+    positive = reset.weights > 0
+    rows, weights = reset.rows[positive], reset.weights[positive] / reset.weights.sum()
+    alone = strength[rows] == 0
+    weights = weights / (1.0 - damping * weights[alone].sum())
+    seeds, isolated = rows[~alone], (1.0 - damping) * weights[alone]
+    state = np.zeros((len(walk), 2))
+    state[seeds, 0] = weights[~alone] / strength[seeds]
+    mean = walk.mean_strength or 1.0
+    starts, ways = (part.astype(np.int32, copy=False) for part in (matrix.indptr, matrix.indices))
+    border = how.error / mean
+    touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state, AHEAD)
+    nodes, own = touched.astype(np.int64), strength[touched]
+    residual, mass = (state[nodes] * own[:, None]).T
+    onward = damping * residual.sum() / (len(walk) * mean)
+    values = mass + (1.0 - damping) * residual + onward * own
+    best = _best(nodes, values, LOOKED_AROUND * top_k + 100, first)
+    around = matrix[nodes[best]]
+    around.data *= state[around.indices, 0] * strength[around.indices]
+    values[best] += (1.0 - damping) * (
+        damping * np.asarray(around.sum(axis=1)).ravel() - onward * own[best]
+    )
+    return Mass(np.concatenate([nodes, rows[alone]]), np.concatenate([values, isolated]))
+
+
+def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
+    """The places of the `k` highest values of rows from `first` on, ties included."""
+    places: IntArray = np.flatnonzero(rows >= first)
+    if len(places) <= k:
+        return places
+    cut = np.partition(values[places], len(places) - k)[len(places) - k]
+    return np.asarray(places[values[places] >= cut], np.int64)

@@ -1,0 +1,241 @@
+"""The trained triple scorer of SubgraphRAG: its features and its inference, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.columns import load_array, save_array
+from graphrag_bench.values import FloatArray, IntArray
+
+Vectors = NDArray[np.float32]
+ROUNDS = 2
+"""Rounds of propagation along the triples, and as many against them."""
+
+N_DISTANCES = 2 * (1 + 2 * ROUNDS)
+"""Numbers that tell how a node lies to the topic entities."""
+
+_BLOCK = 8192
+_MOST_KEPT = 1 << 26
+_NONE = np.empty(0, np.int64), np.empty((0, N_DISTANCES), np.float32)
+_WEIGHTS = "weights.npz"
+
+
+class ScoredQuestion(NamedTuple):
+    """A question's vector, the rows to score (all of the graph for None), its topic entities."""
+
+    vector: Vectors
+    rows: IntArray | None
+    topics: IntArray
+
+
+class _Parts(NamedTuple):
+    question: Vectors
+    head: Vectors
+    relation: Vectors
+    tail: Vectors
+    head_near: Vectors
+    tail_near: Vectors
+
+
+@dataclass(frozen=True, eq=False)
+class MlpWeights:
+    """A layer of ReLU and a sigmoid, float32: `hidden` (4 d + 20, h), `bias` (h,), `out` (h,).
+
+    Inputs in order: question, head, relation, tail (d each), distances of head and of tail.
+    `unreadable` (d,) is the vector of every node without readable text.
+    """
+
+    hidden: Vectors
+    bias: Vectors
+    out: Vectors
+    out_bias: Vectors
+    unreadable: Vectors
+
+    @property
+    def dimension(self) -> int:
+        """The length of the embeddings that the weights were trained with."""
+        return len(self.unreadable)
+
+    def save(self, folder: Path) -> None:
+        """Write the weights as one archive of plain arrays."""
+        np.savez(folder / _WEIGHTS, **vars(self))
+
+    @classmethod
+    def load(cls, folder: Path) -> MlpWeights:
+        """The weights that `save` wrote."""
+        with np.load(folder / _WEIGHTS, allow_pickle=False) as held:
+            return cls(**{name: held[name] for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True, eq=False)
+class MlpTripleScorer:
+    """The weights with the vectors of one graph, each name and each relation embedded once.
+
+    `names` is float32 (n_nodes, d), `readable` bool (n_nodes,), `relations` float32 (n_names of
+    relations, d), and `relation` int64 (n_relationships,) tells which of them each row has.
+    """
+
+    weights: MlpWeights
+    names: Vectors
+    readable: NDArray[np.bool_]
+    relations: Vectors
+    relation: IntArray
+
+    def scores(
+        self, source: IntArray, target: IntArray, questions: Sequence[ScoredQuestion]
+    ) -> list[FloatArray]:
+        """The chance, 0..1, that each row helps to answer, for every question: one (n_rows,) each.
+
+        `source` and `target` are the ends of all rows of the graph. The distances of all questions
+        come from one sparse product; what a question gets does not depend on the others.
+        """
+        near = distances(source, target, len(self.names), questions)
+        return [
+            self._scores(source, target, one, nodes, found)
+            for one, (nodes, found) in zip(questions, near, strict=True)
+        ]
+
+    def _scores(
+        self,
+        source: IntArray,
+        target: IntArray,
+        one: ScoredQuestion,
+        nodes: IntArray,
+        near: Vectors,
+    ) -> FloatArray:
+        from scipy.special import expit
+
+        weights, parts = self.weights, self._parts
+        rows = np.arange(len(source)) if one.rows is None else one.rows
+        heads, tails = self._ends(nodes)
+        heads = heads + near @ parts.head_near
+        tails = tails + near @ parts.tail_near
+        relations = self._relations + (one.vector @ parts.question + weights.bias)
+        kind = self.relation[rows]
+        head, tail = (np.searchsorted(nodes, ends[rows]) for ends in (source, target))
+        scores: FloatArray = np.zeros(len(rows))
+        for at in range(0, len(rows), _BLOCK):
+            part = slice(at, at + _BLOCK)
+            inner = heads[head[part]] + relations[kind[part]] + tails[tail[part]]
+            logits = np.maximum(inner, 0) @ weights.out + weights.out_bias
+            scores[part] = expit(logits.astype(np.float64))
+        return scores
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        d = self.weights.dimension
+        ends = [d, 2 * d, 3 * d, 4 * d, 4 * d + N_DISTANCES]
+        return _Parts(*np.split(self.weights.hidden, ends))
+
+    @cached_property
+    def _relations(self) -> Vectors:
+        return np.asarray(self.relations @ self._parts.relation, np.float32)
+
+    @cached_property
+    def _every_end(self) -> tuple[Vectors, Vectors]:
+        return self._added(np.arange(len(self.names)))
+
+    def _ends(self, nodes: IntArray) -> tuple[Vectors, Vectors]:
+        """What some nodes add to the hidden layer as heads and as tails, (n, h) each.
+
+        Of a graph that is not too large it is made once for all nodes.
+        """
+        if len(self.names) * len(self.weights.bias) > _MOST_KEPT:
+            return self._added(nodes)
+        heads, tails = self._every_end
+        return heads[nodes], tails[nodes]
+
+    def _added(self, nodes: IntArray) -> tuple[Vectors, Vectors]:
+        readable = self.readable[nodes, None]
+        vectors = np.where(readable, self.names[nodes], self.weights.unreadable)
+        return vectors @ self._parts.head, vectors @ self._parts.tail
+
+    def save(self, folder: Path) -> None:
+        """Write the weights and the vectors."""
+        self.weights.save(folder)
+        for column in ("names", "readable", "relations", "relation"):
+            save_array(folder, column, getattr(self, column))
+
+    @classmethod
+    def load(cls, folder: Path) -> MlpTripleScorer:
+        """The scorer that `save` wrote, its vectors by memory map."""
+        names, readable, relations, relation = (
+            load_array(folder, name) for name in ("names", "readable", "relations", "relation")
+        )
+        return cls(MlpWeights.load(folder), names, readable, relations, relation)
+
+
+def distances(
+    source: IntArray, target: IntArray, n_nodes: int, questions: Sequence[ScoredQuestion]
+) -> list[tuple[IntArray, Vectors]]:
+    """The nodes of each question's rows, ascending, and how each lies to the topic entities.
+
+    Float32 (n, 10) each: the one-hot of being a topic entity or not, then its mean over a node's
+    incoming rows, twice in a row, then over its outgoing rows, twice; 0 where there are none. Only
+    the question's own rows count. All questions share one sparse product of each kind: those that
+    are asked of the whole graph as its columns, the others as parts of one graph side by side.
+    Source: SubgraphRAG (Li et al. 2025), section 3.1, directional distance encoding.
+    """
+    whole = [at for at, one in enumerate(questions) if one.rows is None]
+    parts = [at for at, one in enumerate(questions) if one.rows is not None]
+    found: list[tuple[IntArray, Vectors]] = [_NONE] * len(questions)
+    if whole:
+        hot = np.stack([_hot(np.arange(n_nodes), questions[at].topics) for at in whole], axis=1)
+        near = _propagated(source, target, hot.reshape(n_nodes, -1))
+        by_question = near.reshape(n_nodes, -1, len(whole), 2)
+        for column, at in enumerate(whole):
+            own = by_question[:, :, column].reshape(n_nodes, N_DISTANCES)
+            found[at] = (np.arange(n_nodes), own)
+    if parts:
+        nodes, heads, tails, first = [], [], [], [0]
+        for at in parts:
+            rows = questions[at].rows
+            ends = np.stack([source[rows], target[rows]])
+            own_nodes, place = np.unique(ends, return_inverse=True)
+            head, tail = place.reshape(ends.shape) + first[-1]
+            nodes.append(own_nodes)
+            heads.append(head)
+            tails.append(tail)
+            first.append(first[-1] + len(own_nodes))
+        hot = np.concatenate(
+            [_hot(own, questions[at].topics) for own, at in zip(nodes, parts, strict=True)]
+        )
+        near = _propagated(np.concatenate(heads), np.concatenate(tails), hot)
+        for place_of, at in enumerate(parts):
+            found[at] = (nodes[place_of], near[first[place_of] : first[place_of + 1]])
+    return found
+
+
+def _hot(nodes: IntArray, topics: IntArray) -> Vectors:
+    is_topic = np.isin(nodes, topics)
+    return np.stack([~is_topic, is_topic], axis=1).astype(np.float32)
+
+
+def _propagated(source: IntArray, target: IntArray, hot: Vectors) -> Vectors:
+    n = len(hot)
+    rounds = [hot]
+    for far, near in ((source, target), (target, source)):
+        mean = _means(near, far, n)
+        values = hot
+        for _ in range(ROUNDS):
+            values = np.asarray(mean @ values, np.float32)
+            rounds.append(values)
+    return np.concatenate(rounds, axis=1)
+
+
+def _means(to: IntArray, of: IntArray, n: int) -> Any:
+    from scipy.sparse import csr_matrix, diags
+
+    sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))
+    count = np.bincount(to, minlength=n).astype(np.float32)
+    inverse = np.divide(1, count, out=np.zeros_like(count), where=count > 0)
+    means = (diags(inverse) @ sums).tocsr()
+    means.sort_indices()
+    return means

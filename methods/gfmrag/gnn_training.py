@@ -1,0 +1,430 @@
+"""GFM-RAG's graph network trained on a synthetic world: in torch, with the released losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.extraction import Extraction
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.query_gnn import (
+    EPSILON,
+    Edges,
+    GnnWeights,
+    Shape,
+    edges_of,
+    mentions_weight,
+)
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.nlp import Nlp
+from graphrag_bench.embedding.precision import one_thread
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.extraction import nlp_extraction
+from graphrag_bench.graphs.knowledge_graph import kg_synonymy
+from graphrag_bench.graphs.planted import planted_extraction
+from graphrag_bench.indices.vectors import name_index
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import IntArray, Ranked
+from graphrag_bench.world.facts import World, WorldSettings
+from graphrag_bench.world.making import make_world
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Float32 = NDArray[np.float32]
+TEMPERATURE = 0.2
+"""Of the softmax over wrong entities by which the release weights them."""
+ENTITY_SHARE, LIST_SHARE = 0.3, 0.7
+"""Shares of the cross-entropy of entities and of that of the list in the release's loss."""
+_LEAST = 1e-5
+GraphSource = Literal["stated", "tagged"]
+"""How a world becomes a graph: by the facts that it states, or as spaCy reads its passages."""
+WORLD_SEED = 2_000_003
+"""What is added to the training seed for that of the world, so that no run asks of it."""
+N_BEST = 20
+"""The entities among which the development recall looks for those that are wanted."""
+
+
+class Grouped(NamedTuple):
+    """The edges of a graph by target, by source and by relation, each with where groups start."""
+
+    by_target: tuple[IntArray, Edges]
+    by_source: tuple[IntArray, Edges]
+    by_kind: tuple[IntArray, Edges]
+
+    @classmethod
+    def of(cls, edges: Edges, n_nodes: int, n_kinds: int) -> Grouped:
+        """The edges in the three orders."""
+        sizes = {"target": n_nodes, "source": n_nodes, "kind": n_kinds}
+        return cls(*(edges.grouped(name, size) for name, size in sizes.items()))
+
+
+def first_parameters(shape: Shape, chance: np.random.Generator) -> Iterator[tuple[str, Float32]]:
+    """Parameters to begin with: uniform within 1 / sqrt(inputs), as torch has it; norms 1 and 0."""
+    n_inputs = 1
+    for name, size in shape.parameters():
+        is_weight = name.endswith("weight")
+        if "layer_norm" in name:
+            yield name, np.full(size, float(is_weight), np.float32)
+            continue
+        n_inputs = size[1] if is_weight else n_inputs
+        most = n_inputs**-0.5
+        yield name, chance.uniform(-most, most, size).astype(np.float32)
+
+
+def messages(state: Tensor, relation: Tensor, edges: Grouped) -> Tensor:
+    """What comes along the edges to each node, (questions, nodes, d): the sum of state x relation.
+
+    The kernel that inference uses gives it and its gradients, for edges in three orders.
+    """
+    import torch
+
+    from graphrag_bench.algorithms.kernels import sums_of_products
+
+    class Messages(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, state: Tensor, relation: Tensor) -> Tensor:
+            ctx.save_for_backward(state, relation)
+            starts, held = edges.by_target
+            along = relation.numpy()
+            sums = [
+                sums_of_products(starts, held.source, held.kind, one.numpy(), along)
+                for one in state
+            ]
+            return torch.from_numpy(np.stack(sums))
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor]:
+            state, relation = ctx.saved_tensors
+            (gradient,) = (one.contiguous() for one in gradients)
+            (starts, back), (first, same) = edges.by_source, edges.by_kind
+            along = relation.numpy()
+            of_states, of_relations = [], np.zeros_like(along)
+            for one, held in zip(gradient, state, strict=True):
+                of_states.append(
+                    sums_of_products(starts, back.target, back.kind, one.numpy(), along)
+                )
+                of_relations += sums_of_products(
+                    first, same.source, same.target, held.numpy(), one.numpy()
+                )
+            return torch.from_numpy(np.stack(of_states)), torch.from_numpy(of_relations)
+
+    found: Tensor = Messages.apply(state, relation)
+    return found
+
+
+def logits(
+    weights: Mapping[str, Tensor],
+    shape: Shape,
+    edges: Grouped,
+    relations: Tensor,
+    questions: Tensor,
+    start: Tensor,
+) -> Tensor:
+    """The logit of each node for each question, (questions, nodes), as `EntityScorer` has them.
+
+    `relations` (n_kinds, d) and `questions` (n, d) are vectors of texts, `start` (n, nodes) the
+    share of a question's state that a node begins with. Layers add their input.
+    """
+    import torch
+    from torch.nn import functional
+
+    def linear(name: str, inputs: Tensor) -> Tensor:
+        return functional.linear(inputs, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+    asked = linear("question_mlp", questions)
+    first = linear("rel_mlp", relations)
+    began = start.unsqueeze(-1) * asked.unsqueeze(1)
+    state = began
+    for at in range(shape.layers):
+        layer = f"entity_model.layers.{at}"
+        inner = torch.relu(linear(f"{layer}.relation_projection.0", first))
+        relation = linear(f"{layer}.relation_projection.2", inner)
+        sums = messages(state.contiguous(), relation, edges) + began
+        output = linear(f"{layer}.linear", torch.cat([state, sums], dim=-1))
+        if shape.layer_norm:
+            scale, shift = (weights[f"{layer}.layer_norm.{part}"] for part in ("weight", "bias"))
+            output = functional.layer_norm(output, (shape.hidden,), scale, shift, EPSILON)
+        state = torch.relu(output) + state
+    held = torch.cat([state, asked.unsqueeze(1).expand_as(state)], dim=-1)
+    for at in range(shape.mlp_layers):
+        held = linear(f"entity_model.mlp.{2 * at}", held)
+        held = torch.relu(held) if at < shape.mlp_layers - 1 else held
+    return held.squeeze(-1)
+
+
+def loss_of(found: Tensor, wanted: Tensor) -> Tensor:
+    """The release's loss of logits (questions, nodes) against entities that are wanted, 0 or 1.
+
+    A share of 0.3 is cross-entropy per entity: the mean over the wanted ones and the mean over
+    the others, weighted by a softmax of their logits over 0.2, half each. The rest, 0.7, is the
+    negative logarithm of the share that a wanted entity has of all chances, its mean over them.
+    Every question must want an entity, and not all.
+    """
+    import torch
+    from torch.nn import functional
+
+    chance = torch.sigmoid(found)
+    each = functional.binary_cross_entropy_with_logits(found, wanted, reduction="none")
+    n_wanted = wanted.sum(dim=1, keepdim=True)
+    hard = (found.detach() / TEMPERATURE).masked_fill(wanted > 0, -torch.inf)
+    weight = wanted / n_wanted + torch.softmax(hard, dim=1)
+    entity = (each * weight).sum(dim=1) / weight.sum(dim=1)
+    share = chance / (chance.sum(dim=1, keepdim=True) + _LEAST)
+    ranked = (-torch.log(share + _LEAST) * wanted).sum(dim=1) / n_wanted.squeeze(1)
+    return ENTITY_SHARE * entity.mean() + LIST_SHARE * ranked.mean()
+
+
+def arrays(weights: Mapping[str, Tensor]) -> dict[str, Float32]:
+    """The parameters as arrays of their own."""
+    return {name: tensor.detach().numpy().copy() for name, tensor in weights.items()}
+
+
+def dense(rows: Sequence[IntArray], values: Sequence[Float32], n: int) -> Float32:
+    """Float32 (len(rows), n): the values at their columns, 0 elsewhere."""
+    found = np.zeros((len(rows), n), np.float32)
+    for row, (columns, held) in enumerate(zip(rows, values, strict=True)):
+        found[row, columns] = held
+    return found
+
+
+class Schedule(NamedTuple):
+    """How long a network is trained, and in what steps."""
+
+    learning_rate: float
+    epochs: int
+    batch: int
+
+
+class Learnt(NamedTuple):
+    """A graph to learn on: its edges, and for each question its vector, start and wanted nodes.
+
+    `relations` float32 (n_kinds, d), `questions` float32 (n, d); `start`, `share` and `wanted`
+    have one array for each question: its entities, their shares, and the nodes of its evidence.
+    """
+
+    edges: Grouped
+    n_nodes: int
+    relations: Float32
+    questions: Float32
+    start: tuple[IntArray, ...]
+    share: tuple[Float32, ...]
+    wanted: tuple[IntArray, ...]
+    is_dev: NDArray[np.bool_]
+
+
+@artifact("gnn_weights.trained")
+def trained_weights(
+    *,
+    embedder: Embedder,
+    nlp: Nlp,
+    progress: Progress,
+    hidden: PositiveInt = 64,
+    layers: PositiveInt = 3,
+    epochs: PositiveInt = 10,
+    batch: PositiveInt = 8,
+    learning_rate: Annotated[float, Field(gt=0)] = 5e-4,
+    world_size: Annotated[int, Field(ge=12)] = 300,
+    questions: Annotated[int, Field(ge=2)] = 200,
+    readings: tuple[GraphSource, ...] = ("stated", "tagged"),
+    dev_share: Annotated[float, Field(gt=0, lt=1)] = 0.1,
+    training_seed: NonNegativeInt = 0,
+) -> GnnWeights:
+    """A network that finds the entities of a question's evidence, trained on a synthetic world.
+
+    The world has nothing of the data set of the run. Each of the `readings` of its passages is a
+    graph with edges between similar names; training takes the graphs in turn, epoch by epoch. A
+    question starts at the entity that it names, by one over the number of passages that name it,
+    and wants every entity of the passages that answer it. The epoch with the lowest loss on the
+    development questions is kept, ties to the earlier one. The same bytes for the same settings
+    on the same kind of machine. Statistics: losses of the kept epoch, and `dev_recall`, the share
+    of the wanted entities among the 20 best. Raises UserError where no question can be learnt
+    from, and for no `readings`.
+    Source: GFM-RAG (Luo et al. 2025), its release: loss, AdamW, 5e-4, batches of 8; it has 512
+    hidden units in 6 layers.
+    Deviation: small, one synthetic world in place of 60 graphs, and no training on the graphs'
+    own triples before.
+    """
+    if not readings:
+        raise UserError("build.gnn_weights.readings must name a reading: stated, tagged or both.")
+    chance = np.random.default_rng(training_seed)
+    seed = WORLD_SEED + training_seed
+    asked = {"size": world_size, "n_questions": questions, "seed": seed}
+    world = make_world(WorldSettings.model_validate(asked))
+    is_dev = np.zeros(questions, bool)
+    is_dev[chance.permutation(questions)[: max(1, round(dev_share * questions))]] = True
+    table = chunks_of(world)
+    graphs = (
+        read_graph(table, reading, embedder, nlp, progress) for reading in dict.fromkeys(readings)
+    )
+    learnt = [_learnt(world, table, graph, embedder, is_dev) for graph in graphs]
+    shape = Shape(embedder.dimension, hidden, layers)
+    return trained(learnt, shape, Schedule(learning_rate, epochs, batch), chance, progress)
+
+
+def chunks_of(world: World) -> ChunkTable:
+    """The passages of a world, each of them a chunk; passages that say the same are one."""
+    return ChunkTable.of([(one.id, one.title, one.text) for one in world.passages])
+
+
+def read_graph(
+    table: ChunkTable, reading: GraphSource, embedder: Embedder, nlp: Nlp, progress: Progress
+) -> Graph:
+    """The knowledge graph of a world's passages, with synonymy edges."""
+    extraction: Extraction
+    if reading == "stated":
+        extraction = planted_extraction(chunk_table=table, aliases="as_written")
+    else:
+        extraction = nlp_extraction(chunk_table=table, nlp=nlp, progress=progress)
+    names = name_index(
+        extraction=extraction, chunk_table=table, embedder=embedder, progress=progress
+    )
+    return kg_synonymy(
+        extraction=extraction, chunk_table=table, name_index=names, progress=progress
+    )
+
+
+def _learnt(
+    world: World,
+    table: ChunkTable,
+    graph: Graph,
+    embedder: Embedder,
+    is_dev: NDArray[np.bool_],
+) -> Learnt:
+    weight = mentions_weight(graph)
+    named = graph.node_chunk.T.tocsr()
+    named.sort_indices()
+    texts, start, wanted, rows = [], [], [], []
+    for number, chain in enumerate(world.chains):
+        node = graph.row_of.get(normalise_name(world.entities[chain.start].name))
+        chunks = [row for name in world.evidence(chain) for row in table.chunks_of(name)]
+        nodes = np.unique(named[chunks].indices).astype(np.int64)
+        if node is None or not 0 < len(nodes) < graph.n_nodes:
+            continue
+        texts.append(chain.text)
+        start.append(np.array([node], np.int64))
+        wanted.append(nodes)
+        rows.append(number)
+    edges, relations = edges_of(graph)
+    return Learnt(
+        Grouped.of(edges, graph.n_nodes, len(relations)), graph.n_nodes,
+        embedder.encode(list(relations), kind="passage"), embedder.encode(texts, kind="question"),
+        tuple(start), tuple(weight[nodes].astype(np.float32) for nodes in start), tuple(wanted),
+        is_dev[rows],
+    )  # fmt: skip
+
+
+def trained(
+    learnt: Sequence[Learnt],
+    shape: Shape,
+    schedule: Schedule,
+    chance: np.random.Generator,
+    progress: Progress,
+) -> GnnWeights:
+    """The weights of the epoch with the lowest loss on the questions that are for development.
+
+    Raises UserError where there are no questions of both kinds.
+    """
+    import torch
+
+    is_dev = np.concatenate([one.is_dev for one in learnt])
+    if not is_dev.any() or is_dev.all():
+        raise UserError(
+            "The graph network has nothing to learn from: it needs questions for training and for "
+            "development whose entity is a node of the graph. Raise build.gnn_weights.questions, "
+            "or read the world by build.gnn_weights.readings=[stated]."
+        )
+    weights = {name: torch.from_numpy(values) for name, values in first_parameters(shape, chance)}
+    for tensor in weights.values():
+        tensor.requires_grad_()
+    steps = torch.optim.AdamW(list(weights.values()), lr=schedule.learning_rate)
+    best, kept = np.inf, GnnWeights(arrays(weights))
+    with one_thread(), progress.task("training epochs", schedule.epochs) as advance:
+        for epoch in range(1, schedule.epochs + 1):
+            loss = _epoch(weights, learnt, shape, schedule.batch, chance, steps)
+            measured = _measured(weights, learnt, shape, schedule.batch)
+            advance(1)
+            if measured["dev_loss"] < best:
+                best = measured["dev_loss"]
+                statistics = {"epoch": epoch, "train_loss": round(loss, 6), **measured}
+                kept = GnnWeights(arrays(weights), statistics=statistics)
+    if not np.isfinite(best):
+        raise UserError(
+            f"The graph network did not learn: its loss is no number after {schedule.epochs} "
+            f"epochs. Lower build.gnn_weights.learning_rate, which is {schedule.learning_rate}."
+        )
+    progress.say(
+        f"graph network: {kept.statistics['dev_recall']:.0%} of the wanted entities of "
+        f"{int(is_dev.sum())} development questions are among the {N_BEST} best "
+        f"(epoch {kept.statistics['epoch']:.0f} of {schedule.epochs})"
+    )
+    n_questions = {"train_questions": int((~is_dev).sum()), "dev_questions": int(is_dev.sum())}
+    return replace(kept, statistics={**kept.statistics, **n_questions})
+
+
+def _batches(rows: IntArray, size: int) -> list[IntArray]:
+    return [rows[at : at + size] for at in range(0, len(rows), size)]
+
+
+def _epoch(
+    weights: dict[str, Any],
+    learnt: Sequence[Learnt],
+    shape: Shape,
+    batch: int,
+    chance: np.random.Generator,
+    steps: Any,
+) -> float:
+    total, n_questions = 0.0, 0
+    for one in learnt:
+        for rows in _batches(chance.permutation(np.flatnonzero(~one.is_dev)), batch):
+            steps.zero_grad()
+            loss = loss_of(*_recalled(weights, one, shape, rows))
+            loss.backward()
+            steps.step()
+            total += float(loss.detach()) * len(rows)
+            n_questions += len(rows)
+    return total / n_questions
+
+
+def _recalled(
+    weights: dict[str, Any], one: Learnt, shape: Shape, rows: IntArray
+) -> tuple[Any, Any]:
+    import torch
+
+    def columns(values: Sequence[Any]) -> list[Any]:
+        return [values[row] for row in rows.tolist()]
+
+    wanted = columns(one.wanted)
+    ones = [np.ones(len(nodes), np.float32) for nodes in wanted]
+    found = logits(
+        weights, shape, one.edges, torch.from_numpy(one.relations),
+        torch.from_numpy(one.questions[rows]),
+        torch.from_numpy(dense(columns(one.start), columns(one.share), one.n_nodes)),
+    )  # fmt: skip
+    return found, torch.from_numpy(dense(wanted, ones, one.n_nodes))
+
+
+def _measured(
+    weights: dict[str, Any], learnt: Sequence[Learnt], shape: Shape, batch: int
+) -> dict[str, float]:
+    import torch
+
+    losses, shares = 0.0, []
+    with torch.no_grad():
+        for one in learnt:
+            for rows in _batches(np.flatnonzero(one.is_dev), batch):
+                found, wanted = _recalled(weights, one, shape, rows)
+                losses += float(loss_of(found, wanted)) * len(rows)
+                for row, scores in zip(rows.tolist(), found.numpy(), strict=True):
+                    best: Ranked[Any] = Ranked.top(scores, N_BEST)
+                    shares.append(float(np.isin(one.wanted[row], best.ids).mean()))
+    mean = {"dev_loss": losses / len(shares), "dev_recall": float(np.mean(shares))}
+    return {name: round(value, 6) for name, value in mean.items()}

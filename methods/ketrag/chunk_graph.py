@@ -1,0 +1,356 @@
+"""KET-RAG: chunks joined to their nearest ones and to keywords, and records of core chunks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import groupby
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.bipartite import KeywordGraph
+from graphrag_bench.algorithms.extraction import (
+    ChunkRecords,
+    EntityRecord,
+    RelationshipRecord,
+    TextExtraction,
+)
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
+from graphrag_bench.columns import Texts, cells
+from graphrag_bench.contract import artifact, builders
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.nlp import Nlp
+from graphrag_bench.errors import UserError
+from graphrag_bench.expected import Sizes
+from graphrag_bench.graphs.passage_graph import MAX_DF, chunks_as_nodes
+from graphrag_bench.graphs.sentences import TitleUse, read_chunks
+from graphrag_bench.graphs.text_extraction import (
+    CONTINUE,
+    EXTRACT,
+    MORE,
+    llm_text_extraction,
+    nlp_text_extraction,
+)
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.indices.vectors import index_texts
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import IntArray, best_first
+
+CoreShare = Annotated[float, Field(gt=0, le=1)]
+Damping = Annotated[float, Field(ge=0, lt=1)]
+_BLOCK = 256
+_RELATIONS = ("shares words", "is similar", "shares words, is similar")
+
+
+@artifact("keyword_graph")
+def keyword_graph(
+    *,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    titles: bool = True,
+    min_chunks: PositiveInt = 1,
+) -> KeywordGraph:
+    """The words of the chunks, joined to every chunk and every sentence that holds them.
+
+    Words are of two characters or more, in lower case, without scikit-learn's English stop words;
+    those in less than `min_chunks` chunks are left out, and so are sentences that hold no other.
+    With `titles` the title of a chunk is one of its sentences. Equal sentences are one.
+    Raises UserError when no word is left.
+    Source: KET-RAG (Huang et al. 2025), the text-keyword bipartite graph; released code 3738db4.
+    """
+    texts, of_chunk = _sentences(chunk_table, nlp, progress, titles)
+    held, words = words_of(texts)
+    sentence_chunk = cells(*of_chunk, (len(texts), len(chunk_table)))
+    keyword_chunk = (held.T.astype(np.int64) @ sentence_chunk.astype(np.int64)).tocsr().astype(bool)
+    kept = np.flatnonzero(np.diff(keyword_chunk.indptr) >= min_chunks)
+    if not len(kept):
+        raise UserError(
+            f"The keyword graph has no keyword: no word, stop words aside, is in {min_chunks} "
+            "chunks or more. Likely causes: build.keyword_graph.min_chunks is too high, or the "
+            "corpus holds no text."
+        )
+    keyword_sentence = held.T.tocsr()[kept]
+    told = np.unique(keyword_sentence.indices)
+    keyword_sentence = keyword_sentence[:, told].astype(bool)
+    keyword_chunk = keyword_chunk[kept]
+    for matrix in (keyword_sentence, keyword_chunk):
+        matrix.sort_indices()
+    return KeywordGraph(
+        Texts.of([words[row] for row in kept]),
+        Texts.of([texts[row] for row in told]),
+        keyword_sentence,
+        keyword_chunk,
+    )
+
+
+@artifact("keyword_index")
+def keyword_index(
+    *, keyword_graph: KeywordGraph, embedder: Embedder, progress: Progress
+) -> VectorIndex:
+    """One vector for each keyword: the mean of the vectors of the sentences that hold it.
+
+    The mean is not normalised: its product with a question is the mean cosine of the sentences
+    with the question, -1..1.
+    Source: KET-RAG (Huang et al. 2025), keyword embeddings; released code 3738db4.
+    """
+    told = index_texts(list(keyword_graph.sentences), embedder, progress, "sentences of keywords")
+    holds = keyword_graph.keyword_sentence.astype(np.float64)
+    n_sentences = np.diff(holds.indptr)[:, None]
+    means = (holds @ np.asarray(told.vectors, np.float64)) / n_sentences
+    return VectorIndex(means.astype(np.float32), told.statistics)
+
+
+def words_of(texts: list[str]) -> tuple[Any, list[str]]:
+    """Bool CSR (n_texts, n_words) of the words in each text, and the words in column order.
+
+    As scikit-learn reads them: lower case, two characters or more, English stop words left out.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    reader = CountVectorizer(binary=True, stop_words="english")
+    analyzer = reader.build_analyzer()
+    if not any(analyzer(text) for text in texts):
+        none = np.zeros(0, np.int64)
+        return cells(none, none, (len(texts), 0)), []
+    words = reader.fit_transform(texts).tocsr().astype(bool)
+    words.sort_indices()
+    return words, [str(word) for word in reader.get_feature_names_out()]
+
+
+def _sentences(
+    chunk_table: ChunkTable, nlp: Nlp, progress: Progress, titles: bool
+) -> tuple[list[str], tuple[IntArray, IntArray]]:
+    rows: dict[str, int] = {}
+    sentences, chunks = [], []
+    use: TitleUse = "entity" if titles else "off"
+    for chunk, (title, found) in enumerate(read_chunks(chunk_table, nlp, progress, use)):
+        for text in (title, *(sentence.text for sentence in found)):
+            if line := " ".join(text.split()):
+                sentences.append(rows.setdefault(line, len(rows)))
+                chunks.append(chunk)
+    return list(rows), (np.array(sentences, np.int64), np.array(chunks, np.int64))
+
+
+@artifact("chunk_graph", provides={"relationship.name", "relationship.weight"})
+def chunk_graph(
+    *,
+    chunk_table: ChunkTable,
+    chunk_index: VectorIndex,
+    progress: Progress,
+    lexical: NonNegativeInt = 1,
+    semantic: NonNegativeInt = 1,
+    max_df: PositiveInt | None = MAX_DF,
+) -> Graph:
+    """The chunks as nodes, each joined to its nearest ones by words and by vectors.
+
+    Node i is chunk i. A chunk is joined to the `lexical` chunks that share the most distinct words
+    with it, stop words aside, and to the `semantic` chunks of the highest cosine; ties by lower
+    id. An edge has weight 1 and is named by what joins its ends. Words in more than `max_df`
+    chunks count for nothing, so that a word of a chunk costs at most `max_df` comparisons (None:
+    no limit); how many words there are, and how many were left out so, is in the statistics.
+    Source: KET-RAG (Huang et al. 2025), the KNN graph of its skeleton; released code 3738db4.
+    Deviation: chunks that share no word are not joined by words.
+    """
+    by_words, n_words, n_frequent = _by_words(chunk_table.passages, lexical, max_df, progress)
+    by_vectors = _by_vectors(chunk_index, semantic, progress)
+    n = len(chunk_table)
+    codes = [found.min(axis=0) * n + found.max(axis=0) for found in (by_words, by_vectors)]
+    pairs = np.unique(np.concatenate(codes))
+    kinds = np.isin(pairs, codes[0]) + 2 * np.isin(pairs, codes[1]) - 1
+    relations = Texts.of([_RELATIONS[kind] for kind in kinds])
+    ends = np.stack([pairs // n, pairs % n])
+    graph = chunks_as_nodes(n, ends, np.ones(len(pairs)), relations)
+    return replace(graph, statistics={"words": n_words, "too_frequent": n_frequent})
+
+
+def n_core(share: float, n_chunks: int) -> int:
+    """How many chunks a share of them is: rounded down, one at least."""
+    return max(1, int(share * n_chunks + 1e-9))
+
+
+def core_chunks(chunk_graph: Graph, share: float, damping: float) -> IntArray:
+    """The chunks of the highest PageRank in their graph, by id: `n_core` of them.
+
+    `damping` is the chance that the walk goes on. PageRank is
+    compared as a multiple of its mean, to six decimals, ties by lower id.
+    Source: KET-RAG (Huang et al. 2025), core chunks.
+    """
+    n = chunk_graph.n_nodes
+    mass = personalised_pagerank(walk_of_nodes(chunk_graph), np.zeros(n), damping)
+    best: IntArray = np.sort(best_first(mass * n)[: n_core(share, n)])
+    return best
+
+
+def _by_words(
+    passages: list[str], k: int, max_df: int | None, progress: Progress
+) -> tuple[IntArray, int, int]:
+    held, words = words_of(passages)
+    frequent = held.getnnz(axis=0) > (len(passages) if max_df is None else max_df)
+    held = held[:, np.flatnonzero(~frequent)].astype(np.int32)
+    turned = held.T.tocsr()
+    found = [np.zeros((2, 0), np.int64)]
+    with progress.task("nearest chunks by words", len(passages)) as advance:
+        for first in range(0, len(passages), _BLOCK):
+            shared = (held[first : first + _BLOCK] @ turned).tocoo()
+            row, other = shared.row.astype(np.int64) + first, shared.col.astype(np.int64)
+            order = np.lexsort((other, -shared.data, row))
+            order = order[row[order] != other[order]]
+            row, other = row[order], other[order]
+            place = np.arange(len(row)) - np.searchsorted(row, row)
+            found.append(np.stack([row[place < k], other[place < k]]))
+            advance(min(_BLOCK, len(passages) - first))
+    return np.concatenate(found, axis=1), len(words), int(frequent.sum())
+
+
+def _by_vectors(index: VectorIndex, k: int, progress: Progress) -> IntArray:
+    pairs: list[tuple[int, int]] = []
+    with progress.task("nearest chunks by vectors", len(index)) as advance:
+        for first in range(0, len(index) if k else 0, _BLOCK):
+            queries = np.asarray(index.vectors[first : first + _BLOCK], np.float32)
+            for row, near in enumerate(index.search(queries, k + 1), first):
+                pairs += [(row, int(other)) for other in near.ids[near.ids != row][:k]]
+            advance(len(queries))
+    return np.array(pairs, np.int64).reshape(-1, 2).T
+
+
+@artifact("text_extraction.core_nlp")
+def core_nlp(
+    *,
+    chunk_table: ChunkTable,
+    chunk_graph: Graph,
+    nlp: Nlp,
+    progress: Progress,
+    share: CoreShare = 0.8,
+    damping: Damping = 0.85,
+    join_tokens: PositiveInt | None = None,
+    title: TitleUse = "about",
+    co_occurrence: NonNegativeInt = 8,
+    keywords: bool = True,
+) -> TextExtraction:
+    """As `text_extraction.nlp`, of the core chunks alone; the other chunks have no record.
+
+    Core chunks are the `share` of all with the highest PageRank in `chunk_graph`; `damping` is the
+    chance that its walk goes on. How many there are is in the statistics. With `join_tokens` core
+    chunks are read together, in their order, as many as have so many tokens; what is read is told
+    by the first of them, and its names and pairs are in the others too.
+    Source: KET-RAG (Huang et al. 2025), the skeleton; its share and damping as in released code.
+    """
+    return _of_core(
+        chunk_table, chunk_graph, share, damping, join_tokens,
+        lambda some: nlp_text_extraction(
+            chunk_table=some, nlp=nlp, progress=progress,
+            title=title, co_occurrence=co_occurrence, keywords=keywords,
+        ),
+    )  # fmt: skip
+
+
+def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
+    n, most = n_core(settings["share"], sizes.n_chunks), settings.get("join_tokens")
+    return 2 * (n if most is None else max(1, math.ceil(n * min(sizes.chunk / most, 1))))
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    whole = builders.get("text_extraction.llm").tokens
+    assert whole is not None
+    return whole(settings, replace(sizes, chunk=max(sizes.chunk, settings["join_tokens"] or 0)))
+
+
+@artifact("text_extraction.core_llm", calls=_calls, tokens=_tokens)
+def core_llm(
+    *,
+    chunk_table: ChunkTable,
+    chunk_graph: Graph,
+    llm_build: LLM,
+    progress: Progress,
+    share: CoreShare = 0.8,
+    damping: Damping = 0.85,
+    join_tokens: PositiveInt | None = None,
+    entity_types: tuple[str, ...] = ("organization", "person", "geo", "event"),
+    keywords: bool = False,
+    max_gleaning: NonNegativeInt = 1,
+    max_tokens: PositiveInt | None = None,
+    extract_prompt: Prompt = EXTRACT,
+    continue_prompt: Prompt = CONTINUE,
+    more_prompt: Prompt = MORE,
+) -> TextExtraction:
+    """As `text_extraction.llm`, of the core chunks alone, which `text_extraction.core_nlp` names.
+
+    Raises UserError when no reply about any core chunk can be read.
+    Source: KET-RAG (Huang et al. 2025), the skeleton; its share and damping as in released code.
+    """
+    return _of_core(
+        chunk_table, chunk_graph, share, damping, join_tokens,
+        lambda some: llm_text_extraction(
+            chunk_table=some, llm_build=llm_build, progress=progress,
+            entity_types=entity_types, keywords=keywords, max_gleaning=max_gleaning,
+            max_tokens=max_tokens, extract_prompt=extract_prompt,
+            continue_prompt=continue_prompt, more_prompt=more_prompt,
+        ),
+    )  # fmt: skip
+
+
+def _of_core(
+    chunk_table: ChunkTable,
+    chunk_graph: Graph,
+    share: float,
+    damping: float,
+    join_tokens: int | None,
+    extract: Callable[[ChunkTable], TextExtraction],
+) -> TextExtraction:
+    core = core_chunks(chunk_graph, share, damping).tolist()
+    groups = _groups(chunk_table, core, join_tokens or 0)
+    titles, texts = zip(*(_read_together(chunk_table, group) for group in groups), strict=True)
+    some = replace(
+        chunk_table,
+        titles=Texts.of(titles),
+        texts=Texts.of(texts),
+        chunk_document=chunk_table.chunk_document[[group[0] for group in groups]],
+    )
+    extraction = extract(some)
+    rows = [ChunkRecords()] * len(chunk_table)
+    for (first, *others), records in zip(groups, extraction.rows, strict=True):
+        rows[first] = records
+        for chunk in others:
+            rows[chunk] = _names_alone(records)
+    return TextExtraction(tuple(rows), {**extraction.statistics, "core_chunks": len(core)})
+
+
+def _groups(table: ChunkTable, core: list[int], most: int) -> list[list[int]]:
+    groups: list[list[int]] = []
+    used = 0
+    for chunk in core:
+        n_tokens = count_tokens(table.texts[chunk])
+        if not groups or used + n_tokens > most:
+            groups.append([])
+            used = 0
+        groups[-1].append(chunk)
+        used += n_tokens
+    return groups
+
+
+def _read_together(table: ChunkTable, group: list[int]) -> tuple[str, str]:
+    runs = [
+        (title, " ".join(table.texts.take(np.array(list(run)))))
+        for title, run in groupby(group, key=table.titles.__getitem__)
+    ]
+    if len(runs) == 1:
+        return runs[0]
+    return "", "\n\n".join(f"{title}\n{text}" if title else text for title, text in runs)
+
+
+def _names_alone(records: ChunkRecords) -> ChunkRecords:
+    names = dict.fromkeys(entity.name for entity in records.entities)
+    pairs = dict.fromkeys((one.source, one.target) for one in records.relationships)
+    return ChunkRecords(
+        tuple(EntityRecord(name) for name in names),
+        tuple(RelationshipRecord(*pair, strength=0.0) for pair in pairs),
+    )

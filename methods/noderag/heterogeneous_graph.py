@@ -1,0 +1,332 @@
+"""Extracted records to NodeRAG's graph: entities, relationships, semantic units and more are nodes.
+
+Each kind of node is noted in turn: its names, its texts, the chunks it is read from, its edges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from pydantic import NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.clustering import kmeans
+from graphrag_bench.algorithms.evidence import WHOLE, Fragments
+from graphrag_bench.algorithms.extraction import TextExtraction
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts, cells, row_ids
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.errors import UserError
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import room_for, written_texts
+from graphrag_bench.graphs.communities import leiden
+from graphrag_bench.graphs.sentences import (
+    central_texts,
+    chunks_of,
+    sentence_chunks,
+    vectors_of,
+)
+from graphrag_bench.graphs.text_graph import text_graph
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import decode, encode, normalise_name
+from graphrag_bench.values import IntArray, best_first
+
+ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
+ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"
+EMBEDDED = (UNIT, ATTRIBUTE, ELEMENT, TEXT)
+"""The types that vectors find."""
+ATTRIBUTES_OF = Prompt("methods:noderag/prompts/attribute.j2")
+ELEMENTS_OF = Prompt("methods:noderag/prompts/high_level_element.j2")
+PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
+Tell = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
+"""One text for each name and what is told of it."""
+_IN_TITLE = 3
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    template = max(map(template_tokens, (settings["attribute_prompt"], settings["element_prompt"])))
+    return template + sizes.chunk, settings["element_tokens"] / 2
+
+
+@artifact(
+    "graph.heterogeneous",
+    provides=PROVIDES,
+    fixed={"llm_build": None, "attribute_prompt": ATTRIBUTES_OF, "element_prompt": ELEMENTS_OF},
+)
+@artifact("graph.heterogeneous_llm", provides=PROVIDES, calls=1, tokens=_tokens)
+def heterogeneous(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    llm_build: LLM | None,
+    progress: Progress,
+    relationship_tokens: PositiveInt = 60,
+    attribute_tokens: PositiveInt = 150,
+    element_tokens: PositiveInt = 150,
+    pivots: PositiveInt = 10,
+    cluster_size: PositiveInt = 39,
+    neighbours: NonNegativeInt = 10,
+    balance: bool = True,
+    seed: NonNegativeInt = 0,
+    attribute_prompt: Prompt = ATTRIBUTES_OF,
+    element_prompt: Prompt = ELEMENTS_OF,
+) -> Graph:
+    """Seven types of nodes, each described by its text, joined by edges without a name.
+
+    An `entity` is a normalised name. A `relationship`, told in `relationship_tokens`, is joined to
+    its two entities. A `semantic unit` is a distinct description of the extraction (without a
+    language model a sentence), joined to the entities that it is told of. An `attribute` tells, in
+    `attribute_tokens`, of an entity in two units or more that is important, which
+    `important_nodes` says; where none is, of the one in the most units. A `high-level element`
+    tells of a Leiden community in `element_tokens` and is joined to those of its units and
+    attributes that are in its k-means cluster of vectors, to all of them where clusters have
+    `cluster_size` members or fewer on average. Its `title` names the three most connected
+    entities. A `text` is a chunk, joined to its units. Units, attributes, elements and texts are
+    joined to the `neighbours` most similar of these. With `balance` an edge weighs 1 / the higher
+    degree of its ends, else 1. Attributes and elements are central sentences; in
+    `heterogeneous_llm` the build model writes them, one call for each, from as much of what is
+    told as fits its window, and central sentences stand in where no reply came (the announced call
+    for each chunk is a guess). Raises UserError when nothing was extracted, nothing is described,
+    or no reply about a kind of node was of use.
+    Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release;
+    prompts are ours.
+    Deviation: without a model, extracted.
+    """
+    describe = partial(_described, llm_build, embedder, progress)
+    attributes = partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens)
+    elements = partial(describe, ELEMENT, element_prompt, element_tokens)
+    made = _Nodes(len(chunk_table))
+    _base(made, text_extraction, chunk_table, relationship_tokens)
+    _attributes(made, attributes, pivots)
+    found = _elements(made, elements, seed)
+    _join_elements(made, found, embedder, progress, cluster_size, seed)
+    _texts(made, chunk_table)
+    _join_similar(made, embedder, progress, neighbours)
+    return _weighed(made, balance)
+
+
+def _described(
+    llm: LLM | None,
+    embedder: Embedder,
+    progress: Progress,
+    kind: str,
+    prompt: Prompt,
+    most_tokens: int,
+    names: Sequence[str],
+    told: Sequence[Sequence[str]],
+) -> list[str]:
+    written: list[str | None] = [None] * len(told)
+    if llm is not None:
+        room = room_for(llm, prompt, most_tokens)
+        cut = [decode(encode("\n".join(texts))[:room]) for texts in told]
+        pairs = zip(names, cut, strict=True)
+        chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
+        advice = "build.graph=heterogeneous takes central sentences."
+        written = written_texts(llm, chats, names, most_tokens, f"write {kind}s", advice, progress)
+    if None not in written:
+        return [text for text in written if text is not None]
+    central = central_texts(told, most_tokens, embedder, progress)
+    return [text or other for text, other in zip(written, central, strict=True)]
+
+
+@dataclass
+class _Nodes:
+    n_chunks: int
+    types: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    chunks: list[tuple[int, ...]] = field(default_factory=list)
+    pairs: dict[tuple[int, int], None] = field(default_factory=dict)
+    read: list[tuple[int, str, int]] = field(default_factory=list)
+
+    def add(self, kind: str, name: str, text: str, chunks: Iterable[int]) -> int:
+        """The row of a new node; an entity's name has no colon, so that others cannot be it."""
+        self.types.append(kind)
+        self.names.append(name if kind == ENTITY else f"{kind}: {name}")
+        self.texts.append(text)
+        self.chunks.append(tuple(sorted(set(chunks))))
+        return len(self.names) - 1
+
+    def join(self, node: int, others: Iterable[int]) -> None:
+        for other in others:
+            if node != other and (other, node) not in self.pairs:
+                self.pairs[node, other] = None
+
+    def of(self, *types: str) -> list[int]:
+        return [row for row, kind in enumerate(self.types) if kind in types]
+
+    def texts_of(self, rows: Sequence[int]) -> list[str]:
+        return [self.texts[row] for row in rows]
+
+    def _descriptions(self) -> Iterator[tuple[int, str, int]]:
+        units = ((self.texts[row], chunk) for row in self.of(UNIT) for chunk in self.chunks[row])
+        known = sentence_chunks(units)
+        for row in self.of(ATTRIBUTE, ELEMENT):
+            yield from ((row, WHOLE, chunk) for chunk in chunks_of(self.texts[row], known))
+
+    def graph(self) -> Graph:
+        ends = np.array(list(self.pairs), np.int64).reshape(-1, 2)
+        sizes = [len(held) for held in self.chunks]
+        of = np.repeat(np.arange(len(sizes)), sizes)
+        columns = np.array([chunk for held in self.chunks for chunk in held], np.int64)
+        node_chunk = cells(of, columns, (len(sizes), self.n_chunks))
+        whole = [(row, WHOLE, chunk) for row in self.of(UNIT, TEXT) for chunk in self.chunks[row]]
+        return Graph(
+            names=Texts.of(self.names),
+            types=Texts.of(self.types),
+            descriptions=Texts.of(self.texts),
+            source=ends[:, 0],
+            target=ends[:, 1],
+            weight=np.ones(len(ends)),
+            synonym=np.zeros(len(ends), bool),
+            relations=Texts.of(["joined to"] * len(ends)),
+            node_chunk=node_chunk,
+            relationship_chunk=node_chunk[ends[:, 0]],
+            node_fragments=Fragments.of([*self.read, *whole, *self._descriptions()], len(sizes)),
+            statistics={
+                f"nodes: {kind}": self.types.count(kind) for kind in dict.fromkeys(self.types)
+            },
+        )
+
+
+def _base(
+    made: _Nodes, extraction: TextExtraction, chunk_table: ChunkTable, most_tokens: int
+) -> None:
+    base = text_graph(extraction, chunk_table, keywords=False, most_tokens=most_tokens)
+    assert base.facts is not None and base.fact_fragments is not None
+    for row, name in enumerate(base.names):
+        made.add(ENTITY, name, name, row_ids(base.node_chunk, row).tolist())
+    for row, fact in enumerate(base.facts):
+        ends = int(base.source[row]), int(base.target[row])
+        told = ", ".join(filter(None, (base.names[ends[0]], fact, base.names[ends[1]])))
+        held = row_ids(base.relationship_chunk, row).tolist()
+        node = made.add(RELATIONSHIP, str(row), told, held)
+        made.join(node, ends)
+        made.read += [(node, *one) for one in base.fact_fragments.of_row(row)]
+    units: dict[str, tuple[dict[int, None], dict[int, None]]] = {}
+    for chunk, records in enumerate(extraction.rows):
+        said: list[tuple[tuple[str, ...], str]] = [
+            ((one.name,), one.description) for one in records.entities
+        ]
+        said += [((one.source, one.target), one.description) for one in records.relationships]
+        for names, text in said:
+            if text := " ".join(text.split()):
+                named, held_by = units.setdefault(text, ({}, {}))
+                rows = (base.row_of.get(normalise_name(name)) for name in names)
+                named.update(dict.fromkeys(row for row in rows if row is not None))
+                held_by[chunk] = None
+    if not units:
+        raise UserError(
+            "The graph has no semantic unit: no record of the extraction has a description. "
+            "build.text_extraction=nlp describes every entity by its sentence."
+        )
+    for number, (text, (named, held_by)) in enumerate(units.items()):
+        made.join(made.add(UNIT, str(number), text, held_by), named)
+
+
+def _attributes(made: _Nodes, tell: Tell, pivots: int) -> None:
+    graph = made.graph()
+    important = important_nodes(graph, pivots)
+    is_unit = np.array([kind == UNIT for kind in made.types])
+    near = {entity: row_ids(graph.adjacency, entity) for entity in made.of(ENTITY)}
+    units = {entity: rows[is_unit[rows]].tolist() for entity, rows in near.items()}
+    chosen = [entity for entity, rows in units.items() if important[entity] and len(rows) > 1]
+    chosen = chosen or [max(units, key=lambda entity: len(units[entity]))]
+    names = [made.names[entity] for entity in chosen]
+    texts = tell(names, [made.texts_of(units[entity]) for entity in chosen])
+    for entity, text in zip(chosen, texts, strict=True):
+        attribute = made.add(ATTRIBUTE, made.names[entity], text, made.chunks[entity])
+        made.join(attribute, [entity])
+
+
+def important_nodes(graph: Graph, pivots: int) -> Any:
+    """Which nodes are in the dense core or on many shortest paths, bool (n_nodes,).
+
+    The core is the k-core with k = ln(n) * sqrt(mean degree), rounded; many is more than the mean
+    betweenness times log10(n), rounded, counted from the `pivots` most connected nodes.
+    Source: NodeRAG (Xu et al. 2025), node importance; its release samples the pivots.
+    """
+    n = graph.n_nodes
+    k = round(math.log(n) * math.sqrt(float(graph.degree.mean())))
+    core = np.array(graph.igraph.coreness()) >= max(k, 1)
+    starts = best_first(graph.degree.astype(np.float64))[:pivots].tolist()
+    between = np.array(graph.igraph.betweenness(directed=False, sources=starts))
+    return core | (between > between.mean() * round(math.log10(n)) + 1e-9)
+
+
+def _elements(made: _Nodes, tell: Tell, seed: int) -> Mapping[int, list[int]]:
+    graph = made.graph()
+    telling = set(made.of(UNIT, ATTRIBUTE))
+    communities = leiden(graph=graph, max_cluster_size=max(graph.n_nodes, 1), seed=seed)
+    titles, told = [], []
+    for number in range(len(communities)):
+        members = row_ids(communities.nodes, number)
+        named = members[[made.types[row] == ENTITY for row in members.tolist()]]
+        said = [row for row in members.tolist() if row in telling]
+        if len(named) and said:
+            named = named[best_first(graph.degree[named].astype(np.float64), named)][:_IN_TITLE]
+            titles.append(", ".join(made.names[row] for row in named.tolist()))
+            told.append(said)
+    texts = tell(titles, [made.texts_of(rows) for rows in told])
+    found: dict[int, list[int]] = {}
+    for number, (title, text, said) in enumerate(zip(titles, texts, told, strict=True)):
+        held = [chunk for row in said for chunk in made.chunks[row]]
+        element = made.add(ELEMENT, str(number), text, held)
+        made.join(made.add(TITLE, title, title, held), [element])
+        found[element] = said
+    return found
+
+
+def _join_elements(
+    made: _Nodes,
+    elements: Mapping[int, list[int]],
+    embedder: Embedder,
+    progress: Progress,
+    cluster_size: int,
+    seed: int,
+) -> None:
+    told = [*elements, *(row for said in elements.values() for row in said)]
+    n_clusters = math.ceil(math.sqrt(len(told)))
+    cluster = np.zeros(len(made.names), np.int64)
+    if told and len(told) / n_clusters > cluster_size:
+        vectors = vectors_of(made.texts_of(told), embedder, progress, "embedding elements")
+        cluster[told] = kmeans(vectors, n_clusters, seed)
+    for element, said in elements.items():
+        made.join(element, [row for row in said if cluster[row] == cluster[element]])
+
+
+def _texts(made: _Nodes, chunk_table: ChunkTable) -> None:
+    first = len(made.names)
+    units = made.of(UNIT)
+    for row, passage in enumerate(chunk_table.passages):
+        made.add(TEXT, str(row), passage, (row,))
+    for unit in units:
+        made.join(unit, [first + chunk for chunk in made.chunks[unit]])
+
+
+def _weighed(made: _Nodes, balance: bool) -> Graph:
+    graph = made.graph()
+    if not balance:
+        return graph
+    degree = graph.degree
+    return replace(graph, weight=1.0 / np.maximum(degree[graph.source], degree[graph.target]))
+
+
+def _join_similar(made: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:
+    if not neighbours:
+        return
+    rows = made.of(*EMBEDDED)
+    vectors = vectors_of(made.texts_of(rows), embedder, progress, "embedding nodes")
+    for row, near in zip(rows, VectorIndex(vectors).search(vectors, neighbours + 1), strict=True):
+        others: IntArray = np.array(rows, np.int64)[near.ids]
+        made.join(row, others[others != row][:neighbours].tolist())

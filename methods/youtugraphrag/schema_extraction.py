@@ -1,0 +1,326 @@
+"""Chunks to typed entities, triples and attributes: by spaCy, or by a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel, NonNegativeInt, PositiveInt, ValidationError
+
+from graphrag_bench.algorithms.extraction import (
+    AttributeRecord,
+    EntityRecord,
+    SchemaExtraction,
+    SchemaRecords,
+    Triple,
+)
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import (
+    MOST_TOKENS,
+    Extractor,
+    documents_of_chunks,
+    failures,
+    records_of,
+)
+from graphrag_bench.graphs.extraction import CO_OCCURS
+from graphrag_bench.graphs.sentences import TitleUse, facts_of, read_chunks, together
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.json_replies import read_cut_list, read_json, schema_of
+from graphrag_bench.llm.structured import ReplyFormat
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+
+EXTRACT = Prompt("methods:youtugraphrag/prompts/schema_facts.j2")
+STEP = "extract facts by a schema"
+NODE_TYPES = (
+    "person", "location", "organization", "event", "object", "concept", "time period",
+    "creative work", "biological entity", "natural phenomenon",
+)  # fmt: skip
+RELATION_TYPES = (
+    "is a", "part of", "located in", "created by", "used by", "participates in", "related to",
+    "belongs to", "influences", "precedes", "arrives in", "comparable to",
+)  # fmt: skip
+ATTRIBUTE_TYPES = (
+    "name", "date", "size", "type", "description", "status", "quantity", "value", "position",
+    "duration", "time",
+)  # fmt: skip
+"""The seed schema for general texts, as the released code has it."""
+
+
+COPULA, IS = "be", "is"
+"""The relation of "X was a Y", and the name of the attribute that it states."""
+TELLING = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY")
+"""Labels of numbers that tell something by themselves."""
+COUNT = "CARDINAL"
+"""The label of a bare number, which tells something behind the words of a relation alone."""
+
+
+class Value(BaseModel):
+    """A named value."""
+
+    name: str
+    value: str
+
+
+class Entity(BaseModel):
+    """An entity with its type and its named values."""
+
+    name: str
+    type: str = ""
+    attributes: list[Value] = []
+
+
+class NewTypes(BaseModel):
+    """The types that the model adds to the schema."""
+
+    nodes: list[str] = []
+    relations: list[str] = []
+    attributes: list[str] = []
+
+
+class Facts(BaseModel):
+    """What the prompt returns; a triple is [head, relation, tail]."""
+
+    entities: list[Entity]
+    triples: list[list[str]] = []
+    new_types: NewTypes = NewTypes()
+
+
+@artifact("schema_extraction.nlp")
+def nlp_schema_extraction(
+    *,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    noun_phrases: bool = True,
+    co_occurrence: NonNegativeInt = 8,
+    title: TitleUse = "about",
+) -> SchemaExtraction:
+    """Typed entities, triples and attributes read by spaCy, sentence by sentence.
+
+    The schema is the tagger's: an entity's type is its NER label, "" for a title that no label
+    fits; numbers, amounts and dates are values, not entities. Triples are subject-verb-object, and
+    two named entities of one sentence that none joins co-occur, in sentences with at most
+    `co_occurrence` of them (0 switches that off). An entity has three kinds of attributes. A
+    subject-verb-object relation to a number or date is one, named by the words of the relation
+    ("be born in: 1867"). A copula with a noun phrase, "X was a Y", is one named `is`. A date,
+    time, percentage, amount of money or quantity that no relation reaches is one of the only
+    entity of its sentence, where there is just one, named by its label ("date: 1867"). Ordinals
+    state nothing, and neither do bare numbers but with a relation that is no copula. `title`
+    is that of `extraction.nlp`; with `about` it stands for he, she, it and they, and is the entity
+    of sentences that name none. `noun_phrases` makes the phrases that a relation joins to an
+    entity, but for copulas, entities without a type.
+    Source: ours, so that Youtu-GraphRAG's graph can be made without a language model.
+    """
+    rows = []
+    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
+        reader = _Reader(name, title == "about" and bool(name), noun_phrases, co_occurrence)
+        rows.append(reader.chunk(sentences))
+    return SchemaExtraction.of(rows, {})
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Sentences of one chunk to facts.
+
+    `name` is the title, "" when it is not read; `about` says that the passage is about it.
+    """
+
+    name: str
+    about: bool
+    noun_phrases: bool
+    co_occurrence: int
+
+    def chunk(self, sentences: list[Sentence]) -> SchemaRecords:
+        entities = {EntityRecord(self.name): None} if self.name else {}
+        triples: list[Triple] = []
+        attributes: dict[AttributeRecord, None] = {}
+        for sentence in sentences:
+            named = {name: label for name, label in sentence.entities if label not in NUMERIC}
+            entities |= {EntityRecord(name, label.lower()): None for name, label in named.items()}
+            facts = list(self._facts(sentence))
+            joining = self._triples(facts, sentence, named)
+            triples += joining
+            if self.noun_phrases:
+                ends = (end for fact in joining for end in (fact.head, fact.tail))
+                entities |= {EntityRecord(end): None for end in ends if end not in named}
+            triples += self._together(named, joining)
+            attributes |= dict.fromkeys(self._attributes(facts, sentence, named))
+        return SchemaRecords(tuple(entities), tuple(triples), tuple(attributes))
+
+    def _facts(self, sentence: Sentence) -> Iterator[Triple]:
+        kept = {name for name, _ in sentence.entities} | {*sentence.phrases, self.name} - {""}
+        return facts_of(sentence, self.name if self.about else "", kept)
+
+    def _triples(
+        self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
+    ) -> list[Triple]:
+        known = {*named, self.name} - {""}
+        ends = known | (set(sentence.phrases) if self.noun_phrases else set())
+        return [
+            fact
+            for fact in facts
+            if {fact.head, fact.tail} <= ends
+            and {fact.head, fact.tail} & known
+            and (fact.tail in known or fact.relation != COPULA)
+        ]
+
+    def _together(self, named: dict[str, str], joining: list[Triple]) -> Iterator[Triple]:
+        joined = {frozenset((fact.head, fact.tail)) for fact in joining}
+        title = self.name if self.about else ""
+        for head, tail in together(list(named), title, self.co_occurrence):
+            if frozenset((head, tail)) not in joined:
+                yield Triple(head, CO_OCCURS, tail)
+
+    def _attributes(
+        self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
+    ) -> Iterator[AttributeRecord]:
+        known = {*named, self.name} - {""}
+        numbers = {name: label for name, label in sentence.entities if label in NUMERIC}
+        reached = set()
+        for fact in facts:
+            if fact.head not in known or fact.tail in known:
+                continue
+            copula, label = fact.relation == COPULA, numbers.get(fact.tail, "")
+            states = label in (TELLING if copula else (*TELLING, COUNT)) if label else copula
+            if states:
+                reached.add(fact.tail)
+                yield AttributeRecord(fact.head, IS if copula else fact.relation, fact.tail)
+        only = list(named) or ([self.name] if self.about else [])
+        for value, label in numbers.items():
+            if len(only) == 1 and label in TELLING and value not in reached:
+                yield AttributeRecord(only[0], label.lower(), value)
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    schema = 2.0 * sum(len(settings[f"{kind}_types"]) for kind in ("node", "relation", "attribute"))
+    prompt = template_tokens(settings["extract_prompt"]) + schema + sizes.chunk
+    return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)
+
+
+@artifact("schema_extraction.llm", calls=1, tokens=_tokens)
+def llm_schema_extraction(
+    *,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    progress: Progress,
+    node_types: tuple[str, ...] = NODE_TYPES,
+    relation_types: tuple[str, ...] = RELATION_TYPES,
+    attribute_types: tuple[str, ...] = ATTRIBUTE_TYPES,
+    agentic: bool = True,
+    max_tokens: PositiveInt | None = None,
+    extract_prompt: Prompt = EXTRACT,
+) -> SchemaExtraction:
+    """The typed entities, triples and attributes that the build model reads out of each chunk.
+
+    One call for each chunk, whose prompt holds the schema. With `agentic` the model may add types
+    for important facts that fit none, and what it writes is kept; `new_types` counts those that it
+    announced. Without, what is not of the schema is left out and counted: an entity's type becomes
+    "", triples of other relations and attributes of other names go. Types are compared as
+    normalised names. Triples that are not three non-empty texts are skipped and counted. A reply
+    has `max_tokens` at most, by default 4,096 or what the model's window leaves; one that was cut
+    gives its complete items and is counted. A chunk whose replies cannot be read contributes
+    nothing and is counted; raises UserError when that happens to every chunk.
+    Source: Youtu-GraphRAG (Dong et al. 2025), schema-bound extraction and its expansion; the seed
+    schema of its released code; the prompt is ours.
+    Deviation: a type that is announced in one chunk is not in the prompts of others, so that
+    chunks do not depend on their order.
+    """
+    schema = {
+        "node_types": node_types,
+        "relation_types": relation_types,
+        "attribute_types": attribute_types,
+        "agentic": agentic,
+    }
+    extractor = Extractor(llm_build, max_tokens)
+    replies = records_of(
+        extractor,
+        [extract_prompt.render({**schema, "passage": text}) for text in chunk_table.passages],
+        ReplyFormat(STEP, read_facts, schema_of(Facts)),
+        documents_of_chunks(chunk_table),
+        progress,
+        "The model may be too small to extract, or its window may cut the prompt; "
+        "build.schema_extraction=nlp reads facts without a model.",
+    )
+    facts = [one if isinstance(one, Facts) else Facts(entities=[]) for one in replies]
+    rows = list(map(_row, facts))
+    skipped = sum(len(one.triples) for one in facts) - sum(len(row.triples) for row in rows)
+    bound = (
+        rows
+        if agentic
+        else [_within(row, node_types, relation_types, attribute_types) for row in rows]
+    )
+    statistics: dict[str, float] = {
+        "skipped_triples": skipped,
+        "outside_schema": sum(map(_n_outside, rows, bound)),
+        "new_types": len({kind for one in facts for kind in _new_types(one)}),
+        **extractor.statistics,
+        "failed_chunks": len(failures(replies)),
+    }
+    return SchemaExtraction.of(bound, statistics)
+
+
+def read_facts(text: str, cut: bool) -> Facts:
+    """Return the facts of a reply, of a cut one its complete entities and triples.
+
+    Raises UnreadableReply where there is none.
+    """
+    try:
+        return read_json(text, Facts, purpose=STEP, repair=not cut)
+    except UnreadableReply:
+        entities = [one for one in read_cut_list(text, "entities") if _fits([one], [])]
+        triples = [one for one in read_cut_list(text, "triples") if _fits([], [one])]
+        if not cut or not (entities or triples):
+            raise
+        return Facts.model_validate({"entities": entities, "triples": triples})
+
+
+def _fits(entities: list[object], triples: list[object]) -> bool:
+    try:
+        Facts.model_validate({"entities": entities, "triples": triples})
+    except ValidationError:
+        return False
+    return True
+
+
+def _row(facts: Facts) -> SchemaRecords:
+    return SchemaRecords(
+        tuple(EntityRecord(one.name, normalise_name(one.type)) for one in facts.entities),
+        tuple(
+            Triple(one[0], one[1], one[2])
+            for one in facts.triples
+            if len(one) == 3 and all(map(str.strip, one))
+        ),
+        tuple(
+            AttributeRecord(one.name, value.name, value.value)
+            for one in facts.entities
+            for value in one.attributes
+        ),
+    )
+
+
+def _within(row: SchemaRecords, *schema: tuple[str, ...]) -> SchemaRecords:
+    nodes, relations, names = ({normalise_name(one) for one in types} for types in schema)
+    return SchemaRecords(
+        tuple(one if one.type in nodes else replace(one, type="") for one in row.entities),
+        tuple(one for one in row.triples if normalise_name(one.relation) in relations),
+        tuple(one for one in row.attributes if normalise_name(one.name) in names),
+    )
+
+
+def _n_outside(row: SchemaRecords, bound: SchemaRecords) -> int:
+    n_types = sum(one != other for one, other in zip(row.entities, bound.entities, strict=True))
+    gone = len(row.triples) - len(bound.triples) + len(row.attributes) - len(bound.attributes)
+    return n_types + gone
+
+
+def _new_types(facts: Facts) -> set[tuple[str, str]]:
+    kinds: dict[str, list[str]] = facts.new_types.model_dump()
+    pairs = ((kind, normalise_name(name)) for kind, names in kinds.items() for name in names)
+    return {(kind, name) for kind, name in pairs if name}

@@ -1,0 +1,221 @@
+"""Map-reduce generation: scored points from parts of the context, then one answer from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    Field,
+    JsonValue,
+    NonNegativeInt,
+    PositiveInt,
+    create_model,
+    field_validator,
+)
+
+from graphrag_bench.contract import operator
+from graphrag_bench.embedding.tokenizer import Tokenizer
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt
+from graphrag_bench.text import fit
+from graphrag_bench.values import Answer, Context, Piece, Question, value
+from operators.answer.direct import READER, answered, reader_values
+from operators.context.rows import Row, with_block
+
+MAP = Prompt("methods:msgraphrag/prompts/map.j2")
+REDUCE = Prompt("methods:msgraphrag/prompts/reduce.j2")
+
+
+class Point(BaseModel):
+    """One statement and how much it helps to answer, 0 to 100."""
+
+    description: str
+    score: int = 0
+
+    @field_validator("score", mode="before")
+    @classmethod
+    def _clamped(cls, given: object) -> int:
+        try:
+            return max(0, min(100, round(float(str(given)))))
+        except (ValueError, OverflowError):
+            return 0
+
+
+class MapReply(BaseModel):
+    """What the map prompt returns."""
+
+    points: list[Point]
+
+    @field_validator("points", mode="before")
+    @classmethod
+    def _listed(cls, given: object) -> object:
+        return [given] if isinstance(given, Mapping) else given
+
+
+@lru_cache(maxsize=64)
+def _reply_of(max_points: int, max_characters: int | None) -> type[MapReply]:
+    longest: dict[str, JsonValue] = {"maxLength": max_characters} if max_characters else {}
+    text = (str, Field(json_schema_extra=longest))
+    point = create_model("Point", __base__=Point, description=text)
+    rows = (list[point], Field(json_schema_extra={"maxItems": max_points}))  # type: ignore[valid-type]
+    return create_model("Bounded", __base__=MapReply, points=rows)
+
+
+@value("points")
+@dataclass(frozen=True)
+class Points:
+    """Statements with scores 1..100, best first, ties in the order of the context.
+
+    `chunks` are those that each statement quotes; empty where a model wrote the statements.
+    """
+
+    texts: tuple[str, ...]
+    scores: tuple[int, ...]
+    chunks: tuple[tuple[int, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def chunks_of(self, row: int) -> tuple[int, ...]:
+        """The chunks that a statement quotes."""
+        return self.chunks[row] if self.chunks else ()
+
+
+@operator(
+    "points.map",
+    calls=lambda settings: 2 * int(settings["max_groups"]),
+    supplies={"question", "pieces", "max_characters"},
+)
+def map_points(
+    question: Question,
+    context: Context,
+    *,
+    llm: LLM,
+    context_budget: ContextBudget,
+    prompt: Prompt = MAP,
+    group: Literal["packed", "single"] = "packed",
+    group_tokens: PositiveInt = 2500,
+    order: Literal["given", "shuffled"] = "given",
+    seed: NonNegativeInt = 0,
+    max_groups: PositiveInt = 64,
+    max_points: PositiveInt = 5,
+    max_characters: PositiveInt | None = 300,
+    max_tokens: PositiveInt = 512,
+) -> tuple[Points, Context]:
+    """The points that the model finds in each group of the context's pieces, best first.
+
+    `packed` fills groups of at most `group_tokens`, or what the reader's window leaves, in context
+    order (a longer piece is its own group); `single` makes one group per piece. With
+    `order="shuffled"` the pieces are first permuted by `seed`, in the same way for every question.
+    At most the first `max_groups` groups are read. The returned context holds the pieces that were
+    read, in that order; its `cut` holds the rest. The schema admits `max_points` points per group,
+    each a sentence of `max_characters`, because a small model would otherwise fill `max_tokens` by
+    repeating one; with None the prompt asks for comprehensive descriptions, as the original does.
+    Points of score 0 are dropped; ties keep the order of reading. A group whose reply is unreadable
+    gives no point and is counted; raises the last failure when that happens to every group.
+    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
+    """
+    pieces = list(context.pieces)
+    if order == "shuffled":
+        drawn = np.random.default_rng(seed).permutation(len(pieces))
+        pieces = [pieces[row] for row in drawn.tolist()]
+    most = min(group_tokens, context_budget.group_tokens or group_tokens)
+    groups = _packed(pieces, most if group == "packed" else 0)
+    groups, left = groups[:max_groups], groups[max_groups:]
+    unread = tuple((p.kind, p.id) for part in left for p in part)
+    read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
+    if not groups:
+        return Points((), ()), read
+    asked = {"question": question.text, "max_characters": max_characters}
+    chats = [prompt.render({**asked, "pieces": pieces}) for pieces in groups]
+    shape = _reply_of(max_points, max_characters)
+    results = ask_all(llm, chats, shape, max_tokens=max_tokens, purpose="map points")
+    failures = [found for found in results if isinstance(found, UnreadableReply | CallFailed)]
+    if len(failures) == len(results):
+        raise failures[-1]
+    points = [p for found in results if isinstance(found, MapReply) for p in found.points]
+    kept = sorted((p for p in points if p.score > 0), key=lambda point: -point.score)
+    return Points(tuple(p.description for p in kept), tuple(p.score for p in kept)), read
+
+
+def _packed(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
+    groups: list[list[Piece]] = []
+    size = 0
+    for piece in pieces:
+        if groups and size + piece.n_tokens <= most:
+            groups[-1].append(piece)
+            size += piece.n_tokens
+        else:
+            groups.append([piece])
+            size = piece.n_tokens
+    return groups
+
+
+@operator("context.points")
+def points_context(
+    points: Points,
+    context: Context | None = None,
+    *,
+    tokenizer: Tokenizer,
+    context_budget: ContextBudget,
+    budget: PositiveInt | None = None,
+) -> Context:
+    """A context of only the points, in their order, as many as fit the token budget.
+
+    `budget` is a smaller number of tokens under a budget of the method's own.
+    What was cut from the context in which the points were found is still listed as cut.
+    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
+    """
+    empty = Context((), context.cut if context else ())
+    return with_block(empty, "point", _rows(points), tokenizer, context_budget.at_most(budget))
+
+
+def _rows(points: Points) -> list[Row]:
+    scored = zip(points.texts, points.scores, strict=True)
+    return [
+        (str(row), f"[importance {score}] {text}", float(score), points.chunks_of(row))
+        for row, (text, score) in enumerate(scored)
+    ]
+
+
+@operator("answer.reduce", calls=1, supplies=READER | {"points"})
+def reduce(
+    question: Question,
+    points: Points,
+    *,
+    llm: LLM,
+    tokenizer: Tokenizer,
+    context_budget: ContextBudget,
+    prompt: Prompt = REDUCE,
+    max_tokens: PositiveInt | None = None,
+) -> Answer:
+    """The model's answer from the points, best first, as many as fit the token budget.
+
+    Without a point it is `REFUSAL`, and no call is made. Deviation: the paper's code has a
+    sentence, which accuracy by substring takes for "no". The question's form of answer bounds
+    the answer, unless `max_tokens` does.
+    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
+    """
+    if not len(points):
+        return Answer(REFUSAL)
+    rows = [
+        {"analyst": number + 1, "score": score, "text": text}
+        for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
+    ]
+    n_tokens = [tokenizer.count(text) for text in points.texts]
+    most = context_budget.tokens
+    kept = len(rows) if most is None else max(1, fit(n_tokens, most))
+    pieces = [
+        Piece("point", name, text, score, tokenizer.count(text))
+        for name, text, score, _ in _rows(points)[:kept]
+    ]
+    chat = prompt.render({**reader_values(question, pieces), "points": rows[:kept]})
+    return answered(llm, chat, question, max_tokens)

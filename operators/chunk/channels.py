@@ -1,0 +1,151 @@
+"""Chunks by what of them is nearest to the question: their keywords, the attributes they state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.algorithms.bipartite import KeywordGraph
+from graphrag_bench.algorithms.graph import Graph, attributes_of
+from graphrag_bench.columns import row_ids
+from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.indices.vector_index import VectorIndex, products
+from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_of
+from operators.node.attributes import MinScore, above, attributes_among, best_of_rows
+from operators.similarity import best_hits, most_similar, searched, vectors_of
+
+Handed = tuple[IntArray, IntArray]
+_NONE = np.zeros(0, np.int64)
+
+
+@operator("chunk.by_keyword", batched=True)
+def by_keyword(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    keyword_graph: KeywordGraph,
+    keyword_index: VectorIndex,
+    chunk_index: VectorIndex,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    n_keywords: PositiveInt = 1000,
+    pool: PositiveInt = 20,
+    top_k: PositiveInt = 10,
+    tokens: PositiveInt | None = None,
+) -> list[Ranked[Chunk]]:
+    """The chunks of the nearest keywords that are most similar to the question or its query.
+
+    The `n_keywords` nearest keywords hand in their chunks, the nearest keyword first, and the most
+    similar chunk of each first, until there are `pool` different ones; the `top_k` most similar of
+    those are found. With `tokens` the pool is of twice so many tokens, and the most similar chunks
+    are found that fit them, however many. A keyword is as near as its sentences are on average.
+    Score: the chunk's cosine with the question, -1..1; of several query texts the best one counts.
+    Ties by lower id. A query without a text finds nothing.
+    Source: KET-RAG (Huang et al. 2025), keyword channel; released code 3630de3, which has
+    `tokens`.
+    """
+    groups = vectors_of(question, query, embedder)
+    room = _Room(pool, top_k) if tokens is None else _Room(2 * tokens, tokens, chunk_table)
+    handed: list[Handed] = [(_NONE, _NONE) for _ in groups]
+    open_groups, k = list(range(len(groups))), min(pool, n_keywords)
+    while (
+        open_groups
+    ):  # more keywords are looked for only where those found leave the pool unfilled
+        near = searched([groups[row] for row in open_groups], keyword_index, k)
+        for row, hits in zip(open_groups, near, strict=True):
+            handed[row] = _handed_in(best_hits(hits, k).ids, keyword_graph, room)
+        if k == n_keywords:
+            break
+        open_groups = [
+            row for row in open_groups if sum(map(room.tokens_of, handed[row])) < room.pool
+        ]
+        k = min(4 * k, n_keywords)
+    return [
+        _most_similar(group, *chunks, chunk_index, room)
+        for group, chunks in zip(groups, handed, strict=True)
+    ]
+
+
+@dataclass
+class _Room:
+    pool: int
+    found: int
+    table: ChunkTable | None = None
+    sizes: dict[int, int] = field(default_factory=dict)
+
+    def tokens_of(self, chunks: IntArray) -> int:
+        return sum(self._size(chunk) for chunk in chunks.tolist())
+
+    def first(self, ranked: Ranked[Chunk], room: int) -> Ranked[Chunk]:
+        return ranked.head(fit([self._size(chunk) for chunk in ranked.ids.tolist()], room))
+
+    def _size(self, chunk: int) -> int:
+        if self.table is None:
+            return 1
+        if chunk not in self.sizes:
+            self.sizes[chunk] = count_tokens(self.table.passage(chunk))
+        return self.sizes[chunk]
+
+
+def _handed_in(keywords: IntArray, keyword_graph: KeywordGraph, room: _Room) -> Handed:
+    rows: dict[int, None] = {}
+    used = 0
+    for keyword in keywords.tolist():
+        own = row_ids(keyword_graph.keyword_chunk, keyword)
+        new = own[[chunk not in rows for chunk in own.tolist()]]
+        used += room.tokens_of(new)
+        if used >= room.pool:
+            return np.array(list(rows), np.int64), new
+        rows.update(dict.fromkeys(new.tolist()))
+    return np.array(list(rows), np.int64), _NONE
+
+
+def _most_similar(
+    vectors: Vectors, before: IntArray, last: IntArray, index: VectorIndex, room: _Room
+) -> Ranked[Chunk]:
+    rows = np.concatenate([before, last])
+    if not len(rows):
+        return Ranked.empty()
+    cosine = products(vectors, index.vectors, np.tile(rows, (len(vectors), 1))).max(axis=0)
+    scores = cosine.astype(np.float64)
+    filling: Ranked[Chunk] = best_of(last, scores[len(before) :], len(last))
+    filling = room.first(filling, room.pool - room.tokens_of(before))
+    ids = np.concatenate([before, filling.ids])
+    scores = np.concatenate([scores[: len(before)], filling.scores])
+    return room.first(best_of(ids, scores, len(ids)), room.found)
+
+
+@operator("chunk.by_attribute", batched=True, requires={"node.attributes"})
+def chunks_by_attribute(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    attribute_index: VectorIndex,
+    graph: Graph,
+    embedder: Embedder,
+    n_attributes: PositiveInt = 20,
+    min_score: MinScore = -1.0,
+    names: tuple[str, ...] = (),
+    types: tuple[str, ...] = (),
+) -> list[Ranked[Chunk]]:
+    """The chunks that state the attributes most similar to the question, or to a query.
+
+    Score: the best cosine of the attributes that the chunk states among the `n_attributes` found,
+    which are those of `node.by_attribute`. Ties by lower id.
+    Source: Youtu-GraphRAG (Dong et al. 2025), the chunk of an attribute found; its release.
+    """
+    attributes = attributes_of(graph)
+    among = attributes_among(graph, attributes, names, types)
+    nearest = most_similar(question, query, attribute_index, embedder, n_attributes, among)
+    chosen: list[Ranked[Chunk]] = []
+    for one in above(nearest, min_score):
+        stating = [row_ids(attributes.chunk, row) for row in one.ids.tolist()]
+        scores = np.repeat(one.scores, [len(chunks) for chunks in stating])
+        chosen.append(best_of_rows(np.concatenate([np.zeros(0, np.int64), *stating]), scores))
+    return chosen

@@ -1,0 +1,153 @@
+"""Chunks by a walk that they take part in, and the weights that it restarts with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, NonNegativeFloat, PositiveInt
+
+from graphrag_bench.algorithms.bipartite import TriGraph
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.pagerank import (
+    AT_ONCE,
+    Contains,
+    How,
+    Mass,
+    Method,
+    Reset,
+    masses,
+    walk_with_chunks,
+)
+from graphrag_bench.contract import operator
+from graphrag_bench.values import (
+    Chunk,
+    ChunkScores,
+    FloatArray,
+    Node,
+    NodeScores,
+    Ranked,
+)
+from operators.node.ppr import with_sum_one
+
+Damping = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+Joined = Literal["relationships_and_chunks", "chunks"]
+
+
+@operator("chunk.ppr", batched=True)
+def ppr(
+    nodes: Sequence[Ranked[Node]],
+    chunk_scores: Sequence[ChunkScores],
+    *,
+    graph: Graph,
+    damping: Damping = 0.5,
+    passage_weight: NonNegativeFloat = 0.05,
+    joined: Joined = "relationships_and_chunks",
+    contains: Contains = "one",
+    contains_weight: Positive = 1.0,
+    cliques: tuple[str, ...] = (),
+    top_k: PositiveInt = 4,
+    tolerance: Positive = 1e-10,
+    method: Method = "auto",
+    exact_up_to: PositiveInt = 200_000,
+    error: Positive = 2e-6,
+) -> list[Ranked[Chunk]]:
+    """The best chunks by personalised PageRank over a graph in which chunks are nodes too.
+
+    Score: the mass of the chunk, divided by that of the best one, 0..1; ties by lower id. A node
+    is joined to every chunk that it is in with weight `contains_weight`, divided by the number of
+    nodes in the chunk for `contains="share"`, and to other nodes by its relationships and synonymy
+    edges, unless `joined="chunks"`. Nodes of the types `cliques` are left out of the walk; any two
+    nodes that they join are joined by an edge that weighs how many of them do. The walk restarts at
+    the given nodes, each with its score, and at every chunk with its chunk score times
+    `passage_weight`; negative scores count as 0, of a node given twice the best score counts.
+    `damping` is the probability of continuing the walk (1 - restart). Without nodes it restarts at
+    the chunks alone, without any weight anywhere.
+    `method="auto"` is `exact` where there are up to `exact_up_to` nodes and chunks together, and
+    `push` where there are more: the mass of a chunk is then off by at most `error` times its
+    strength (summed weight) in units of the mean strength of nodes and chunks, 0 where the push
+    does not reach it.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
+    """
+    walk = walk_with_chunks(
+        graph,
+        relationships=joined == "relationships_and_chunks",
+        contains=contains,
+        contains_weight=contains_weight,
+        cliques=cliques,
+    )
+    how = How(damping, tolerance, method, exact_up_to, error)
+    rankings: list[Ranked[Chunk]] = []
+    for begin in range(0, len(nodes), AT_ONCE):
+        asked = zip(
+            nodes[begin : begin + AT_ONCE], chunk_scores[begin : begin + AT_ONCE], strict=True
+        )
+        resets = [_reset(seeds, chunks, graph, passage_weight) for seeds, chunks in asked]
+        for mass in masses(walk, resets, how, top_k, graph.n_nodes):
+            rankings.append(_of_the_best(mass, graph, top_k))
+    return rankings
+
+
+def _reset(seeds: Ranked[Node], chunks: ChunkScores, graph: Graph, passage_weight: float) -> Reset:
+    rows, which = np.unique(seeds.ids, return_inverse=True)
+    weights = np.zeros(len(rows))
+    np.maximum.at(weights, which, seeds.scores)
+    near, scores = chunks.nonzero
+    return Reset(
+        np.concatenate([rows, graph.n_nodes + near]),
+        np.concatenate([weights, passage_weight * np.maximum(scores, 0.0)]),
+    )
+
+
+def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
+    """Mass divided by the largest, so that rounding cannot make small masses equal."""
+    if mass.rows is None:
+        values = mass.values[graph.n_nodes :]
+        return ChunkScores(values / (values.max(initial=0.0) or 1.0)).top(top_k)
+    chunks = mass.rows >= graph.n_nodes
+    rows, values = mass.rows[chunks] - graph.n_nodes, mass.values[chunks]
+    best = values.max(initial=0.0) or 1.0
+    return ChunkScores.sparse(rows, values / best, graph.n_chunks).top(top_k)
+
+
+@operator("chunk.activated", batched=True)
+def activated(
+    chunk_scores: Sequence[ChunkScores],
+    node_scores: Sequence[NodeScores],
+    *,
+    tri_graph: TriGraph,
+    ratio: NonNegativeFloat = 1.5,
+) -> list[ChunkScores]:
+    """The scores of the chunks, raised for those that name active nodes.
+
+    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s that names a
+    node of score a m times; negative node scores count as 0. Natural logarithms.
+    Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is that of its released code.
+    """
+    mentions = tri_graph.mention_weight
+    return [
+        ChunkScores.later(partial(_raised, chunks, nodes, mentions, ratio), len(chunks))
+        for chunks, nodes in zip(chunk_scores, node_scores, strict=True)
+    ]
+
+
+def _raised(chunks: ChunkScores, nodes: NodeScores, mentions: Any, ratio: float) -> FloatArray:
+    bonus = np.log1p(mentions @ np.maximum(nodes.values, 0.0))
+    return np.asarray(ratio * chunks.values + bonus, np.float64)
+
+
+@operator("chunk.restart")
+def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
+    """The `n_dense` best chunks by how far they are above the last of them, sum 1; the others 0.
+
+    With fewer chunks the last of all of them counts. The chunks have equal shares where none is
+    above another.
+    Source: ours.
+    """
+    best = chunk_scores.top(n_dense)
+    above = best.scores - best.scores.min(initial=np.inf)
+    weights = above if above.any() else np.ones(len(best))
+    return ChunkScores.sparse(best.ids, with_sum_one(weights), len(chunk_scores))

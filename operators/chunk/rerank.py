@@ -1,0 +1,142 @@
+"""Chunks reordered by a language model or a cross-encoder, and the first of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, Field, PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.cross_encoder import PassageScorer
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.json_replies import Unfit, read_json, schema_of
+from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.values import Chunk, Question, Ranked, unique
+
+PROMPT = Prompt("operators:prompts/chunk_rerank.j2")
+PURPOSE = "passage order"
+
+
+class Order(BaseModel):
+    """What the rerank prompt returns: numbers of passages, counted from 1, the best first.
+
+    The schema ends the list at 40 numbers, so that a small model stops; a longer list from a
+    server without schemas is read whole.
+    """
+
+    order: list[int] = Field(json_schema_extra={"maxItems": 40})
+
+
+def _windows(n_rows: int, window: int, stride: int) -> list[int]:
+    return [*range(max(n_rows - window, 0), 0, -stride), 0]
+
+
+def _calls(settings: Mapping[str, Any]) -> int:
+    return 2 * len(_windows(settings["depth"], settings["window"], settings["stride"]))
+
+
+@operator(
+    "chunk.rerank",
+    calls=_calls,
+    supplies={"question", "passages"},
+    unordered="the order that the model gives",
+)
+def rerank(
+    question: Question,
+    chunks: Ranked[Chunk],
+    *,
+    chunk_table: ChunkTable,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    depth: PositiveInt = 20,
+    window: PositiveInt = 20,
+    stride: PositiveInt = 10,
+    passage_words: PositiveInt = 300,
+    max_tokens: PositiveInt = 160,
+) -> Ranked[Chunk]:
+    """The chunks, the first `depth` of them in the model's order, then the rest.
+
+    The model sees numbered passages (the first `passage_words` words of each) and lists the
+    numbers, best first. Passages that it does not name follow in their former order, and that
+    reply counts as a fallback; so does one that is unreadable twice, which changes nothing.
+    Numbers out of range and repeated ones are skipped. With more than `window` chunks windows
+    slide from the last to the first by `stride` rows, so that good ones climb; one call each.
+    Score: 1 / rank, 0..1. One chunk needs no call. Raises CallFailed when the model gives no
+    reply, UserError when `stride` is above `window`.
+    Source: RankGPT (Sun et al., EMNLP 2023), sections 3.2 and 3.3.
+    """
+    if stride > window:
+        raise UserError(f"chunk.rerank: stride {stride} passes over rows of a window of {window}.")
+    rows: list[int] = chunks.ids.tolist()
+    first = rows[:depth]
+    for begin in _windows(len(first), window, stride) if len(first) > 1 else ():
+        part = first[begin : begin + window]
+        texts = [chunk_table.passage(row).split()[:passage_words] for row in part]
+        passages = [" ".join(words) for words in texts]
+        order = _order(
+            llm,
+            prompt.render({"question": question.text, "passages": passages}),
+            len(part),
+            max_tokens,
+        )
+        first[begin : begin + window] = [part[position] for position in order]
+    ids = np.array([*first, *rows[depth:]], np.int64)
+    return Ranked(ids, 1.0 / np.arange(1, len(ids) + 1))
+
+
+def _order(llm: LLM, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
+    def read(text: str, cut: bool) -> tuple[int, ...]:
+        named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
+        found = unique([number - 1 for number in named if 1 <= number <= n_passages])
+        if not found:
+            raise Unfit(PURPOSE, text, f"field 'order': no number from 1 to {n_passages} in it")
+        return found
+
+    reading = ReplyFormat(PURPOSE, read, schema_of(Order))
+    (reply,) = ask_each(llm, [chat], reading, max_tokens=max_tokens)
+    every = range(n_passages)
+    if isinstance(reply, CallFailed):
+        raise reply
+    if isinstance(reply, UnreadableReply):
+        return list(settled(llm, reply, tuple(every)))
+    order = [*reply, *(position for position in every if position not in reply)]
+    if len(reply) < n_passages:
+        settled(llm, UnreadableReply(PURPOSE, str(reply)), order)
+    return order
+
+
+@operator("chunk.head", unordered="the order given")
+def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
+    """The first `top_k` chunks, in the order given and with their scores.
+
+    Source: ours; an arm of a branch that keeps what is there, and a cap on what was collected.
+    """
+    return chunks.head(top_k)
+
+
+@operator("chunk.rerank.cross_encoder")
+def cross_encoder_rerank(
+    question: Question,
+    chunks: Ranked[Chunk],
+    *,
+    chunk_table: ChunkTable,
+    cross_encoder: PassageScorer,
+    top_k: PositiveInt = 10,
+) -> Ranked[Chunk]:
+    """The `top_k` of the given chunks that the cross-encoder scores highest.
+
+    Each chunk is read as its title and text. Score: the logit that the model
+    (`cross_encoder.model`) gives, any number; ties by lower id, whatever the order given. A text
+    too long for its window is cut by its tokenizer.
+    Source: Nogueira and Cho 2019, *Passage Re-ranking with BERT*, section 3.
+    """
+    rows = np.unique(chunks.ids)
+    passages = [chunk_table.passage(row) for row in rows.tolist()]
+    best = Ranked[Chunk].top(cross_encoder.scores(question.text, passages), top_k)
+    return Ranked(rows[best.ids], best.scores)

@@ -1,0 +1,75 @@
+"""Communities by vector search over their reports, and the members of some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.values import Community, Node, Query, Question, Ranked
+from operators.community.entity import reported
+from operators.similarity import vectors_of
+
+
+@operator("community.vdb", batched=True)
+def vdb(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    community_index: VectorIndex,
+    communities: Communities,
+    reports: Reports,
+    embedder: Embedder,
+    level: NonNegativeInt | None = None,
+    top_k: PositiveInt = 4,
+) -> list[Ranked[Community]]:
+    """The communities whose reports are most similar to the question, or to a query used instead.
+
+    Score: cosine, -1..1; of several query texts the best one counts. `level` leaves out what lies
+    below it (0 is the coarsest). Communities without a report are left out. Ties by lower id.
+    Source: Zhou et al. 2025, technical report, B.1, community "VDB".
+    """
+    among = reported(communities, reports, level)
+    found: list[Ranked[Community]] = []
+    for vectors in vectors_of(question, query, embedder):
+        if not len(vectors) or not len(among):
+            found.append(Ranked.empty())
+            continue
+        scores = np.max([community_index.scores(vector) for vector in vectors], axis=0)
+        found.append(Ranked.top(scores, top_k, among=among))
+    return found
+
+
+@operator("node.members")
+def members(
+    question: Question,
+    found: Ranked[Community],
+    query: Query | None = None,
+    *,
+    communities: Communities,
+    graph: Graph,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    types: tuple[str, ...] = (),
+    top_k: PositiveInt = 20,
+) -> Ranked[Node]:
+    """The members of the communities most similar to the question, or to a query used instead.
+
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. With
+    `types` only members of these types are ranked.
+    Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
+    """
+    (vectors,) = vectors_of([question], [query], embedder)
+    inside = np.unique(communities.nodes[found.ids].indices).astype(np.int64)
+    if (typed := nodes_of(graph, types)) is not None:
+        inside = inside[typed[inside]]
+    if not len(vectors) or not len(inside):
+        return Ranked.empty()
+    scores = np.max([node_index.scores(vector) for vector in vectors], axis=0)
+    return Ranked.top(scores, top_k, among=inside)

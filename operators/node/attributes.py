@@ -1,0 +1,105 @@
+"""Nodes by their attributes, and those of some types or with some attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, PositiveInt
+
+from graphrag_bench.algorithms.evidence import NodeAttributes, rows_named
+from graphrag_bench.algorithms.graph import Graph, attributes_of, nodes_of
+from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import DECIMALS, Node, Query, Question, Ranked, best_of
+from operators.similarity import most_similar
+
+MinScore = Annotated[float, Field(ge=-1, le=1)]
+
+
+@operator("node.by_attribute", batched=True, requires={"node.attributes"})
+def nodes_by_attribute(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    attribute_index: VectorIndex,
+    graph: Graph,
+    embedder: Embedder,
+    n_attributes: PositiveInt = 20,
+    min_score: MinScore = -1.0,
+    names: tuple[str, ...] = (),
+    types: tuple[str, ...] = (),
+) -> list[Ranked[Node]]:
+    """The nodes of the attributes most similar to the question, or to a query used instead.
+
+    An attribute is compared as "node name: value". Score: the best cosine of the node's attributes
+    among the `n_attributes` found, -1..1; of several query texts the best one counts. Attributes
+    below `min_score` are left out. Ties by lower id. With `names` only attributes of these names,
+    with `types` only those of nodes of these types are searched. Raises UserError for a name that
+    no attribute and a type that no node has, with the nearest ones.
+    Source: Youtu-GraphRAG (Dong et al. 2025), attributes among what vectors find; its release.
+    """
+    attributes = attributes_of(graph)
+    among = attributes_among(graph, attributes, names, types)
+    nearest = most_similar(question, query, attribute_index, embedder, n_attributes, among)
+    return [best_of_rows(attributes.node[one.ids], one.scores) for one in above(nearest, min_score)]
+
+
+@operator("node.with_attribute", requires={"node.attributes"}, unordered="the order given")
+def with_attribute(
+    nodes: Ranked[Node], *, graph: Graph, names: tuple[str, ...] = (), value: str = ""
+) -> Ranked[Node]:
+    """The nodes that have an attribute of one of the names, unchanged; of any name without `names`.
+
+    With `value` the attribute's value holds these words in a row; upper and lower case and
+    punctuation make no difference. Raises UserError for a name that no attribute has, with the
+    nearest ones.
+    Source: ours, a filter as `node.of_type` is one.
+    """
+    attributes = attributes_of(graph)
+    rows = rows_named(attributes, names)
+    chosen = np.ones(len(attributes), bool) if rows is None else rows
+    if words := normalise_name(value):
+        chosen = chosen & np.array([f" {words} " in one for one in attributes.value_words], bool)
+    has = np.zeros(graph.n_nodes, bool)
+    has[attributes.node[chosen]] = True
+    return nodes.take(has[nodes.ids])
+
+
+def attributes_among(
+    graph: Graph, attributes: NodeAttributes, names: tuple[str, ...], types: tuple[str, ...]
+) -> NDArray[np.bool_] | None:
+    """Return which attributes have one of the names and a node of one of the types; None: all."""
+    named, typed = rows_named(attributes, names), nodes_of(graph, types)
+    if typed is None:
+        return named
+    return typed[attributes.node] if named is None else named & typed[attributes.node]
+
+
+def above(rankings: Sequence[Ranked[Any]], min_score: float) -> list[Ranked[Any]]:
+    """Return the rows of each list that score `min_score` or more, by six decimals."""
+    return [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in rankings]
+
+
+def best_of_rows(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> Ranked[Any]:
+    """Return each row once with its best score."""
+    ids, places = np.unique(rows, return_inverse=True)
+    best = np.full(len(ids), -np.inf)
+    np.maximum.at(best, places, scores)
+    return best_of(ids, best, len(ids))
+
+
+@operator("node.of_type", unordered="the order given")
+def of_type(nodes: Ranked[Node], *, graph: Graph, types: tuple[str, ...] = ()) -> Ranked[Node]:
+    """The nodes that have one of the types, unchanged; all of them without `types`.
+
+    Upper and lower case make no difference. Raises UserError where the graph has no types, and for
+    a type that none of its nodes has, with the nearest ones.
+    Source: ours, for operators that take no types themselves.
+    """
+    typed = nodes_of(graph, types)
+    return nodes if typed is None else nodes.take(typed[nodes.ids])

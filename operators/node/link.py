@@ -1,0 +1,186 @@
+"""Nodes linked to the names in a question: by a dictionary of all names, then by vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from functools import lru_cache
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.name_dictionary import bare, key_of
+from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked, unique
+from operators.similarity import searched
+
+ByName = Literal["dictionary", "mentions"]
+SingleWords = Literal["titles", "proper", "any", "none"]
+Found = list[tuple[int, float]]
+
+
+def _vectors_last(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The parts as given; vectors find a node for every name, so that nothing can follow them."""
+    if "vectors" in parts[:-1]:
+        raise ValueError("'vectors' comes last: it leaves no name for the parts behind it")
+    return parts
+
+
+Parts = Annotated[
+    tuple[Literal["dictionary", "mentions", "vectors"], ...], AfterValidator(_vectors_last)
+]
+
+
+@operator("node.match", requires={"node.name"}, unordered="part by part, in the order of names")
+def match(
+    mentions: Mentions,
+    question: Question,
+    *,
+    graph: Graph,
+    chunk_table: ChunkTable,
+    parts: tuple[ByName, ...] = ("dictionary", "mentions"),
+    single_words: SingleWords = "titles",
+    types: tuple[str, ...] = (),
+) -> Ranked[Node]:
+    """The nodes that the question names, each once with score 1; nothing is embedded.
+
+    `dictionary` reads the question word by word and takes the longest node name that begins at a
+    word and does not overlap the one before; names of one word count where they are the title of a
+    passage (`titles`), are written with a capital or a digit (`proper`), always or never.
+    `mentions` looks each mention up; one whose words are part of a name that was found before is
+    passed over, and one of a single word without a capital in the question, as a common noun has
+    none, counts as `single_words` says. The parts come in the order given, one that is not given
+    is left out. Case, accents, a possessive `s` and a leading article make no difference; of nodes
+    that are alike in this the first counts. With `types` only nodes of these types are given; a
+    name that means another node finds none in its place.
+    Source: ours; names as entries of a dictionary, the longest match first.
+    """
+    rows, _ = _named(mentions, question, graph, chunk_table, parts, single_words)
+    typed = nodes_of(graph, types)
+    ids = unique([row for row in rows if typed is None or typed[row]])
+    return Ranked[Node](np.array(ids, np.int64), np.ones(len(ids)))
+
+
+@operator(
+    "node.link",
+    table3="Link",
+    batched=True,
+    requires={"node.name"},
+    unordered="the order of the names",
+)
+def link(
+    mentions: Sequence[Mentions],
+    question: Sequence[Question],
+    *,
+    graph: Graph,
+    chunk_table: ChunkTable,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    parts: Parts = ("dictionary", "mentions", "vectors"),
+    single_words: SingleWords = "titles",
+    min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
+    dedupe: bool = False,
+    score: Literal["cosine", "share"] = "cosine",
+    types: tuple[str, ...] = (),
+) -> list[Ranked[Node]]:
+    """The nodes that the question names, as by `node.match`, then the most similar node of a name.
+
+    `dictionary` and `mentions` are those of `node.match`, with score 1. `vectors` comes last and
+    gives each mention that is left its most similar node. Score: cosine, -1..1; a name whose best
+    node is below `min_score` gives none. A node may come twice unless `dedupe`. No part, or no
+    names, give no nodes. With `types` the vectors of nodes of these types alone are searched, and
+    names that mean other nodes give none. With `score="share"` every node has score 1, as the only
+    one that its name finds.
+    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone), `share` as fast-graphrag's
+    released code; the other parts are ours.
+    """
+    typed = nodes_of(graph, types)
+    by_name = tuple(part for part in parts if part != "vectors")
+    asked = zip(mentions, question, strict=True)
+    found = [_named(*one, graph, chunk_table, by_name, single_words) for one in asked]
+    given: list[Found] = [
+        [(row, 1.0) for row in rows if typed is None or typed[row]] for rows, _ in found
+    ]
+    left = [(at, name) for at, (_, names) in enumerate(found) for name in names]
+    if "vectors" in parts and left:
+        vectors = embedder.encode([name for _, name in left], kind="question")
+        (hits,) = searched([vectors], node_index, 1, typed)
+        for (at, _), hit in zip(left, hits, strict=True):
+            if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
+                found_one = float(hit.scores[0]) if score == "cosine" else 1.0
+                given[at].append((int(hit.ids[0]), found_one))
+    return [_ranked(hits, dedupe) for hits in given]
+
+
+def _ranked(hits: Found, dedupe: bool) -> Ranked[Node]:
+    if dedupe:
+        first = dict(reversed(hits))
+        hits = [(node, first[node]) for node in unique([node for node, _ in hits])]
+    return Ranked[Node](
+        np.array([node for node, _ in hits], np.int64), np.array([score for _, score in hits])
+    )
+
+
+def _named(
+    mentions: Mentions,
+    question: Question,
+    graph: Graph,
+    chunk_table: ChunkTable,
+    parts: Sequence[ByName],
+    single_words: SingleWords,
+) -> tuple[list[int], list[str]]:
+    found: dict[str, int] = {}
+    left = list(mentions.names)
+    for part in parts:
+        if part == "dictionary":
+            found |= graph.dictionary.matches(
+                question.text, _single(single_words, question, chunk_table)
+            )
+            left = [name for name in left if not _inside(name, found)]
+            continue
+        left = [name for name in left if not _inside(name, found)]
+        allowed = _single(single_words, question, chunk_table)
+        if allowed is not None:
+            allowed = allowed | _capitalised(question.text)
+        rows = {name: _row(name, graph) for name in left if _counts(name, allowed)}
+        left = [name for name in left if rows.get(name) is None]
+        found |= {name: row for name, row in rows.items() if row is not None}
+    return list(found.values()), left
+
+
+def _row(name: str, graph: Graph) -> int | None:
+    row = graph.row_of.get(name)
+    return graph.dictionary.row(name) if row is None else row
+
+
+def _single(
+    single_words: SingleWords, question: Question, chunk_table: ChunkTable
+) -> frozenset[str] | None:
+    if single_words == "any":
+        return None
+    if single_words == "proper":
+        return _capitalised(question.text)
+    return _titles(chunk_table) if single_words == "titles" else frozenset()
+
+
+@lru_cache(maxsize=2)
+def _titles(chunk_table: ChunkTable) -> frozenset[str]:
+    return frozenset(key_of(bare(title)) for title in chunk_table.titles)
+
+
+def _inside(name: str, keys: Iterable[str]) -> bool:
+    return any(f" {key_of(bare(name))} " in f" {key_of(other)} " for other in keys)
+
+
+def _counts(name: str, single: Container[str] | None) -> bool:
+    key = key_of(name)
+    return " " in key or single is None or key in single
+
+
+def _capitalised(text: str) -> frozenset[str]:
+    marked = (word for word in text.split() if any(c.isupper() or c.isdigit() for c in word))
+    return frozenset(key_of(bare(word)) for word in marked)

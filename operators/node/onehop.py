@@ -1,0 +1,89 @@
+"""Nodes next to nodes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.contract import operator
+from graphrag_bench.values import Node, Ranked, best_first, best_of
+
+
+@operator("node.onehop", table3="Onehop", unordered="the order of the given nodes, then weight")
+def onehop(
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    include_seeds: bool = False,
+    top_k: PositiveInt | None = None,
+    types: tuple[str, ...] = (),
+) -> Ranked[Node]:
+    """The neighbours of the nodes, each once: those of the first node, then of the second, etc.
+
+    Score: the weight of what joins a neighbour to the node that brought it, summed over the rows
+    of the pair. The neighbours of one node are ordered by weight, ties by lower id. The given
+    nodes are left out; with `include_seeds` they come first, with their own scores. With `types`
+    only neighbours of these types are given.
+    Source: Zhou et al. 2025, section 6.1, node "Onehop".
+    """
+    typed = nodes_of(graph, types)
+    seeds = dict(nodes.items())
+    scores: dict[int, float] = dict(seeds) if include_seeds else {}
+    adjacency = graph.adjacency
+    for node in seeds:
+        here = slice(adjacency.indptr[node], adjacency.indptr[node + 1])
+        near, weights = adjacency.indices[here], adjacency.data[here]
+        if typed is not None:
+            near, weights = near[typed[near]], weights[typed[near]]
+        for at in best_first(weights, near):
+            if int(near[at]) not in seeds:
+                scores.setdefault(int(near[at]), float(weights[at]))
+    return Ranked[Node].of(scores).head(top_k)
+
+
+@operator("node.expand", unordered="with include_seeds, the given nodes first")
+def expand(
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    score: Literal["sum", "best", "degree"] = "sum",
+    alike: bool = False,
+    include_seeds: bool = False,
+    top_k: PositiveInt | None = None,
+    types: tuple[str, ...] = (),
+) -> Ranked[Node]:
+    """The neighbours of the nodes, by the scores of the given nodes that they are joined to.
+
+    Score: the sum of these scores, the best of them, or with `degree` the highest sum of the
+    degrees of the two ends, whatever the given scores are. Of a node given twice the best score
+    counts. Ties by lower id; `top_k` bounds the neighbours. With `alike` they keep this order, and
+    each has score 1. The given nodes are left out; with `include_seeds` they come first, with their
+    own scores. With `types` only neighbours of these types are given.
+    Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
+    PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
+    """
+    seeds, places = np.unique(nodes.ids, return_inverse=True)
+    given = np.full(len(seeds), -np.inf)
+    np.maximum.at(given, places, nodes.scores)
+    near = graph.adjacency[seeds]
+    from_seed = np.repeat(np.arange(len(seeds)), np.diff(near.indptr))
+    nodes_near, which = np.unique(near.indices.astype(np.int64), return_inverse=True)
+    values = given[from_seed]
+    if score == "degree":
+        values = (graph.degree[seeds[from_seed]] + graph.degree[near.indices]).astype(np.float64)
+    total = np.zeros(len(nodes_near)) if score == "sum" else np.full(len(nodes_near), -np.inf)
+    (np.add if score == "sum" else np.maximum).at(total, which, values)
+    kept = ~np.isin(nodes_near, seeds)
+    if (typed := nodes_of(graph, types)) is not None:
+        kept &= typed[nodes_near]
+    best: Ranked[Node] = best_of(nodes_near[kept], total[kept], top_k or int(kept.sum()))
+    if alike:
+        best = Ranked(best.ids, np.ones(len(best)))
+    if not include_seeds:
+        return best
+    own = dict(zip(seeds.tolist(), given.tolist(), strict=True))
+    first = {node: own[node] for node in nodes.ids.tolist()}
+    return Ranked[Node].of({**first, **dict(best.items())})

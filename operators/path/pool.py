@@ -1,0 +1,97 @@
+"""Path pooling of ranked relationships, and what is on paths."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import AfterValidator, PositiveInt
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import RankedPaths
+from graphrag_bench.contract import operator
+from graphrag_bench.values import FloatArray, IntArray, Node, Ranked, Relationship, best_first
+
+
+def _not_zero(a: float) -> float:
+    if not a:
+        raise ValueError("it must not be 0")
+    return a
+
+
+@operator("path.pool", unordered="pooled score, lowest first; lost_in_middle: highest at both ends")
+def pool(
+    relationships: Ranked[Relationship],
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    search: Literal["dijkstra", "bfs", "random_walk"] = "dijkstra",
+    pooling: Literal["mean", "max"] = "mean",
+    a: Annotated[float, AfterValidator(_not_zero)] = 1.0,
+    sources: Literal["set", "per_entity"] = "set",
+    mode: Literal["rerank", "reselect"] = "rerank",
+    order: Literal["recency", "lost_in_middle", "best_first"] = "recency",
+    scores: Literal["as_given", "cosine"] = "as_given",
+    coarse_k: PositiveInt = 500,
+    top_k: PositiveInt | None = None,
+    seed: int = 0,
+) -> Ranked[Relationship]:
+    """The relationships with their pooled scores, in the order of these.
+
+    `nodes` are the question's entities. Base rank: the score, ties by lower id; `scores="cosine"`
+    takes (1 + score) / 2, and a score below 0 counts as 0. `rerank` keeps the best `top_k` by base
+    rank (all for None) and orders them; `reselect` pools the best `coarse_k` and keeps the best
+    `top_k` of these by pooled score, as `graph.path_pooling.pooled` says. Ties by base rank.
+    `recency` puts the best last, `lost_in_middle` d1 d3 d5 d4 d2, `best_first` first. Only the
+    given relationships are paths, in their direction; a row given twice counts once, with its best
+    score.
+    Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.
+    """
+    from graphrag_bench.algorithms.path_pooling import Kernels, for_prompt, pooled
+
+    rows, base = _by_base_rank(relationships, scores)
+    most = coarse_k if mode == "reselect" else top_k
+    rows, base = rows[:most], base[:most]
+    pooled_scores = pooled(
+        graph.source[rows],
+        graph.target[rows],
+        base,
+        nodes.ids,
+        Kernels(search, pooling, sources, a),
+        np.random.default_rng(seed),
+    )
+    placed = for_prompt(best_first(pooled_scores)[:top_k], order)
+    return Ranked(rows[placed], pooled_scores[placed])
+
+
+def _by_base_rank(
+    relationships: Ranked[Relationship], scores: Literal["as_given", "cosine"]
+) -> tuple[IntArray, FloatArray]:
+    base = relationships.scores if scores == "as_given" else (1 + relationships.scores) / 2
+    rows, of = np.unique(relationships.ids, return_inverse=True)
+    best: FloatArray = np.zeros(len(rows))
+    np.maximum.at(best, of, base)
+    order = Ranked[Relationship].top(best, None).ids
+    return rows[order], best[order]
+
+
+@operator("path.members", unordered="the order of the paths, each from its start")
+def members(
+    paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
+) -> tuple[Ranked[Node], Ranked[Relationship]]:
+    """The nodes and the relationships of the paths, each once, in order of first appearance.
+
+    With `transition` the paths are traversed as a prompt lists them: transition by transition,
+    each in the order given. Score: the highest of the paths that it is on.
+    Source: PathCoRAG, appendix C (the tables of entities and relationships).
+    """
+    along = list(paths.paths)
+    if order == "transition":
+        along.sort(key=lambda path: path.transition)
+    nodes: dict[int, float] = {}
+    rows: dict[int, float] = {}
+    for path in along:
+        for held, members_of in ((nodes, path.nodes), (rows, path.relationships)):
+            for one in members_of:
+                held[one] = max(held.get(one, path.score), path.score)
+    return Ranked.of(nodes), Ranked.of(rows)

@@ -1,0 +1,97 @@
+"""The entities of a question."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, PositiveInt
+
+from graphrag_bench.algorithms.name_dictionary import bare
+from graphrag_bench.contract import operator
+from graphrag_bench.embedding.nlp import NUMERIC, Nlp
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import Keywords, Mentions, Question, unique
+
+ENTITY_PROMPT = Prompt("methods:hipporag/prompts/question_entities.j2")
+
+
+class NamedEntities(BaseModel):
+    """What the entity prompt returns."""
+
+    named_entities: list[str]
+
+
+@operator("question.entities.given", unordered="the order in which they are given")
+def entities_given(question: Question) -> Mentions:
+    """The entities that the data set names with the question, as they are written, each once.
+
+    None where it names none. They are not gold: the asker knows what the question is about.
+    Source: RoG (Luo et al. 2024), the field q_entity; SubgraphRAG (Li et al. 2025), section 2.
+    """
+    return Mentions(unique(question.entities))
+
+
+@operator("question.entities.nlp", unordered="the order in the question")
+def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
+    """The named entities of the question by spaCy, normalised, each once, in order.
+
+    Noun phrases are left out. A question without a named entity gives none.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model.
+    """
+    return _mentions(nlp.entities(question.text))
+
+
+@operator("question.entities.nlp_or_phrases", unordered="the order in the question")
+def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
+    """The named entities of the question by spaCy, normalised, each once, in order.
+
+    Numbers, amounts and dates are left out. A question without a named entity, as one that is
+    written in lower case, gives its noun phrases instead.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger in the model's place; the
+    noun phrases are ours.
+    """
+    (sentences,) = nlp.sentences([question.text])
+    named = [
+        name for sentence in sentences for name, label in sentence.entities if label not in NUMERIC
+    ]
+    phrases = [phrase for sentence in sentences for phrase in sentence.phrases]
+    return _mentions([bare(name) for name in named or phrases])
+
+
+@operator(
+    "question.entities.llm",
+    calls=2,
+    supplies={"question"},
+    unordered="the order of the reply",
+)
+def entities_llm(
+    question: Question,
+    *,
+    llm: LLM,
+    prompt: Prompt = ENTITY_PROMPT,
+    max_tokens: PositiveInt = 128,
+) -> Mentions:
+    """The named entities of the question by the model, normalised, each once, in order.
+
+    Raises UnreadableReply when two successive replies are not such JSON.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3 and its query prompt.
+    """
+    chat = prompt.render({"question": question.text})
+    reply = ask(llm, chat, NamedEntities, max_tokens=max_tokens, purpose="question entities")
+    return _mentions(reply.named_entities)
+
+
+def _mentions(names: list[str]) -> Mentions:
+    normal = [normalise_name(name) for name in names]
+    return Mentions(unique([name for name in normal if name]))
+
+
+@operator("question.entities.keywords", unordered="the order of the keywords")
+def entities_keywords(keywords: Keywords) -> Mentions:
+    """The low-level keywords as the question's entities, normalised, each once, in order.
+
+    Source: LightRAG (Guo et al. 2024), section 3.2: low-level keywords are entities and details;
+    looking them up by name is ours.
+    """
+    return _mentions(list(keywords.low))

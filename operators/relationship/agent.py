@@ -1,0 +1,156 @@
+"""Think-on-Graph's relations: which relations of a node a model would follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import Choice, Exploration
+from graphrag_bench.columns import row_ids
+from graphrag_bench.contract import operator
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, unique
+
+PROMPT = Prompt("operators:prompts/relationship_agent.j2")
+PURPOSE = "relation scores"
+_MARK = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s*")
+_NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"
+_LINE_FORMS = (
+    re.compile(rf"^(.*?)\W*\bscore\b\W*?{_NUMBER}", re.IGNORECASE),
+    re.compile(rf"^(.*?\w)\W*?[\s:=(,]{_NUMBER}\W*$"),
+)
+Scored = tuple[tuple[str, float], ...]
+"""Names as the model wrote them, with their scores, in the order of the reply."""
+
+
+@operator(
+    "relationship.agent",
+    table3="Agent",
+    requires={"node.name", "relationship.name"},
+    calls=lambda settings: 2 * int(settings["max_topics"]),
+    supplies={"question", "entity", "relations", "width"},
+)
+def agent(
+    question: Question,
+    nodes: Ranked[Node],
+    exploration: Exploration,
+    relationships: Ranked[Relationship] | None = None,
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    width: PositiveInt = 3,
+    max_topics: PositiveInt = 8,
+    max_relations: PositiveInt = 60,
+    max_tokens: PositiveInt = 120,
+) -> Exploration:
+    """The exploration with the relations that the model would follow from each of the nodes.
+
+    The model sees the distinct relation names at a node in alphabetical order (only those in
+    `relationships`, where the step uses them) and names up to `width` with scores, 0..1. The
+    relation by which the last round arrived is not followed back. Names that the node does not have
+    are dropped; one that it has in both directions is followed from its subject. A node without
+    relations makes no call and gives none. One whose two replies are unreadable gives none either,
+    which counts as a fallback.
+    Raises CallFailed when the model gives no reply.
+    Deviation: at most the first `max_topics` nodes are asked about, and of more than
+    `max_relations` names those with the most weight are shown; ToG bounds neither.
+    Source: Zhou et al. 2025, section 6.1, relationship "Agent"; ToG (Sun et al. 2024), section 2.1.
+    """
+    among = None if relationships is None else relationships.ids
+    topics = unique(nodes.ids.tolist())[:max_topics]
+    every = [(topic, _relations(graph, topic, exploration, among)) for topic in topics]
+    open_topics = [(topic, _heaviest(named, max_relations)) for topic, named in every if named]
+    chats = [
+        prompt.render(
+            {
+                "question": question.text,
+                "entity": graph.names[topic],
+                "relations": sorted(directions),
+                "width": width,
+            }
+        )
+        for topic, directions in open_topics
+    ]
+    replies = ask_each(llm, chats, ReplyFormat(PURPOSE, _read), max_tokens=max_tokens)
+    chosen: list[Choice] = []
+    for reply, (topic, directions) in zip(replies, open_topics, strict=True):
+        if isinstance(reply, CallFailed):
+            raise reply
+        chosen += _choices(settled(llm, reply, ()), topic, directions)[:width]
+    return Exploration(tuple(chosen), exploration.rounds)
+
+
+def _relations(
+    graph: Graph, topic: int, exploration: Exploration, among: Any
+) -> dict[str, tuple[bool, float]]:
+    back = {graph.relations[hop.relationship] for hop in exploration.last}
+    came = {hop.forward for hop in exploration.last if hop.end(graph) == topic}
+    at = row_ids(graph.node_relationship, topic)
+    relations: dict[str, tuple[bool, float]] = {}
+    for forward, here, there in (
+        (True, graph.source, graph.target),
+        (False, graph.target, graph.source),
+    ):
+        rows = at[(here[at] == topic) & (there[at] != topic)]
+        if among is not None:
+            rows = rows[np.isin(rows, among)]
+        for row in rows.tolist():
+            name = graph.relations[row]
+            if not name or (name in back and (not forward) in came):
+                continue
+            direction, weight = relations.get(name, (forward, 0.0))
+            relations[name] = (direction, weight + float(graph.weight[row]))
+    return relations
+
+
+def _heaviest(
+    named: Mapping[str, tuple[bool, float]], max_relations: int
+) -> dict[str, tuple[bool, float]]:
+    """The names with the most weight, ties in alphabetical order."""
+    order = sorted(named, key=lambda name: (-round(named[name][1], DECIMALS), name))
+    return {name: named[name] for name in order[:max_relations]}
+
+
+def _choices(
+    scored: Scored, topic: int, directions: Mapping[str, tuple[bool, float]]
+) -> list[Choice]:
+    """The named relations that the node has, each once, best first; ties in the model's order."""
+    known = {normalise_name(name): name for name in sorted(directions)}
+    best: dict[str, float] = {}
+    for said, score in scored:
+        if (name := known.get(normalise_name(said))) is not None:
+            best.setdefault(name, score)
+    order = sorted(best, key=lambda name: -round(best[name], DECIMALS))
+    return [Choice(topic, name, directions[name][0], best[name]) for name in order]
+
+
+def _read(text: str, cut: bool) -> Scored:
+    """The scored names of a reply, truncated or not: `{name (Score: x)}`, or a name and a number.
+
+    Raises UnreadableReply when there is none. Scores of which one is above 1 are divided by their
+    sum.
+    """
+    found = [pair for part in re.split(r"[{}\n;]", text) if (pair := _scored(part)) is not None]
+    if not found:
+        raise UnreadableReply(PURPOSE, text)
+    whole = sum(score for _, score in found) if max(score for _, score in found) > 1 else 1.0
+    return tuple((name, score / whole) for name, score in found)
+
+
+def _scored(line: str) -> tuple[str, float] | None:
+    bare = _MARK.sub("", line)
+    for form in _LINE_FORMS:
+        if (match := form.search(bare)) and match.group(1).strip(" \t\"'*:-([,"):
+            return match.group(1).strip(" \t\"'*:-([,"), float(match.group(2))
+    return None

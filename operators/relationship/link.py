@@ -1,0 +1,110 @@
+"""Facts linked to the question as a whole, and those of them that a model finds useful."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel, PositiveInt
+
+from graphrag_bench.algorithms.graph import Graph, relationships_of
+from graphrag_bench.algorithms.paths import triple
+from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.values import Query, Question, Ranked, Relationship
+from operators.similarity import Scale, scaled_scores
+
+PROMPT = Prompt("operators:prompts/filter_triples.j2")
+
+
+@operator("relationship.link", batched=True, requires={"node.name", "relationship.name"})
+def link(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    graph: Graph,
+    relationship_index: VectorIndex,
+    embedder: Embedder,
+    scale: Scale = "min_max",
+    top_k: PositiveInt = 5,
+    types: tuple[str, ...] = (),
+) -> list[Ranked[Relationship]]:
+    """The facts most similar to the question, or to a query that the step uses instead.
+
+    Score with `min_max`: the cosine rescaled so that the least similar fact of the
+    graph has 0 and the most similar 1, all of them 1 where all are alike; with `cosine` as it is,
+    -1..1. Of several query texts the best one counts. Synonymy edges are not facts. Ties by lower
+    id. Unlike `relationship.vdb` it looks at every fact, for the scale. With `types` only facts
+    with an end of these types are given, on the same scale.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
+    """
+    facts = ~np.asarray(graph.synonym, bool)
+    typed = relationships_of(graph, types)
+    among = np.flatnonzero(facts if typed is None else facts & typed)
+    wanted = [query is None or len(query) > 0 for query in query]
+    similarities = scaled_scores(question, query, relationship_index, embedder, scale, facts)
+    return [
+        Ranked[Relationship].top(scores, top_k, among=among)
+        if some
+        else Ranked[Relationship].empty()
+        for scores, some in zip(similarities, wanted, strict=True)
+    ]
+
+
+@operator("relationship.filter.none", unordered="the order given")
+def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
+    """The relationships unchanged: a method's filter, switched off.
+
+    Source: HippoRAG 2 (Gutierrez et al. 2025), table 5, without the filter.
+    """
+    return relationships
+
+
+class Useful(BaseModel):
+    """What the prompt of the filter returns."""
+
+    useful: list[int]
+
+
+@operator(
+    "relationship.filter.llm",
+    requires={"node.name", "relationship.name"},
+    calls=2,
+    supplies={"question", "triples"},
+    unordered="the order given",
+)
+def filter_llm(
+    question: Question,
+    relationships: Ranked[Relationship],
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    max_tokens: PositiveInt = 64,
+) -> Ranked[Relationship]:
+    """The relationships that the model finds useful for the question, unchanged.
+
+    The model sees them numbered and returns numbers; a number out of range is skipped. It may keep
+    none. Without relationships no call is made; where two successive replies are unreadable, all
+    are kept, which counts as a fallback. Raises CallFailed when the model gives no reply.
+    Deviation: one prompt of our own with numbers, where upstream has a prompt tuned by DSPy that
+    writes the kept triples again and matches them by edit distance.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, recognition memory.
+    """
+    if not len(relationships):
+        return relationships
+    triples = [", ".join(triple(graph, row)) for row in relationships.ids.tolist()]
+    reply = ask(
+        llm,
+        prompt.render({"question": question.text, "triples": triples}),
+        Useful,
+        max_tokens=max_tokens,
+        purpose="triple filter",
+        fallback=Useful(useful=list(range(1, len(triples) + 1))),
+    )
+    useful = np.isin(np.arange(1, len(triples) + 1), reply.useful)
+    return relationships.take(useful)

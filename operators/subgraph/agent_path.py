@@ -1,0 +1,118 @@
+"""Triples that a language model picks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pydantic import PositiveInt
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.paths import triple
+from graphrag_bench.contract import operator
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import Question, Ranked, Relationship, Subgraph, unique
+
+PROMPT = Prompt("operators:prompts/agent_path.j2")
+PURPOSE = "reranked triples"
+_ARROW = re.compile(r"\s*(?:[-\u2010-\u2015=]+>|\u2192)\s*")
+_LABEL = re.compile(
+    r"^\W*(?:reranked[\s_]*)?(?:(?:triple|fact)[\s_]*)?(?:\d+\s*[.):])?[\s:]*", re.IGNORECASE
+)
+
+
+@operator(
+    "subgraph.agent_path",
+    table3="AgentPath",
+    requires={"node.name"},
+    calls=2,
+    supplies={"question", "paths", "top_k"},
+)
+def agent_path(
+    question: Question,
+    subgraph: Subgraph | None = None,
+    relationships: Ranked[Relationship] | None = None,
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    top_k: PositiveInt = 5,
+    max_triples: PositiveInt = 60,
+    max_tokens: PositiveInt = 240,
+) -> Subgraph:
+    """The up to `top_k` triples that the model finds most helpful, best first, as a subgraph.
+
+    A step uses `subgraph` (its paths, or its rows where it has none), `relationships`, or both;
+    paths are shown whole, as triples in the direction that is stored, the first `max_triples` of
+    all. A triple of the reply that is among those becomes its row, in whichever direction it is
+    written; any other is kept as text. After a reply without a triple the model is asked once more;
+    then the first `top_k` triples shown are used, which counts as a fallback. Without a triple to
+    show no call is made. Raises CallFailed when the model gives no reply.
+    Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
+    """
+    paths = _shown(subgraph, relationships, max_triples)
+    rows = unique([row for path in paths for row in path])
+    if not rows:
+        return Subgraph()
+    written = {row: triple(graph, row) for row in rows}
+    lines = [[" -> ".join(written[row]) for row in path] for path in paths]
+    chat = prompt.render({"question": question.text, "paths": lines, "top_k": top_k})
+    (reply,) = ask_each(llm, [chat], ReplyFormat(PURPOSE, _triples), max_tokens=max_tokens)
+    if isinstance(reply, CallFailed):
+        raise reply
+    triples = settled(llm, reply, tuple(written[row] for row in rows))[:top_k]
+    return _chosen(graph, triples, written)
+
+
+def _shown(
+    subgraph: Subgraph | None, relationships: Ranked[Relationship] | None, most: int
+) -> list[tuple[int, ...]]:
+    given_paths = subgraph or Subgraph()
+    paths = [path.relationships for path in given_paths.paths]
+    single = [] if paths else list(given_paths.relationships)
+    single += [] if relationships is None else relationships.ids.tolist()
+    shown: list[tuple[int, ...]] = []
+    seen: dict[int, None] = {}
+    for path in [*paths, *((row,) for row in single)]:
+        new = tuple(row for row in unique(path) if row not in seen)[: most - len(seen)]
+        if new:
+            shown.append(new)
+            seen.update(dict.fromkeys(new))
+    return shown
+
+
+def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
+    """Two or three parts with arrows between, line by line; the last line of a cut reply is left.
+
+    Raises UnreadableReply when there is none.
+    """
+    lines = re.split(r"[\n;]", text)
+    triples = []
+    for line in lines[:-1] if cut and len(lines) > 1 else lines:
+        parts = [part.strip(" .,'\"*`()[]{}") for part in _ARROW.split(_LABEL.sub("", line))]
+        if len(parts) in (2, 3) and all(parts):
+            triples.append(tuple(parts))
+    if not triples:
+        raise UnreadableReply(PURPOSE, text)
+    return tuple(dict.fromkeys(triples))
+
+
+def _chosen(
+    graph: Graph, triples: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, str, str]]
+) -> Subgraph:
+    row_of: dict[tuple[str, ...], int] = {}
+    for backwards in (True, False):
+        for row, parts in reversed(list(written.items())):
+            head, relation, tail = (normalise_name(part) for part in parts)
+            ends = (tail, head) if backwards else (head, tail)
+            row_of[ends] = row_of[ends[0], relation, ends[1]] = row
+    matches = [(row_of.get(tuple(normalise_name(part) for part in one)), one) for one in triples]
+    rows = unique([row for row, _ in matches if row is not None])
+    texts = unique([" -> ".join(one) for row, one in matches if row is None])
+    nodes = [int(end[row]) for row in rows for end in (graph.source, graph.target)]
+    return Subgraph(unique(nodes), rows, (), texts)

@@ -1,0 +1,127 @@
+"""Clusters of vectors on points whose groups can be seen by eye."""
+
+import numpy as np
+import pytest
+from small_worlds import said_by_a_process
+
+from graphrag_bench.algorithms.clustering import (
+    Mixture,
+    _balanced,
+    _posteriors,
+    balanced_clusters,
+    mixture_clusters,
+    reduce,
+)
+from graphrag_bench.fingerprint import digest
+
+pytestmark = pytest.mark.slow
+
+
+def crowds(*centres: tuple[float, float, float], each: int = 20) -> np.ndarray:
+    """Points of standard deviation 0.05 around each centre, one crowd after the other."""
+    rng = np.random.default_rng(1)
+    return np.concatenate([np.array(c) + 0.05 * rng.standard_normal((each, 3)) for c in centres])
+
+
+TWO = crowds((0, 0, 0), (5, 5, 5))
+
+
+def mixture(**other: object) -> Mixture:
+    return Mixture(
+        **{"dimension": 2, "threshold": 0.1, "max_tokens": 3500, "reduction": "pca"} | other
+    )
+
+
+def by_mixture(points: np.ndarray, n_tokens: np.ndarray | None = None, **other: object) -> list:
+    tokens = np.ones(len(points), np.int64) if n_tokens is None else n_tokens
+    found = mixture_clusters(points, tokens, mixture(**other), np.random.default_rng(0))
+    return [cluster.tolist() for cluster in found]
+
+
+def balanced(points: np.ndarray, size: int, **other: int) -> list[list[int]]:
+    found = balanced_clusters(points, size, np.random.default_rng(0), **other)
+    return [cluster.tolist() for cluster in found]
+
+
+# ---- mixtures
+
+
+def test_a_mixture_keeps_two_far_crowds_apart():
+    for cluster in by_mixture(TWO):
+        assert set(cluster) <= set(range(20)) or set(cluster) <= set(range(20, 40))
+
+
+def test_without_patience_the_search_goes_on_where_ten_numbers_in_a_row_were_in_vain(monkeypatch):
+    """BIC of 2 components is 5, of 3 to 13 it is 9, of 14 it is 1: only the whole sweep sees it."""
+    from sklearn.mixture import GaussianMixture
+
+    bics = {2: 5.0, 14: 1.0}
+    tried: list[int] = []
+
+    def bic(model: GaussianMixture, points: np.ndarray) -> float:
+        tried.append(model.n_components)
+        return bics.get(model.n_components, 9.0)
+
+    monkeypatch.setattr(GaussianMixture, "bic", bic)
+    points = TWO[:, :2]
+    assert _posteriors(points, mixture(), 0).shape[1] == 2
+    assert max(tried) == 12
+    assert _posteriors(points, mixture(patience=None), 0).shape[1] == 14
+    assert max(tried) == 39
+
+
+def test_every_row_is_in_a_cluster_even_where_no_posterior_passes_the_threshold():
+    for threshold in (0.1, 0.999999):
+        found = by_mixture(TWO, threshold=threshold)
+        assert sorted({row for cluster in found for row in cluster}) == list(range(40))
+
+
+# ---- balanced k-means
+
+
+def test_balanced_clusters_hold_every_row_once_and_are_even():
+    """Forty rows in four clusters: ten each is the share, and 1.2 times that the most."""
+    found = balanced(TWO, 10)
+    assert len(found) == 4
+    assert sorted(row for cluster in found for row in cluster) == list(range(40))
+    assert max(map(len, found)) <= 12
+
+
+def test_the_farthest_rows_leave_a_cluster_that_is_too_large():
+    """Six rows, two centres at 0 and 10, so a share of 3 and at most 3.6.
+
+    All six are nearest to 0, the farthest are 4 and then 3: after three moves the other cluster
+    is at its share, and three rows stay.
+    """
+    points = np.array([[0.0], [0.5], [1.0], [2.0], [3.0], [4.0]])
+    labels = _balanced(points, np.array([[0.0], [10.0]]), np.zeros(6, np.int64))
+    assert labels.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+# ---- whatever the process
+
+
+def digest_of_clusters() -> str:
+    return digest([by_mixture(TWO), by_mixture(crowds((0, 0, 0), each=60)), balanced(TWO, 7)])
+
+
+def test_clusters_do_not_depend_on_the_hash_seed_or_the_number_of_threads():
+    statement = (
+        "import os; os.environ['OMP_NUM_THREADS'] = os.environ['OPENBLAS_NUM_THREADS'] = '2';"
+        "import sys; sys.path.insert(0, 'tests/algorithms');"
+        "import test_clustering as t; print(t.digest_of_clusters())"
+    )
+    assert said_by_a_process(statement, 2) == digest_of_clusters()
+
+
+@pytest.mark.real
+def test_umap_keeps_two_far_groups_apart_and_gives_the_same_bytes_again() -> None:
+    rng = np.random.default_rng(5)
+    centres = np.eye(12)[:2] * 10
+    points = np.concatenate([centre + rng.normal(0, 0.3, (12, 12)) for centre in centres])
+    found = [reduce(points, 2, "umap", neighbours=5, seed=224) for _ in range(2)]
+    assert found[0].shape == (24, 2)
+    assert found[0].tobytes() == found[1].tobytes()
+    inside = max(np.ptp(found[0][:12], axis=0).max(), np.ptp(found[0][12:], axis=0).max())
+    between = np.linalg.norm(found[0][:12].mean(axis=0) - found[0][12:].mean(axis=0))
+    assert between > inside

@@ -1,0 +1,127 @@
+"""Which chunks descriptions and attributes were read from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.evidence import (
+    Fragments,
+    NodeAttributes,
+    chunks_of_node,
+    chunks_of_relationship,
+    chunks_of_triples,
+    rows_named,
+)
+from graphrag_bench.algorithms.graph import Graph, attributes_of, thinned
+from graphrag_bench.columns import Texts
+from graphrag_bench.graphs.merging import Merger
+
+# ---- Which chunks a description was read from, on a graph of three nodes and three chunks
+
+
+def hub(most_tokens: int | None = None) -> Graph:
+    """Velia is told of by all chunks, by two of them in the same words; Isk by the last alone."""
+    merger = Merger()
+    for chunk, said in enumerate(("A state.", "It has a port.", "A state.")):
+        merger.node("Velia", description=said, chunks=(chunk,))
+    merger.relationship("Isk", "Velia", description="Isk flows there.", chunks=(2,))
+    merger.relationship("Isk", "Velia", description="Told of both.", chunks=(0, 1))
+    merger.relationship("Velia", "Lund", chunks=(1,))
+    return merger.graph(3, most_tokens=most_tokens)
+
+
+def test_a_node_counts_for_the_chunks_of_which_a_fragment_stands_in_its_description() -> None:
+    assert chunks_of_node(hub(), 0) == (0, 1, 2)
+    assert chunks_of_node(hub(most_tokens=3), 0) == (0, 2), "the second was cut"
+    assert chunks_of_node(hub(), 1) == (), "Isk is an end without a description"
+
+
+def test_of_a_text_with_several_chunks_it_is_not_known_which_it_was_read_from() -> None:
+    graph = hub()
+    assert graph.facts is not None and graph.facts[0] == "Isk flows there. Told of both."
+    assert chunks_of_relationship(graph, 0) == (2,)
+    assert chunks_of_relationship(graph, 1) == (), "it says nothing"
+
+
+def test_a_fact_without_a_description_counts_for_every_chunk_that_states_it() -> None:
+    graph = Graph.from_arrays([0, 1], [1, 2], np.eye(3), [[1, 0, 1], [0, 1, 0]])
+    assert chunks_of_relationship(graph, 0) == (0, 2)
+    assert chunks_of_triples(graph, (0, 1)) == (0, 1, 2)
+    assert chunks_of_node(graph, 0) == (), "a name is no description"
+
+
+def test_without_fragments_a_described_node_counts_for_its_chunk_where_it_has_one_alone() -> None:
+    graph = Graph.from_arrays([], [], [[1, 0, 0], [1, 1, 0]], n_nodes=2)
+    described = replace(graph, descriptions=Texts.of(["First.", "Second."]))
+    assert [chunks_of_node(described, node) for node in (0, 1)] == [(0,), ()]
+
+
+def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:
+    held = Fragments.of([(2, "b", 1), (0, "a", 0), (2, "b", 1), (2, "a", 2)], 3)
+    assert list(held) == [(0, "a", 0), (2, "b", 1), (2, "a", 2)]
+    assert (held.of_row(1), held.of_row(7)) == ([], [])
+    assert list(held.take(np.array([2, 1]))) == [(0, "b", 1), (0, "a", 2)]
+    assert sorted(held.pairs()) == [("a", 0), ("a", 2), ("b", 1)]
+    assert list(Fragments.of([], 2)) == []
+
+
+def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(
+    tmp_path: Path,
+) -> None:
+    hub().save(tmp_path)
+    graph = Graph.load(tmp_path)
+    assert graph.node_fragments is not None and graph.fact_fragments is not None
+    assert chunks_of_node(graph, 0) == (0, 1, 2)
+    less = thinned(graph, edge_drop=0.5)
+    assert less.fact_fragments is not None and len(less.fact_fragments) == less.n_relationships == 1
+
+
+# ---- Attributes of nodes: which rows there are, how they are read, and that they come back fr
+
+STATED = [
+    (2, "Height", "tall", (1,)),
+    (0, "Born", "1867", (1,)),
+    (0, "profession", "a  Painter", (0,)),
+    (0, "profession", "A painter.", (2,)),
+    (0, "profession", "...", (2,)),
+    (1, "--", "nothing", (0,)),
+]
+
+
+@pytest.fixture
+def graph() -> Graph:
+    base = Graph.from_arrays(
+        [0, 1], [1, 2], node_chunk=np.eye(3), relationship_chunk=[[1, 0, 0]] * 2
+    )
+    return replace(base, node_attributes=NodeAttributes.of(STATED, 3))
+
+
+def test_a_row_is_one_node_name_and_value_with_the_chunks_that_state_it(graph):
+    held = attributes_of(graph)
+    assert held.node.tolist() == [0, 0, 2]
+    assert [held.told(row) for row in range(3)] == [
+        "born: 1867",
+        "profession: a Painter",
+        "height: tall",
+    ]
+    assert held.chunk.toarray().astype(int).tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_rows_are_found_by_name_whatever_its_case(graph):
+    found = rows_named(attributes_of(graph), ("BORN", "height"))
+    assert found is not None
+    assert found.tolist() == [True, False, True]
+    assert rows_named(attributes_of(graph), ()) is None
+
+
+def test_attributes_are_stored_beside_the_graph(graph, tmp_path):
+    graph.save(tmp_path)
+    again = attributes_of(Graph.load(tmp_path))
+    held = attributes_of(graph)
+    assert again.node.tolist() == held.node.tolist()
+    assert (list(again.names), list(again.values)) == (list(held.names), list(held.values))
+    assert (again.chunk != held.chunk).nnz == 0

@@ -1,0 +1,190 @@
+"""PathRAG's flow and paths by its paper and its release: goldens, and the slow reference."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import slow_paths
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_bench.algorithms.flow_kernels import Flow, Rules, Ways, flow_from, wanted_neighbours
+from graphrag_bench.algorithms.flow_paths import Selection, edge_flow, edge_flow_paths, flow_paths
+from graphrag_bench.algorithms.graph import Graph
+
+# ---- PathRAG's flow and paths: specification 1.4, 1.5, goldens G1 and G2, and the slow refere
+
+A, B, C, D, E, F = range(6)
+EDGES = ([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])
+SQUARES = Graph.from_arrays(*EDGES)
+HUB = Graph.from_arrays([*EDGES[0], *[C] * 5], [*EDGES[1], *range(6, 11)])
+TOLERANCE = 1e-6
+
+
+def rules(theta: float = 0.05, **changes) -> Rules:
+    base = Rules(0.7, theta, 3, False, False, False, True)
+    return base._replace(**changes)
+
+
+def best(graph: Graph, nodes, given: Rules, *, top_k=None, **ways):
+    ways = {"direction": "both", "per_pair_top": None, "dedup": "reversal", **ways}
+    kept = Selection(ways["per_pair_top"], ways["dedup"], top_k)
+    return flow_paths(graph, nodes, given, ways["direction"], kept)
+
+
+def named(graph: Graph, nodes, given: Rules, **ways) -> dict[str, float]:
+    paths = best(graph, nodes, given, **ways)
+    return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in paths}
+
+
+def flow(graph: Graph, start: int, end: int, given: Rules, *, outward: bool = False) -> Flow:
+    view = graph.outward if outward else graph.neighbours
+    n = graph.n_nodes
+    state = Flow(np.full(n, -1, np.int8), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.int32))
+    wanted = np.array([end], np.int32)
+    ways = Ways(view.starts, view.nodes, *wanted_neighbours(view.starts, view.nodes, wanted, n))
+    flow_from(ways, start, end, given, state)
+    return state
+
+
+def close(*fractions) -> object:
+    return pytest.approx([float(Fraction(one)) for one in fractions], abs=TOLERANCE)
+
+
+# ---- G1
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "resource", "expanded"),
+    [
+        (A, E, ("1", "7/20", "7/20", "49/240", "343/7200", "49/600"), "ABCD"),
+        (E, A, ("343/7200", "49/600", "49/240", "7/20", "1", "7/20"), "CDEF"),
+        (A, D, ("1", "7/20", "7/20", "49/240", "0", "49/600"), "ABC"),
+        (D, E, ("49/360", "7/30", "7/30", "1", "7/30", "49/900"), "ABCD"),
+        (E, D, ("0", "0", "49/400", "7/20", "1", "7/20"), "EF"),
+    ],
+)
+def test_resource_flows_from_the_start_and_not_on_from_the_end(start, end, resource, expanded):
+    state = flow(SQUARES, start, end, rules())
+    assert state.resource == close(*resource)
+    assert [name for name, sent in zip("ABCDEF", state.expanded, strict=True) if sent] == sorted(
+        expanded
+    )
+
+
+def test_all_pairs_of_three_nodes_merged_up_to_reversal():
+    found = named(SQUARES, [A, D, E], rules())
+    assert list(found) == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
+    assert list(found.values()) == close(
+        "27/20", "373/480", "373/480", "11533/21600", "11533/21600", "11533/21600"
+    )
+    assert list(named(SQUARES, [A, D, E], rules(), top_k=3)) == ["ED", "ABD", "ACD"]
+
+
+# ---- G2
+
+
+def test_a_hub_dilutes_what_flows_through_it():
+    assert flow(HUB, A, E, rules(0.0)).resource[[D, F, E]] == close(
+        "49/320", "49/1600", "4459/96000"
+    )
+    assert flow(HUB, A, E, rules(0.04)).resource[[D, F, E]] == close(
+        "49/320", "49/1600", "343/9600"
+    )
+    assert flow(HUB, A, E, rules(0.05)).resource[[D, F, E]] == close("49/400", "0", "0")
+
+
+# ---- rows, ties, settings
+
+
+def test_every_hop_is_the_first_row_of_its_pair():
+    parallel = Graph.from_arrays([A, B, A, B], [B, A, B, C])
+    (path,) = best(parallel, [A, C], rules(0.0))
+    assert (path.nodes, path.relationships) == ((A, B, C), (0, 3))
+
+
+# ---- the slow reference, and what must hold on any graph
+
+graphs = st.integers(2, 9).flatmap(
+    lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24).map(
+        lambda rows: Graph.from_arrays([a for a, _ in rows], [b for _, b in rows], n_nodes=n)
+    )
+)
+thetas = st.sampled_from([0.0, 0.01, 0.03, 0.05, 0.1, 0.3])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    graph=graphs, theta=thetas, hops=st.integers(1, 5), out=st.booleans(),
+    flags=st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+    per_pair_top=st.sampled_from([None, 1, 2]), top_k=st.sampled_from([None, 1, 3, 15]),
+)  # fmt: skip
+def test_the_paths_are_those_of_the_definition(graph, theta, hops, out, flags, per_pair_top, top_k):
+    on_start, expand, rising, count_start, node_set = flags
+    nodes = list(range(0, graph.n_nodes, 2)) + [1]
+    slow = slow_paths.flow_paths(
+        slow_paths.Lazy(graph, outward=out), nodes, alpha=0.7, theta=theta, max_hops=hops,
+        theta_on_start=on_start, expand_target=expand, rising=rising, count_start=count_start,
+        per_pair_top=per_pair_top, node_set=node_set,
+    )  # fmt: skip
+    fast = best(
+        graph, nodes, Rules(0.7, theta, hops, on_start, expand, rising, count_start),
+        direction="out" if out else "both", per_pair_top=per_pair_top,
+        dedup="node_set" if node_set else "reversal", top_k=top_k,
+    )  # fmt: skip
+    assert [path.nodes for path in fast] == [nodes for nodes, _ in slow[:top_k]]
+    scores = [score for _, score in slow[:top_k]]  # sums in another order may round otherwise
+    assert [path.score for path in fast] == pytest.approx(scores, abs=1.1e-6)
+
+
+# ---- PathRAG's released code: specification 1.8, golden G3
+
+
+def best_by_edges(graph: Graph, *nodes: int, top_k: int = 15, **changes) -> dict[str, float]:
+    """The paths of the released code: theta .3, one for each set of nodes, at most half of them."""
+    ways = {"max_hops": 3, "direction": "both", "per_pair_top": None, "dedup": "node_set",
+            "half": True, **changes}  # fmt: skip
+    rules = Rules(0.8, 0.3, ways["max_hops"], False, False, False, True)
+    kept = Selection(ways["per_pair_top"], ways["dedup"], top_k, at_most_half=ways["half"])
+    found = edge_flow_paths(graph, nodes, rules, ways["direction"], kept)
+    return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in found}
+
+
+def test_flow_is_halved_where_paths_part_and_stops_at_the_threshold():
+    flow = edge_flow([(A, B, D, E), (A, C, D, E), (A, C, F, E)], 0.8, 0.3)
+    assert flow == {
+        (A, B): 0.5,
+        (A, C): 0.5,
+        (B, D): pytest.approx(0.4),
+        (C, D): pytest.approx(0.2),
+        (C, F): pytest.approx(0.2),
+        (D, E): pytest.approx(0.32),
+    }
+
+
+def test_no_path_is_pruned_and_the_better_direction_counts():
+    assert best_by_edges(SQUARES, A, E) == {
+        "ABDE": pytest.approx(0.406667, abs=TOLERANCE),
+        "EFCA": pytest.approx(0.406667, abs=TOLERANCE),
+        "ACDE": pytest.approx(0.34, abs=TOLERANCE),
+    }
+    assert list(best_by_edges(SQUARES, A, E)) == ["ABDE", "EFCA", "ACDE"]
+
+
+def test_at_most_half_of_the_paths_of_each_length_are_kept():
+    """Six ordered paths of three hops between A and E give three; one hop each way gives one."""
+    assert len(best_by_edges(SQUARES, A, E)) == 3
+    assert len(best_by_edges(SQUARES, A, E, top_k=2)) == 2
+    assert best_by_edges(Graph.from_arrays([A], [B]), A, B) == {"AB": 1.0}
+    assert best_by_edges(Graph.from_arrays([A, C], [B, D]), A, C) == best_by_edges(SQUARES, A) == {}
+
+
+def test_paths_over_the_same_nodes_are_one():
+    """A-B-D, A-C-D, A-B-C-D, A-C-B-D and back: 4 of two hops, 4 of three, so that 4 may be kept."""
+    diamond = Graph.from_arrays([A, A, B, B, C], [B, C, C, D, D])
+    walks = best_by_edges(diamond, A, D)
+    assert len(walks) == len({"".join(sorted(walk)) for walk in walks}) == 3
+    apart = best_by_edges(diamond, A, D, dedup="reversal", half=False)
+    assert list(apart) == ["ABD", "ACD", "ABCD", "ACBD"]

@@ -1,0 +1,110 @@
+"""The graph's views by hand on four nodes, and graphs without a share of their edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.graph import Graph, thinned
+from graphrag_bench.columns import Texts
+
+# ---- The graph's views, by hand on four nodes
+
+
+@pytest.fixture
+def graph():
+    """Rows: 0 - 1 (chunk 0), 2 - 1 (chunk 1), 1 - 0 (chunk 1), 2 - 2; node 3 by itself."""
+    return Graph.from_arrays(
+        source=[0, 2, 1, 2],
+        target=[1, 1, 0, 2],
+        weight=[1.0, 4.0, 2.0, 9.0],
+        node_chunk=[[1, 1], [1, 1], [0, 1], [0, 0]],
+        relationship_chunk=[[1, 0], [0, 1], [0, 1], [0, 0]],
+        n_nodes=4,
+    )
+
+
+def test_rows_with_the_same_ends_are_one_pair(graph):
+    pairs = graph.pairs
+    assert pairs.source.tolist() == [0, 1, 2]
+    assert pairs.target.tolist() == [1, 2, 2]
+    assert pairs.weight.tolist() == [3.0, 4.0, 9.0]
+    assert pairs.of.tolist() == [0, 1, 0, 2]
+    assert pairs.first.tolist() == [0, 1, 3]
+
+
+def test_the_adjacency_is_symmetric_and_without_loops(graph):
+    assert graph.adjacency.toarray().tolist() == [
+        [0, 3, 0, 0],
+        [3, 0, 4, 0],
+        [0, 4, 0, 0],
+        [0, 0, 0, 0],
+    ]
+
+
+def test_a_walk_leaves_a_node_by_weight_and_an_isolated_one_not_at_all(graph):
+    np.testing.assert_allclose(
+        graph.transition.toarray(),
+        [[0, 3 / 7, 0, 0], [1, 0, 1, 0], [0, 4 / 7, 0, 0], [0, 0, 0, 0]],
+    )
+
+
+def test_a_pair_is_in_the_chunks_of_any_of_its_rows(graph):
+    assert graph.pair_chunk.toarray().tolist() == [[True, True], [False, True], [False, False]]
+
+
+def test_a_graph_with_types_and_descriptions_comes_back_with_them(graph, tmp_path):
+    rich = Graph(
+        **{name: getattr(graph, name) for name in (
+            "names", "source", "target", "weight", "synonym", "relations", "node_chunk",
+            "relationship_chunk",
+        )},
+        types=Texts.of(["person"] * 4),
+        facts=Texts.of(["they met"] * 4),
+    )  # fmt: skip
+    rich.save(tmp_path)
+    loaded = Graph.load(tmp_path)
+    assert loaded.attributes == graph.attributes | {"node.type", "relationship.description"}
+    assert loaded.descriptions is None
+    assert list(loaded.types) == ["person"] * 4
+
+
+def test_what_questions_read_is_stored_with_the_graph_and_not_made_again(graph, tmp_path):
+    graph.save(tmp_path)
+    loaded = Graph.load(tmp_path)
+    stored = set(vars(loaded))
+    views = ("adjacency", "pair_chunk", "chunk_relationship", "node_relationship", "transition")
+    assert {*views, "pairs", "chunks_per_node", "row_of", "dictionary"} <= stored
+    for name in views:
+        assert np.array_equal(getattr(loaded, name).toarray(), getattr(graph, name).toarray())
+    for name in ("source", "target", "weight", "of", "first"):
+        assert getattr(loaded.pairs, name).tolist() == getattr(graph.pairs, name).tolist()
+    assert loaded.chunks_per_node.tolist() == [2, 2, 1, 0]
+    assert loaded.row_of["node 2"] == 2
+    assert loaded.dictionary.matches("Is node 3 near Node 1?") == [("node 3", 3), ("node 1", 1)]
+    assert not loaded.transition.data.flags.writeable
+    assert np.shares_memory(loaded.transition.indices, loaded.adjacency.indices)
+
+
+# ---- Graphs with a share of their edges taken out
+
+
+def ring(n: int) -> Graph:
+    """A ring of nodes whose edges each stand in two rows, one in each direction."""
+    ends = np.arange(n)
+    beyond = (ends + 1) % n
+    return Graph.from_arrays(source=[*ends, *beyond], target=[*beyond, *ends], n_nodes=n)
+
+
+def pairs(graph: Graph) -> set[tuple[int, int]]:
+    return set(zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True))
+
+
+def test_a_share_of_the_edges_is_gone_with_all_their_rows_and_every_node_stays() -> None:
+    half = thinned(ring(10), edge_drop=0.5)
+    assert (half.n_nodes, half.n_relationships, len(pairs(half))) == (10, 10, 5)
+
+
+def test_a_larger_share_drops_those_of_a_smaller_one_too() -> None:
+    shares = [thinned(ring(20), edge_drop=share) for share in (0.1, 0.2, 0.5)]
+    assert pairs(shares[0]) > pairs(shares[1]) > pairs(shares[2])

@@ -1,0 +1,249 @@
+"""PathCoRAG's path search: specification 2.4 and 2.5, golden G8, and the slow references."""
+
+import networkx
+import numpy as np
+import pytest
+import slow_paths
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.k_shortest_paths import (
+    Scoring,
+    Search,
+    any_length,
+    cheapest,
+    fewest_hops,
+    likely_pairs,
+    step_paths,
+)
+from graphrag_bench.errors import UserError
+
+A, B, C, D, E, F = range(6)
+SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F], names=list("ABCDEF"))
+LIKE = np.array([0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4])
+FIRST = np.array([(A, C), (A, D), (B, C), (B, D)])
+SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
+UNIT = Search(k=2, most=3, cost="unit", scope="pair")
+TOLERANCE = 1e-6
+
+
+def words(found, n_pairs: int) -> list[dict[str, float]]:
+    """The paths of each pair with their scores."""
+    rows: list[dict[str, float]] = [{} for _ in range(n_pairs)]
+    for pair, nodes, score in zip(found.pair, found.nodes, found.scores, strict=True):
+        rows[pair]["".join("ABCDEF"[node] for node in nodes if node >= 0)] = score
+    return rows
+
+
+def about(**scores: float) -> list[tuple[str, object]]:
+    return [(word, pytest.approx(score, abs=TOLERANCE)) for word, score in scores.items()]
+
+
+# ---- G8
+
+
+@pytest.mark.parametrize("search", ["fewest_hops", "cheapest"])
+def test_the_shortest_paths_of_each_pair_with_ties_by_similarity(search):
+    pairs = np.concatenate([FIRST, SECOND])
+    if search == "fewest_hops":
+        found = fewest_hops(SIX, pairs, LIKE, k=2, most=3)
+    else:
+        found = cheapest(SIX, pairs, LIKE, cost="unit", k=2, most=3)
+    assert [list(row.items()) for row in words(found, len(pairs))] == [
+        about(AC=0.9, ABDC=0.466667),
+        about(ACD=0.8, ABD=0.35),
+        about(BDC=0.6, BAC=0.55),
+        about(BD=0.5, BACD=0.6),
+        about(CE=0.6, CDE=0.75),
+        about(CDF=0.55, CEDF=0.6),
+        about(DE=0.8, DCE=0.65),
+        about(DF=0.4),
+    ]
+
+
+def test_the_best_paths_of_both_transitions_are_kept():
+    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 5)
+    assert [(path.transition, path.nodes, path.relationships) for path in kept] == [
+        (1, (A, C), (1,)),
+        (2, (D, E), (5,)),
+        (1, (A, C, D), (1, 3)),
+        (2, (C, D, E), (3, 5)),
+        (2, (D, C, E), (3, 4)),
+    ]
+    assert [path.score for path in kept] == pytest.approx([0.9, 0.8, 0.8, 0.75, 0.65])
+
+
+# ---- what is counted, and over what
+
+
+def test_with_the_stage_as_scope_each_transition_keeps_its_own_shortest():
+    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT._replace(scope="stage"), None)
+    assert [(path.transition, path.nodes) for path in kept] == [
+        (1, (A, C)), (2, (D, E)), (2, (C, E)), (1, (B, D)),
+    ]  # fmt: skip
+
+
+def letters(paths) -> list[tuple[str, float]]:
+    return [("".join("ABCDEF"[n] for n in p.nodes), pytest.approx(p.score)) for p in paths]
+
+
+def test_the_best_paths_of_each_transition_are_kept_where_that_is_asked_for():
+    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 2, Scoring(kept_of="transition"))
+    assert letters(kept) == [("AC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("CDE", 0.75)]
+
+
+def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
+    """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name; so
+    A-B-D-C, A-B-D, B-D-C, B-D and D-F have nothing that counts."""
+    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, None, Scoring("sorted", above=0.5))
+    assert letters(kept) == [
+        ("AC", 0.9), ("BAC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("BACD", 0.8), ("CDE", 0.75),
+        ("CDF", 0.7), ("CE", 0.6), ("DCE", 0.6), ("CEDF", 0.6),
+    ]  # fmt: skip
+
+
+def test_paths_of_any_length_cost_one_a_hop():
+    """A line of six nodes is five hops long, and the only path between its ends."""
+    line = Graph.from_arrays(range(5), range(1, 6))
+    search = UNIT._replace(most=None)
+    (path,) = step_paths(line, [np.array([(A, F)])], np.full(5, 0.3), search, 15)
+    assert (path.nodes, path.relationships) == ((A, B, C, D, E, F), (0, 1, 2, 3, 4))
+    assert path.score == pytest.approx(0.3)
+    with pytest.raises(UserError, match="max_path_edges"):
+        step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(cost="one_minus_sim"), 1)
+
+
+def test_the_most_similar_of_several_rows_joins_two_nodes():
+    parallel = Graph.from_arrays([A, B, A, B], [B, A, B, C])
+    (path,) = step_paths(parallel, [np.array([(A, C)])], np.array([0.1, 0.7, 0.7, 0.5]), UNIT, 15)
+    assert (path.nodes, path.relationships) == ((A, B, C), (1, 3))
+    assert path.score == pytest.approx(0.6)
+
+
+def test_pairs_are_ranked_by_the_product_of_their_ends():
+    """.9 * .8 = .72, .9 * .3 = .27, .5 * .8 = .40, and -.1 counts as 0."""
+    pairs = likely_pairs(
+        np.array([4, 2]), np.array([7, 1]), np.array([0.5, 0.9]), np.array([0.8, 0.3]), 3
+    )
+    assert pairs.tolist() == [[2, 7], [4, 7], [2, 1]]
+    ties = likely_pairs(np.array([4, 2]), np.array([7, 1]), np.array([-0.1, 0.0]), np.ones(2), 9)
+    assert ties.tolist() == [[2, 1], [2, 7], [4, 1], [4, 7]]
+
+
+# ---- the slow references, and what must hold on any graph
+
+sims = st.sampled_from([-0.25, 0.0, 0.2, 0.2, 0.5, 0.5000001, 0.9, 1.0])
+weights = st.sampled_from([0.5, 1.0, 1.0, 2.0, 4.0])
+
+
+@st.composite
+def likenesses(draw, most_nodes: int = 9):
+    n = draw(st.integers(2, most_nodes))
+    node = st.integers(0, n - 1)
+    rows = draw(st.lists(st.tuples(node, node, sims, weights), max_size=28))
+    source, target, like, weight = ([row[column] for row in rows] for column in range(4))
+    graph = Graph.from_arrays(source, target, weight=weight, n_nodes=n)
+    pairs = draw(st.lists(st.tuples(node, node), min_size=1, max_size=8, unique=True))
+    apart = np.array([pair for pair in pairs if pair[0] != pair[1]], np.int64).reshape(-1, 2)
+    return graph, np.array(like, np.float64), apart
+
+
+def likeness(graph: Graph, like: np.ndarray):
+    """The similarity of two nodes in millionths: that of the best row between them."""
+
+    def of(one: int, other: int) -> int:
+        ends = {one, other}
+        rows = zip(graph.source.tolist(), graph.target.tolist(), like.tolist(), strict=True)
+        return max(round(value * 1e6) for a, b, value in rows if {a, b} == ends)
+
+    return of
+
+
+@settings(max_examples=200, deadline=None)
+@given(world=likenesses(), k=st.integers(1, 5), most=st.integers(1, 4))
+def test_the_paths_of_fewest_hops_are_those_of_the_definition(world, k, most):
+    graph, like, pairs = world
+    found = fewest_hops(graph, pairs, like, k=k, most=most)
+    near = slow_paths.plain(slow_paths.Lazy(graph), graph.n_nodes)
+    want = [
+        (pair, walk, total / (1e6 * (len(walk) - 1)))
+        for pair, (source, target) in enumerate(pairs.tolist())
+        for walk, total in slow_paths.fewest_hops(
+            near, source, target, likeness(graph, like), k, most
+        )
+    ]
+    assert listed(found) == [(pair, walk, pytest.approx(score)) for pair, walk, score in want]
+
+
+@settings(max_examples=150, deadline=None)
+@given(world=likenesses(), k=st.integers(1, 5))
+def test_the_shortest_paths_of_any_length_are_those_of_all_simple_paths(world, k):
+    graph, like, pairs = world
+    alike = likeness(graph, like)
+    want = []
+    for pair, (source, target) in enumerate(pairs.tolist()):
+        ranked = []
+        for nodes in networkx.all_simple_paths(graph.networkx, source, target):
+            hops = list(zip(nodes[:-1], nodes[1:], strict=True))
+            total = sum(alike(*hop) for hop in hops)
+            tie = -total if len(hops) <= 4 else 0
+            ranked.append((len(hops), tie, tuple(nodes), total / (1e6 * len(hops))))
+        want += [(pair, walk, pytest.approx(mean)) for *_, walk, mean in sorted(ranked)[:k]]
+    assert sorted(listed(any_length(graph, pairs, like, k=k))) == sorted(
+        want, key=lambda one: one[:2]
+    )
+
+
+def listed(found) -> list[tuple[int, tuple[int, ...], float]]:
+    return [
+        (int(pair), tuple(node for node in nodes if node >= 0), score)
+        for pair, nodes, score in zip(
+            found.pair, found.nodes.tolist(), found.scores.tolist(), strict=True
+        )
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    world=likenesses(7), k=st.integers(1, 4), most=st.integers(1, 6),
+    cost=st.sampled_from(["unit", "inverse_strength", "one_minus_sim"]),
+)  # fmt: skip
+def test_the_cheapest_paths_are_those_of_all_simple_paths(world, k, most, cost):
+    graph, like, pairs = world
+    weight = graph.adjacency.toarray()
+    alike = likeness(graph, like)
+
+    def price(one: int, other: int) -> int:
+        if cost == "unit":
+            return 1_000_000
+        if cost == "inverse_strength":
+            return round(1e6 / weight[one, other])
+        return max(1, 1_000_000 - alike(one, other))
+
+    want = []
+    for pair, (source, target) in enumerate(pairs.tolist()):
+        ranked = []
+        for nodes in networkx.all_simple_paths(graph.networkx, source, target, cutoff=most):
+            hops = list(zip(nodes[:-1], nodes[1:], strict=True))
+            mean = sum(alike(*hop) for hop in hops) / (1e6 * len(hops))
+            ranked.append((sum(price(*hop) for hop in hops), -round(mean, 6), tuple(nodes), pair))
+        want += sorted(ranked)[:k]
+    found = cheapest(graph, pairs, like, cost=cost, k=k, most=most)
+    got = zip(listed(found), found.costs.tolist(), strict=True)
+    assert [(total, -round(score, 6), walk, pair) for (pair, walk, score), total in got] == want
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_on_a_graph_with_hubs_both_searches_agree(seed):
+    chance = np.random.default_rng(seed)
+    odds = np.arange(1, 81) ** -1.0
+    ends = chance.choice(80, (2, 300), p=odds / odds.sum())
+    graph = Graph.from_arrays(*ends, n_nodes=80)
+    like = chance.choice([0.1, 0.3, 0.5], graph.n_relationships)
+    pairs = np.array([(a, b) for a in range(40, 50) for b in range(60, 70)])
+    fast = fewest_hops(graph, pairs, like, k=4, most=4)
+    slow = cheapest(graph, pairs, like, cost="unit", k=4, most=4)
+    assert listed(fast) == [
+        (pair, walk, pytest.approx(score)) for pair, walk, score in listed(slow)
+    ]

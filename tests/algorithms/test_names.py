@@ -1,0 +1,116 @@
+"""Names looked up, found in texts, and merged with aliases."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrag_bench.algorithms.name_dictionary import (
+    FILE,
+    Merge,
+    NameDictionary,
+    bare,
+    key_of,
+    load_merges,
+    save_merges,
+    unambiguous,
+)
+
+# ---- Names looked up whatever their accents, endings and articles, and found in texts
+
+NAMES = ["new york", "new york city", "the beatles", "tekezé river", "hello love", "mercury", "us"]
+HELD = NameDictionary.of(NAMES)
+
+
+def found(text: str, single=None) -> list[str]:
+    return [NAMES[row] for _, row in HELD.matches(text, single)]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Hello Love (song)", "Hello Love"),
+        ("Mercury [planet]", "Mercury"),
+        ("the Kraus House", "Kraus House"),
+        ("Hans Edler's", "Hans Edler"),
+        ("the Hornets\u2019", "Hornets"),
+        ("(1985)", "(1985)"),
+        ("The", "The"),
+        ("Schindler's List", "Schindler's List"),
+    ],
+)
+def test_a_bare_name_has_no_brackets_article_or_possessive_ending(name: str, shown: str) -> None:
+    assert bare(name) == shown
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Tekez\u00e9 River", "tekeze river"),
+        ("\u0141\u00f3d\u017a", "Lodz"),
+        ("Hello Love's", "hello love"),
+        ("schindler s list", "Schindler's List"),
+    ],
+)
+def test_accents_case_and_a_possessive_s_change_no_key(one: str, other: str) -> None:
+    assert key_of(one) == key_of(other)
+
+
+def test_an_s_after_a_single_letter_and_a_voicing_mark_stay() -> None:
+    assert key_of("U.S.") == "u s"
+    assert key_of("\u304c") != key_of("\u304b")
+
+
+def test_the_longest_name_that_begins_at_a_word_is_found() -> None:
+    assert found("Who lives in New York City, and who in New York?") == [
+        "new york city",
+        "new york",
+    ]
+
+
+def test_a_name_with_an_article_and_one_without_are_the_same() -> None:
+    held = NameDictionary.of(["the norvik observatory", "norvik observatory", "the who", "who"])
+    assert held.matches("Who saw the Norvik Observatory?") == [("the norvik observatory", 1)]
+    assert held.matches("When did The Who play?") == [("the who", 2)]
+
+
+def test_a_name_of_one_word_is_found_in_a_text_only_where_it_is_allowed() -> None:
+    assert found("New York and Mercury", single={"mercury"}) == ["new york", "mercury"]
+    assert found("New York and Mercury", single=()) == ["new york"]
+
+
+def test_aliases_are_found_after_names_and_lead_to_their_row() -> None:
+    held = NameDictionary.of(["Marie Curie", "Tarn"], {"old tarn": 1, "tarn": 0, "Skłodowska": 0})
+    assert held.row("Sklodowska") == 0
+    assert held.row("Tarn") == 1
+    assert held.matches("Was old Tarn hers?") == [("old tarn", 1)]
+
+
+# ---- Merges of names: which alias leads to which node, and what is kept on disk
+
+PEOPLE = ["marie curie", "pierre curie", "tarn"]
+
+
+def merge(alias: str, name: str, document: str = "d") -> Merge:
+    return Merge(alias, name, "surnames", document, False)
+
+
+def test_an_alias_leads_to_the_node_that_all_its_merges_name() -> None:
+    merges = [merge("curie", "marie curie", "a"), merge("curie", "marie curie", "b")]
+    assert unambiguous(merges, PEOPLE) == {"curie": 0}
+
+
+def test_an_alias_of_two_nodes_of_none_or_of_its_own_leads_nowhere() -> None:
+    assert (
+        unambiguous([merge("curie", "marie curie"), merge("curie", "pierre curie")], PEOPLE) == {}
+    )
+    assert unambiguous([merge("curie", "eve curie")], PEOPLE) == {}
+    assert unambiguous([merge("tarn", "marie curie")], PEOPLE) == {}
+
+
+def test_merges_come_back_from_disk_and_none_leave_no_file(tmp_path) -> None:
+    save_merges(tmp_path, ())
+    assert not (tmp_path / FILE).exists()
+    assert load_merges(tmp_path) == ()
+    merges = (merge("skłodowska", "marie curie"), Merge("a", "b", "acronyms", "", True))
+    save_merges(tmp_path, merges)
+    assert load_merges(tmp_path) == merges

@@ -1,0 +1,190 @@
+"""Walks, and forward push against the equation of the walk, its bound and its work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.kernels import push
+from graphrag_bench.algorithms.pagerank import (
+    How,
+    Reset,
+    Walk,
+    masses,
+    personalised_pagerank,
+    pushed_pagerank,
+    walk_among,
+    walk_of_nodes,
+    walk_with_chunks,
+)
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
+from graphrag_bench.values import ChunkScores, Node, NodeScores, Ranked
+from operators.chunk.ppr import ppr as chunk_ppr
+from operators.node.ppr import ppr as node_ppr
+
+# ---- Forward push against the equation of the walk, its bound, its work, and when it is chose
+
+
+def random_walk(seed: int, n_nodes: int = 200, n_relationships: int = 300) -> Walk:
+    """A graph with hubs, weights from 0.1 to 3, and isolated nodes."""
+    rng = np.random.default_rng(seed)
+    ends = (n_nodes * rng.random((2, n_relationships)) ** 2).astype(np.int64)
+    graph = Graph.from_arrays(*ends, weight=rng.uniform(0.1, 3.0, n_relationships), n_nodes=n_nodes)
+    return walk_of_nodes(graph)
+
+
+def dense(found, n_nodes: int) -> np.ndarray:
+    values = np.zeros(n_nodes)
+    values[found.rows] = found.values
+    return values
+
+
+def solved(walk: Walk, reset: np.ndarray, damping: float) -> np.ndarray:
+    """The mass by solving the linear equation."""
+    lost = np.outer(reset, walk.strength == 0)
+    step = walk.transition.toarray() + lost
+    return np.linalg.solve(np.eye(len(walk)) - damping * step, (1 - damping) * reset)
+
+
+@pytest.mark.parametrize("error", [1e-2, 1e-3, 1e-5])
+@pytest.mark.parametrize("damping", [0.0, 0.5, 0.85, 0.99])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_mass_is_off_by_more_than_the_bound(seed, damping, error):
+    walk = random_walk(seed)
+    assert len(walk.isolated)
+    rows = np.array([0, 1, 150, walk.isolated[0]])
+    reset = np.zeros(len(walk))
+    reset[rows] = [0.4, 0.3, 0.2, 0.1]
+    found = pushed_pagerank(walk, Reset(rows, 5 * reset[rows]), How(damping, error=error), 2)
+    off = np.abs(dense(found, len(walk)) - solved(walk, reset, damping))
+    assert (off <= error * walk.strength / walk.mean_strength + 1e-12).all()
+
+
+def test_one_push_worked_out_by_hand():
+    """A - B - C; strengths 1, 2, 1, mean 4/3. The border is 0.25 / (4/3) = 0.1875.
+
+    A keeps 0.5 and B gets the residual 0.5, 0.25 by strength: above the border, so B is pushed too:
+    it keeps 0.25, A and C get 0.125 each, which stays. By strength a node is then given 0.5 of its
+    own residual, 0.25 of the mean around it (0.125 for B, 0 for A and C), and 0.25 of 0.25 / 4, the
+    residual of all by the strength of all.
+    """
+    walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
+    found = pushed_pagerank(walk, Reset(np.array([0]), np.ones(1)), How(0.5, error=0.25), 3)
+    a = 0.5 + 0.5 * 0.125 + 0.25 * 0.0625
+    b = 2 * (0.125 + 0.25 * 0.125 + 0.25 * 0.0625)
+    c = 0.5 * 0.125 + 0.25 * 0.0625
+    np.testing.assert_allclose(dense(found, 3), [a, b, c])
+
+
+def test_the_work_of_a_push_does_not_grow_with_the_graph():
+    n_steps = []
+    for n_nodes in (1_000, 100_000):
+        ring = np.arange(n_nodes)
+        walk = walk_of_nodes(Graph.from_arrays(ring, (ring + 1) % n_nodes))
+        matrix = walk.transition
+        state = np.zeros((n_nodes, 2))
+        state[5, 0] = 0.5
+        way = matrix.indptr, matrix.indices, matrix.data
+        n_steps.append(push(*way, np.array([5]), 0.5, 1e-7, state, 8)[1])
+    assert n_steps[0] == n_steps[1] > 10
+
+
+def test_one_push_after_another_is_as_if_alone():
+    walk = random_walk(1)
+    resets = [Reset(np.array([row]), np.ones(1)) for row in (3, 0, 3)]
+    how = How(0.85, method="push", error=1e-4)
+    first, _, third = masses(walk, resets, how, 5)
+    single = pushed_pagerank(walk, resets[0], how, 5)
+    for found in (first, third):
+        assert np.array_equal(found.rows, single.rows)
+        assert np.array_equal(found.values, single.values)
+
+
+def test_without_any_weight_a_push_is_exact_and_uniform():
+    walk = random_walk(2)
+    none = Reset(np.zeros(0, np.int64), np.zeros(0))
+    (found,) = masses(walk, [none], How(0.5, method="push"), 5)
+    assert np.array_equal(found.values, personalised_pagerank(walk, np.zeros(len(walk)), 0.5))
+
+
+# ---- the operators
+
+
+@pytest.fixture
+def graph():
+    """120 nodes in 60 chunks, with hubs."""
+    rng = np.random.default_rng(7)
+    ends = (120 * rng.random((2, 300)) ** 2).astype(np.int64)
+    return Graph.from_arrays(*ends, node_chunk=rng.random((120, 60)) < 0.05, n_nodes=120)
+
+
+def test_the_best_nodes_of_a_push_are_the_exact_ones_and_its_scores_sparse(graph):
+    start = Ranked[Node](np.array([0, 50]), np.ones(2))
+    exact, _ = alone(node_ppr)(start, graph=graph, top_k=20)
+    near, mass = alone(node_ppr)(start, graph=graph, top_k=20, method="push", error=1e-8)
+    assert near.ids.tolist() == exact.ids.tolist()
+    np.testing.assert_allclose(near.scores, exact.scores, atol=1e-6)
+    assert mass._rows is not None and len(mass) == graph.n_nodes
+
+
+def test_the_best_chunks_of_a_push_are_the_exact_ones(graph):
+    start = Ranked[Node](np.array([0, 50]), np.array([0.5, 0.5]))
+    near = ChunkScores.sparse(np.array([4, 9]), np.array([0.3, 0.7]), graph.n_chunks)
+    exact, pushed, above = (
+        alone(chunk_ppr)(start, near, graph=graph, top_k=10, error=1e-8, **settings)
+        for settings in ({}, {"method": "push"}, {"exact_up_to": 179})
+    )
+    assert pushed.ids.tolist() == exact.ids.tolist()
+    np.testing.assert_allclose(pushed.scores, exact.scores, atol=1e-5)
+    assert above.scores.tolist() == pushed.scores.tolist()
+
+
+# ---- scores of some rows
+
+
+def test_sparse_scores_rank_as_the_vector_does_zeros_by_lower_id_included():
+    sparse = NodeScores.sparse(np.array([4, 1, 6]), np.array([0.5, -1.0, 0.5]), 8)
+    assert sparse.values.tolist() == [0, -1.0, 0, 0, 0.5, 0, 0.5, 0]
+    for k in range(1, 10):
+        expected = Ranked[Node].top(sparse.values, k)
+        assert sparse.top(k).ids.tolist() == expected.ids.tolist()
+        assert sparse.top(k).scores.tolist() == expected.scores.tolist()
+
+
+# ---- A walk over some rows of a walk: by hand, on a path of four
+
+
+def test_a_walk_among_some_nodes_takes_the_edges_between_them_by_weight():
+    """0 -1- 1 -3- 2 -2- 3: without 3, node 2 has but its edge of weight 3."""
+    path = Graph.from_arrays([0, 1, 2], [1, 2, 3], weight=[1, 3, 2])
+    walk = walk_among(walk_of_nodes(path), np.array([0, 1, 2]))
+    assert walk.strength.tolist() == pytest.approx([1, 4, 3])
+    expected = [[0, 1 / 4, 0], [1, 0, 1], [0, 3 / 4, 0]]
+    assert walk.transition.toarray() == pytest.approx(np.array(expected))
+
+
+def test_the_rows_come_in_the_order_given_and_may_be_joined_to_nothing():
+    path = Graph.from_arrays([0, 1, 2], [1, 2, 3])
+    walk = walk_among(walk_of_nodes(path), np.array([3, 0, 1]))
+    assert walk.isolated.tolist() == [0]
+    assert walk.transition.toarray().tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_nodes_of_a_type_are_replaced_by_the_pairs_of_what_they_join():
+    """Facts 3 and 4 join 0 and 1, and 4 joins 2 as well; 0 and 2 are synonyms, 0.5."""
+    base = Graph.from_arrays(
+        [3, 3, 4, 4, 4, 0], [0, 1, 0, 1, 2, 2], weight=[9, 9, 9, 9, 9, 0.5],
+        node_chunk=[[1], [0], [0], [1], [1]],
+    )  # fmt: skip
+    graph = replace(base, types=Texts.of(["entity"] * 3 + ["fact"] * 2))
+    walk = walk_with_chunks(
+        graph, relationships=True, contains="one", contains_weight=0.5, cliques=("fact",)
+    )
+    assert walk.strength.tolist() == [4.0, 3.0, 2.5, 0.0, 0.0, 0.5]
+    weights = walk.transition.toarray() * walk.strength
+    assert weights[0].tolist() == pytest.approx([0, 2, 1.5, 0, 0, 0.5])
+    assert weights[1].tolist() == pytest.approx([2, 0, 1, 0, 0, 0])

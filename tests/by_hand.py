@@ -1,0 +1,51 @@
+"""What numbers are worked out by hand with: ranked rows, and an embedder of written vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.values import Ranked
+
+
+def ranked(*ids: int, scores: Sequence[float] = ()) -> Ranked[Any]:
+    """Rows in an order; without scores each has 1."""
+    return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
+
+
+def falling(*ids: int) -> Ranked[Any]:
+    """Rows in an order with scores from 1 down to a half."""
+    return Ranked(np.array(ids, np.int64), np.linspace(1.0, 0.5, len(ids)))
+
+
+def angle(degrees: float | str) -> tuple[float, float]:
+    """The unit vector at an angle to the first axis."""
+    turned = np.deg2rad(float(degrees))
+    return float(np.cos(turned)), float(np.sin(turned))
+
+
+def at(*degrees: float) -> VectorIndex:
+    """An index of vectors at these angles."""
+    return VectorIndex(np.array([angle(one) for one in degrees], np.float32))
+
+
+Vectors = Mapping[str, Sequence[float]] | Callable[[str], Sequence[float]]
+
+
+class Planted:
+    """An embedder whose vectors are written down by text, or one for all; it notes each call."""
+
+    identity, dimension = "planted", 2
+
+    def __init__(self, vectors: Vectors = lambda _: (1, 0)) -> None:
+        self.vector_of = vectors if callable(vectors) else vectors.__getitem__
+        self.asked: list[list[str]] = []
+
+    def encode(self, texts: Sequence[str], *, kind: str) -> Any:
+        """The vectors, float32 (n, dimension)."""
+        self.asked.append(list(texts))
+        rows = [self.vector_of(text) for text in texts]
+        return np.array(rows, np.float32) if rows else np.zeros((0, 2), np.float32)

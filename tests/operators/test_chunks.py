@@ -1,0 +1,268 @@
+"""Chunks by scores and of rows, worked out by hand, and by dicts and lists."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.contract import alone
+from graphrag_bench.errors import UserError
+from graphrag_bench.indices.bm25 import Bm25
+from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
+from operators.chunk.aggregator import aggregator
+from operators.chunk.fromrel import fromrel, leaves
+from operators.chunk.occurrence import occurrence
+from operators.chunk.search import bm25, min_max
+from operators.node.ppr import ppr
+from operators.relationship import aggregator as relationship
+
+# ---- Chunk operators, worked out by hand
+
+
+def asked(text: str) -> Question:
+    return Question("q", text)
+
+
+def scores(*values: float) -> RelationshipScores:
+    return RelationshipScores(np.array(values))
+
+
+# ---- chunk.aggregator
+
+
+@pytest.fixture
+def graph():
+    """Relationship 0, of 0 and 1, is read from the chunks 0 and 1; 1, of 1 and 2, from chunk 1."""
+    return Graph.from_arrays(
+        source=[0, 1],
+        target=[1, 2],
+        node_chunk=[[1, 1, 0], [1, 1, 0], [0, 1, 0]],
+        relationship_chunk=[[1, 1, 0], [0, 1, 0]],
+    )
+
+
+def test_a_chunk_scores_the_sum_of_the_relationships_read_from_it(graph):
+    found = aggregator(scores(0.8, 0.5), graph=graph)
+    assert found.ids.tolist() == [1, 0]
+    np.testing.assert_allclose(found.scores, [1.3, 0.8])
+
+
+@pytest.fixture
+def parallel():
+    """Two facts join 0 and 1: row 0 in chunk 0, row 1 in the chunks 0 and 1."""
+    return Graph.from_arrays(
+        source=[0, 1],
+        target=[1, 0],
+        node_chunk=[[1, 1], [1, 1]],
+        relationship_chunk=[[1, 0], [1, 1]],
+    )
+
+
+def test_a_pair_counts_by_its_best_row(parallel):
+    found = aggregator(scores(0.2, 0.8), graph=parallel)
+    np.testing.assert_allclose(found.scores, [0.8, 0.8])
+
+
+def test_a_chunk_may_score_the_sum_of_its_nodes_instead(graph):
+    mass = NodeScores(np.array([0.5, 0.3, 0.2]))
+    found = aggregator(scores(0.0, 0.0), mass, graph=graph, by="nodes")
+    assert found.ids.tolist() == [1, 0]
+    np.testing.assert_allclose(found.scores, [1.0, 0.8])
+
+
+def test_without_node_scores_nodes_cannot_be_summed(graph):
+    with pytest.raises(UserError, match=r"use: \[node_scores\]"):
+        aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
+
+
+def test_from_a_node_to_its_chunks(graph):
+    """HippoRAG's chain from node 0: the masses are 7/12, 4/12, 1/12 on the path 0 - 1 - 2."""
+    _, mass = alone(ppr)(Ranked(np.array([0]), np.array([1.0])), graph=graph)
+    _, of_relationships = relationship.aggregator(mass, graph=graph)
+    found = aggregator(of_relationships, graph=graph)
+    assert found.ids.tolist() == [1, 0]
+    np.testing.assert_allclose(found.scores, [11 / 12 + 5 / 12, 11 / 12], atol=1e-9)
+
+
+# ---- chunk.min_max
+
+
+def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
+    """12, 6 and 2 lie 10, 4 and 0 above the lowest."""
+    found = min_max(Ranked(np.array([4, 9, 1]), np.array([12.0, 6.0, 2.0])), weight=0.5)
+    assert found.ids.tolist() == [4, 9, 1]
+    np.testing.assert_allclose(found.scores, [0.5, 0.2, 0.0])
+
+
+def test_equal_scores_all_have_the_weight():
+    assert min_max(Ranked(np.array([3]), np.array([-0.2]))).scores.tolist() == [1.0]
+    assert min_max(Ranked(np.array([3, 5]), np.array([2.0, 2.0])), weight=3).scores.tolist() == [
+        3,
+        3,
+    ]
+    assert len(min_max(Ranked.empty())) == 0
+
+
+# ---- chunk.bm25
+
+
+@pytest.fixture
+def animals():
+    """Four chunks of two words; `dog` is in two of them, `cat` in one, `the` is a stop word."""
+    return Bm25.of(["red dog", "blue dog", "green cat", "blue bird"])
+
+
+def test_the_rarer_word_weighs_more(animals):
+    """All chunks have the mean length, so a word found once weighs idf / (1 + 1.5).
+
+    idf(cat) = ln(1 + 3.5 / 1.5), idf(dog) = ln(1 + 2.5 / 2.5).
+    """
+    found = bm25(asked("Is the cat or the dog here?"), bm25=animals)
+    assert found.ids.tolist() == [2, 0, 1]
+    cat, dog = math.log(1 + 3.5 / 1.5) / 2.5, math.log(2) / 2.5
+    np.testing.assert_allclose(found.scores, [cat, dog, dog], atol=1e-6)
+
+
+def test_of_several_texts_the_scores_add_up(animals):
+    both = bm25(asked("ignored"), Query(("blue", "bird")), bm25=animals)
+    one = bm25(asked("blue bird"), bm25=animals)
+    assert both.ids.tolist() == one.ids.tolist() == [3, 1]
+    np.testing.assert_allclose(both.scores, one.scores)
+
+
+# ---- Chunks of relationships and nodes, worked out by hand and by dicts and lists
+
+A, B, C = range(3)
+
+
+def ranked(*ids: int, scores: tuple[float, ...] = ()) -> Ranked:
+    return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
+
+
+@pytest.fixture
+def stated():
+    """A is in the chunks 1 and 2, B in 2 and 3, C in 2; A - B is read from 3, 2, A - C from 2, 0.
+
+    Row 2 is a synonymy edge of B and C, without a chunk.
+    """
+    return Graph.from_arrays(
+        [A, A, B],
+        [B, C, C],
+        node_chunk=[[0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 1, 0]],
+        relationship_chunk=[[0, 0, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]],
+    )
+
+
+# ---- chunk.fromrel
+
+
+def test_chunks_come_in_the_order_of_the_relationships_then_by_id(stated):
+    assert fromrel(ranked(0, 1), graph=stated).ids.tolist() == [2, 3, 0]
+    assert fromrel(ranked(1, 0), graph=stated).ids.tolist() == [0, 2, 3]
+
+
+# ---- chunk.occurrence
+
+
+def test_a_chunk_counts_the_relationships_whose_ends_both_occur_in_it(stated):
+    """A and B meet in chunk 2 alone, and so do A and C; 1 and 3 hold one of them only."""
+    found = occurrence(ranked(0, 1), graph=stated)
+    assert found.ids.tolist() == [2]
+    assert found.scores.tolist() == [2.0]
+
+
+def test_by_entities_the_chunks_of_the_first_node_come_first(stated):
+    """B's chunks are 2, with both its neighbours, and 3, with none; then A's chunk 1."""
+    found = occurrence(ranked(0), ranked(B, A), graph=stated, scoring="entity_order")
+    assert found.ids.tolist() == [2, 3, 1]
+    assert found.scores.tolist() == [2.0, 0.0, 0.0]
+
+
+# ---- chunk.leaves
+
+
+def test_a_leaf_stands_for_its_chunk_and_a_summary_for_none():
+    """Nodes 0 and 1 are leaves, 2 their summary."""
+    tree = Graph.from_arrays([2, 2], [0, 1], node_chunk=[[1, 0], [0, 1], [0, 0]])
+    found = leaves(ranked(2, 1, 0, scores=(0.9, 0.8, 0.7)), graph=tree)
+    assert found.ids.tolist() == [1, 0]
+    assert found.scores.tolist() == [0.8, 0.7]
+
+
+# ---- against dicts and lists, on random graphs
+
+N_NODES, N_ROWS, N_CHUNKS = 40, 150, 70
+
+
+def made_up(seed: int) -> Graph:
+    """A graph with hubs, self-loops and empty rows."""
+    chance = np.random.default_rng(seed)
+    odds = 1.0 / np.arange(1, N_NODES + 1)
+    source, target = chance.choice(N_NODES, (2, N_ROWS), p=odds / odds.sum())
+    return Graph.from_arrays(
+        source,
+        target,
+        node_chunk=chance.random((N_NODES, N_CHUNKS)) < 0.9 * chance.random((N_NODES, 1)) ** 3,
+        relationship_chunk=chance.random((N_ROWS, N_CHUNKS)) < 0.03,
+        n_nodes=N_NODES,
+    )
+
+
+def some(seed: int, n: int) -> Ranked:
+    """Rows of which some are given twice, with falling scores."""
+    return Ranked(np.random.default_rng(seed).integers(n, size=60), np.linspace(1.0, 0.2, 60))
+
+
+def cells_of(matrix, row: int) -> dict[int, int]:
+    return {chunk: int(w) for chunk, w in enumerate(matrix[row].toarray()[0].tolist()) if w}
+
+
+@pytest.mark.parametrize("top_k", [1, 7, None])
+@pytest.mark.parametrize("seed", range(6))
+def test_fromrel_and_leaves_are_those_of_dicts(seed, top_k):
+    graph = made_up(seed)
+    for function, matrix in ((fromrel, graph.relationship_chunk), (leaves, graph.node_chunk)):
+        given = some(seed, matrix.shape[0])
+        expected: dict[int, float] = {}
+        for row, score in given.items():
+            for chunk in sorted(cells_of(matrix, row)):
+                expected.setdefault(chunk, score)
+        assert function(given, graph=graph, top_k=top_k).items() == list(expected.items())[:top_k]
+
+
+@pytest.mark.parametrize("top_k", [1, 7, N_CHUNKS])
+@pytest.mark.parametrize("seed", range(6))
+def test_occurrence_is_that_of_dicts(seed, top_k):
+    graph = made_up(seed)
+    given = some(seed, N_ROWS)
+    counts: dict[int, float] = {}
+    for row in given.ids.tolist():
+        head = cells_of(graph.node_chunk, int(graph.source[row]))
+        tail = cells_of(graph.node_chunk, int(graph.target[row]))
+        for chunk in head.keys() & tail.keys():
+            counts[chunk] = counts.get(chunk, 0.0) + head[chunk] * tail[chunk]
+    expected = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:top_k]
+    assert len(counts) > 32, "the table of counts must have grown"
+    assert occurrence(given, graph=graph, top_k=top_k).items() == expected
+
+
+@pytest.mark.parametrize("top_k", [1, 30, N_CHUNKS])
+@pytest.mark.parametrize("seed", range(6))
+def test_occurrence_by_entities_is_that_of_dicts(seed, top_k):
+    graph = made_up(seed)
+    nodes = some(seed, N_NODES)
+    expected: dict[int, float] = {}
+    for node in dict.fromkeys(nodes.ids.tolist()):
+        near = [cells_of(graph.node_chunk, other) for other in cells_of(graph.adjacency, node)]
+        named = {
+            chunk: float(sum(cells.get(chunk, 0) for cells in near))
+            for chunk in cells_of(graph.node_chunk, node)
+            if chunk not in expected
+        }
+        expected.update(sorted(named.items(), key=lambda item: (-item[1], item[0])))
+    rows = some(0, N_ROWS)
+    found = occurrence(rows, nodes, graph=graph, scoring="entity_order", top_k=top_k)
+    assert found.items() == list(expected.items())[:top_k]

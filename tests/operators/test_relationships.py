@@ -1,0 +1,197 @@
+"""Relationship operators, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from by_hand import Planted, falling, ranked
+from small_worlds import Babbling, Obliging
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.contract import alone
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.calls import Completion
+from graphrag_bench.values import NodeScores, Query, Question
+from operators.node.relnode import relnode
+from operators.relationship.aggregator import aggregator
+from operators.relationship.link import filter_llm, link
+from operators.relationship.onehop import onehop
+from operators.relationship.vdb import vdb
+
+# ---- Relationship operators, worked out by hand
+
+
+@pytest.fixture
+def path():
+    """0 - 1 - 2."""
+    return Graph.from_arrays(source=[0, 1], target=[1, 2])
+
+
+def scored(*values: float) -> NodeScores:
+    return NodeScores(np.array(values))
+
+
+def test_a_relationship_scores_the_sum_of_its_ends(path):
+    best, scores = aggregator(scored(0.5, 0.3, 0.2), graph=path)
+    np.testing.assert_allclose(scores.values, [0.8, 0.5])
+    assert best.ids.tolist() == [0, 1]
+    np.testing.assert_allclose(best.scores, [0.8, 0.5])
+
+
+def test_facts_of_one_pair_come_once_by_their_first_row():
+    """Rows 0 and 2 join the same two nodes, in both directions."""
+    graph = Graph.from_arrays(source=[0, 1, 1], target=[1, 2, 0])
+    best, scores = aggregator(scored(0.5, 0.3, 0.2), graph=graph, unit="pair")
+    assert best.ids.tolist() == [0, 1]
+    np.testing.assert_allclose(scores.values, [0.8, 0.5, 0.8])
+
+
+def test_with_the_best_handed_on_the_others_and_those_of_score_0_are_nothing():
+    graph = Graph.from_arrays(source=[0, 1, 3], target=[1, 2, 4])
+    best, scores = aggregator(scored(0.5, 0.3, 0.2, 0, 0), graph=graph, handed_on="best")
+    assert best.ids.tolist() == [0, 1]
+    best, scores = aggregator(scored(0.5, 0.3, 0.2, 0, 0), graph=graph, top_k=1, handed_on="best")
+    assert scores.values.tolist() == [0.8, 0.0, 0.0]
+
+
+# ---- relationship.onehop
+
+
+@pytest.fixture
+def kite():
+    """0 joined to 1, 2 and 3; 1 to 2; 3 to 4. Degrees 3, 2, 2, 2, 1."""
+    return Graph.from_arrays([0, 1, 4, 0, 3], [1, 2, 3, 2, 0], weight=[1, 9, 1, 2, 1])
+
+
+def test_relationships_at_a_node_come_by_the_degrees_of_their_ends_then_weight_then_id(kite):
+    """Rows 0, 3 and 4 have 3 + 2, row 3 the most weight."""
+    found = onehop(falling(0), graph=kite)
+    assert found.ids.tolist() == [3, 0, 4]
+    assert found.scores.tolist() == [5.0, 5.0, 5.0]
+
+
+def test_ties_may_come_in_the_order_of_the_nodes_and_by_id_at_each():
+    """A star of four: every relationship has degrees 4 + 1 and weight 1."""
+    star = Graph.from_arrays([0, 0, 0, 0], [1, 2, 3, 4])
+    found = onehop(falling(3, 0, 1), graph=star, ties="nodes")
+    assert found.ids.tolist() == [2, 0, 1, 3]
+    assert onehop(falling(3, 0, 1), graph=star).ids.tolist() == [0, 1, 2, 3]
+
+
+def test_relationships_between_the_nodes_come_before_those_that_lead_out_by_links():
+    """Of nodes 0 and 1: row 3 is between them; node 2 is joined to both, 3 and 4 to one each.
+
+    Degrees 3, 3, 2, 2, 2: rows 1 and 2 lead to node 2, row 0 to 3, and row 4 to 4.
+    """
+    graph = Graph.from_arrays([0, 0, 2, 0, 1, 3], [3, 2, 1, 1, 4, 4])
+    found = onehop(falling(0, 1), graph=graph, order="links")
+    assert found.ids.tolist() == [3, 1, 2, 0, 4]
+    assert found.scores.tolist() == [6.0, 5.0, 5.0, 5.0, 5.0]
+    assert onehop(falling(0, 1), graph=graph, order="links", per_node=1).ids.tolist() == [3, 1, 2]
+    assert not len(onehop(falling(), graph=graph, order="links", per_node=1))
+
+
+# ---- relationship.vdb
+
+
+@pytest.fixture
+def search(kite):
+    """Row i lies on axis 0 by 0.9, 0.8, 0.7, 0.6 and 0.5."""
+    vectors = np.zeros((5, 5), np.float32)
+    vectors[:, 0] = [0.9, 0.8, 0.7, 0.6, 0.5]
+    return {
+        "relationship_index": VectorIndex(vectors),
+        "embedder": Planted(lambda text: np.eye(5)[int(text)]),
+        "graph": kite,
+    }
+
+
+def test_the_most_similar_relationships_come_first(search):
+    found = alone(vdb)(Question("q", "0"), top_k=3, **search)
+    assert found.ids.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(found.scores, [0.9, 0.8, 0.7], atol=1e-6)
+
+
+def test_those_found_may_be_given_by_degree_and_weight(search):
+    """Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0."""
+    found = alone(vdb)(Question("q", "0"), order="degree_weight", **search)
+    assert found.ids.tolist() == [3, 0, 1, 2]
+    np.testing.assert_allclose(found.scores, [0.6, 0.9, 0.8, 0.7], atol=1e-6)
+
+
+# ---- Facts linked to a question, filtered by a model, and the nodes they end, worked out by h
+
+ASKED = Question("q", "Who built the lighthouse?")
+
+
+@pytest.fixture
+def facts():
+    """Three facts with cosines 1, 0.6 and 0 to the question, and a synonymy edge between."""
+    graph = Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3], names=["ada", "norvik", "tarn", "ostra"])
+    vectors = np.array([[0, 1], [0, 0], [0.6, 0.8], [1, 0]], np.float32)
+    return {
+        "graph": replace(graph, synonym=np.array([False, True, False, False])),
+        "relationship_index": VectorIndex(vectors),
+        "embedder": Planted(lambda text: (0, 1) if text == "north" else (1, 0)),
+    }
+
+
+def test_facts_come_by_their_place_between_the_least_and_the_most_similar(facts):
+    found = alone(link)(ASKED, **facts)
+    assert found.ids.tolist() == [3, 2, 0]
+    np.testing.assert_allclose(found.scores, [1.0, 0.6, 0.0], atol=1e-6)
+
+
+def test_a_synonymy_edge_is_no_fact_and_is_not_on_the_scale(facts):
+    """To `north` the cosines are 1, 0.8 and 0: the edge's 0 would change nothing but be there."""
+    found = alone(link)(ASKED, Query(("north",)), top_k=4, **facts)
+    assert found.ids.tolist() == [0, 2, 3]
+
+
+# ---- the filter
+
+
+class Says(Obliging):
+    """A model that gives one reply and keeps what it was shown."""
+
+    def __init__(self, reply: object) -> None:
+        super().__init__()
+        self.reply = json.dumps(reply)
+        self.shown = ""
+
+    def call(self, request):
+        self.n_calls += 1
+        self.shown = request.prompt[-1].content
+        return Completion(self.reply, 10, 5, model="says")
+
+
+def test_the_model_sees_numbered_facts_and_those_it_names_are_kept_in_order(facts):
+    model = Says({"useful": [2, 1, 9]})
+    found = filter_llm(
+        ASKED, ranked(3, 0, 2, scores=(0.9, 0.8, 0.7)), graph=facts["graph"], llm=model
+    )
+    assert found.ids.tolist() == [3, 0]
+    assert found.scores.tolist() == [0.9, 0.8]
+    assert "1. ada, related to, ostra" in model.shown
+    assert "2. ada, related to, norvik" in model.shown
+    assert ASKED.text in model.shown
+
+
+def test_where_no_reply_can_be_read_all_are_kept(facts):
+    babbling = Babbling()
+    found = filter_llm(ASKED, ranked(0, 2), graph=facts["graph"], llm=babbling)
+    assert found.ids.tolist() == [0, 2]
+    assert babbling.n_calls == 2
+
+
+# ---- ends by the mean
+
+
+def test_a_node_may_have_the_mean_of_its_relationships(facts):
+    """Row 0 joins ada and norvik, row 3 ada and ostra."""
+    found = relnode(ranked(3, 0, scores=(1.0, 0.5)), graph=facts["graph"], score="mean")
+    assert found.ids.tolist() == [0, 3, 1]
+    assert found.scores.tolist() == [0.75, 1.0, 0.5]

@@ -1,0 +1,147 @@
+"""Chunks in the order of a language model and of a cross-encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.cross_encoder import CrossEncoder
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.values import FloatArray, Question, Ranked
+from operators.chunk.rerank import cross_encoder_rerank, rerank
+
+# ---- Chunks in the model's order, worked out by hand
+
+TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in range(8)])
+ASKED = Question("q", "Who?")
+
+
+def ranked(*ids: int) -> Ranked:
+    return Ranked(np.array(ids, np.int64), np.linspace(0.9, 0.1, len(ids)))
+
+
+def model(*replies: str) -> Metered:
+    """A model that gives these replies one after the other."""
+    left = list(replies)
+    return Metered(Scripted(answer=lambda chat: left.pop(0)))
+
+
+def test_the_chunks_come_in_the_order_that_the_model_gives():
+    found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=model('{"order": [3, 1, 2]}'))
+    assert found.ids.tolist() == [7, 5, 2]
+    np.testing.assert_allclose(found.scores, [1, 1 / 2, 1 / 3])
+
+
+def test_the_model_sees_the_question_and_numbered_passages_cut_to_some_words():
+    llm = model('{"order": [1, 2]}')
+    rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm, passage_words=3)
+    text = last_user_message(llm.llm.asked[0])
+    assert "[1] T5 text of\n[2] T2 text of\nQuestion: Who?" in text
+
+
+def test_chunks_that_the_reply_leaves_out_follow_in_their_former_order_and_are_counted():
+    llm = model('Sure: {"order": [4, 9, 4, 0]}')
+    found = rerank(ASKED, ranked(5, 2, 7, 1), chunk_table=TABLE, llm=llm)
+    assert found.ids.tolist() == [1, 5, 2, 7]
+    assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("nonsense", ["the third", '{"order": [9]}', '{"order": []}'])
+def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(nonsense):
+    llm = model(nonsense, nonsense)
+    assert rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [5, 2]
+    assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 1, 2)
+    llm = model(nonsense, '{"order": [2, 1]}')
+    assert rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [2, 5]
+    assert (llm.fallbacks, llm.corrected) == (0, 1)
+
+
+def test_only_the_first_chunks_are_put_in_order():
+    llm = model('{"order": [2, 1]}')
+    found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
+    assert found.ids.tolist() == [2, 5, 7]
+
+
+def test_a_good_chunk_climbs_through_sliding_windows():
+    """Rows 0 to 4, windows of 3 by 2: rows 2-4 first, then 0-2; each turns its last one up."""
+    llm = model('{"order": [3, 1, 2]}', '{"order": [3, 1, 2]}')
+    found = rerank(ASKED, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=3, stride=2)
+    assert found.ids.tolist() == [4, 0, 1, 2, 3]
+
+
+# ---- Chunks in the order of a cross-encoder: worked out by hand, and with a tiny real model
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
+
+
+class Fixed:
+    """Scores by what a passage holds; keeps what it was asked."""
+
+    identity = "fixed"
+
+    def __init__(self, **scores: float) -> None:
+        self.by_word = scores
+        self.asked: list[tuple[str, str]] = []
+
+    def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
+        self.asked += [(question, passage) for passage in passages]
+        return np.array([self.by_word.get(passage.split()[0], 0.1) for passage in passages])
+
+
+def test_the_given_chunks_come_by_the_score_of_the_model_and_ties_by_id() -> None:
+    model = Fixed(T7=0.9, T2=0.4)
+    found = cross_encoder_rerank(
+        ASKED, ranked(5, 2, 7, 3), chunk_table=TABLE, cross_encoder=model, top_k=3
+    )
+    assert found.ids.tolist() == [7, 2, 3]
+    np.testing.assert_allclose(found.scores, [0.9, 0.4, 0.1])
+    assert model.asked[0] == ("Who?", TABLE.passage(2))
+
+
+def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
+    """A cross-encoder with random weights and ten words."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=32, num_labels=n_labels,
+        initializer_range=1.0,
+    )  # fmt: skip
+    BertForSequenceClassification(config).save_pretrained(folder)
+    (folder / "vocab.txt").write_text("\n".join(WORDS))
+    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_a_model_in_a_folder_scores_pairs_and_is_known_by_its_content(tmp_path: Path) -> None:
+    model = CrossEncoder(tiny(tmp_path / "one"), device="cpu")
+    passages = ["ada founded the river", "the river", "who"]
+    scores = model.scores("who founded", passages)
+    assert scores.dtype == np.float64 and len(set(scores.round(6).tolist())) == 3
+    assert np.array_equal(model.scores("who founded", passages), scores)
+    assert not np.allclose(model.scores("the ada river", passages), scores)
+    other = CrossEncoder(tiny(tmp_path / "two" / "one", seed=1))
+    assert model.identity.startswith("cross-encoder:one@")
+    assert len({model.identity, other.identity, CrossEncoder(model.model, window=8).identity}) == 3
+    assert len(model.scores("who", [])) == 0
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cross_encoder.model=NAME_OR_FOLDER"):
+        CrossEncoder().scores("who", ["ada"])
+    with pytest.raises(UserError, match="gives 3 scores for a passage"):
+        CrossEncoder(tiny(tmp_path / "three", 3), device="cpu").scores("who", ["ada"])
+    with pytest.raises(UserError, match="could not be loaded"):
+        CrossEncoder(str(tmp_path / "none")).scores("who", ["ada"])
