@@ -1,0 +1,266 @@
+"""Graphs from GraphML (LightRAG's, our own export's, any other), and from lists of triples."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.artifacts.importers.rows import (
+    ATTRIBUTES,
+    Chunks,
+    ChunksBy,
+    Column,
+    ImportedNode,
+    ImportedRelationship,
+    chunks_by_digest,
+    chunks_of_texts,
+    imported_graph,
+    weight_of,
+)
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.rows import json_file, json_line_objects, read_text
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.knowledge_graph import ATTRIBUTED, KG_ATTRIBUTES, SYNONYM
+from graphrag_bench.graphs.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
+from graphrag_bench.text import normalise_name
+
+SEPARATOR = "<SEP>"
+"""What LightRAG and nano-graphrag put between several texts in one field."""
+_NAMES = ("name", "entity_id", "entity_name", "title", "label")
+_TYPES = ("type", "entity_type")
+_RELATIONS = ("relation", "name", "label", "type")
+Fields = Mapping[str, str]
+ENDS = (("head", "source", "subject"), ("relation", "predicate"), ("tail", "target", "object"))
+"""The names that the three columns may have."""
+
+
+@artifact("graph.graphml", provides=KG_ATTRIBUTES, fixed={"columns": ()})
+@artifact("graph.graphml_tkg", provides=TKG_ATTRIBUTES, fixed={"columns": ("described",)})
+@artifact(
+    "graph.graphml_rkg", provides=RKG_ATTRIBUTES, fixed={"columns": ("described", "keywords")}
+)
+@artifact("graph.graphml_attributed", provides=ATTRIBUTED, fixed={"columns": ("attributes",)})
+def graphml(
+    *,
+    import_from: Path,
+    chunk_table: ChunkTable,
+    columns: tuple[Column, ...],
+    chunks_by: ChunksBy = "auto",
+) -> Graph:
+    """The graph of a GraphML file, by what its nodes and relationships have.
+
+    A node's name is its attribute name, entity_id, entity_name, title or label, else its id; a
+    relationship's name is its attribute relation, name, label or type, else "related to"; its
+    weight is `weight`, else 1; one named "synonym of" is a synonymy edge. `source_id` names chunks
+    as LightRAG does: by the ids of kv_store_text_chunks.json next to the file, or by the md5 of
+    their texts, with <SEP> between. `graphml_tkg` and `graphml_rkg` have `type` or `entity_type`
+    and `description` of nodes, and `description` of relationships, which are merged by their
+    unordered ends; `graphml_rkg` has `keywords` as well, split at commas, as LightRAG writes them.
+    `graphml_attributed` has types and the `node_attributes` that our own export writes. Raises
+    UserError for a file that cannot be read.
+    """
+    file = _read(import_from)
+    units = _units(import_from, chunk_table)
+    nodes = [
+        ImportedNode(
+            _first(fields, _NAMES) or node,
+            _first(fields, _TYPES).lower(),
+            _text(fields.get("description", "")),
+            _chunks(fields, units),
+            list(_attributes(f"{import_from}, node '{node}'", fields, units)),
+        )
+        for node, fields in file.nodes
+    ]
+    unnamed = "" if "described" in columns else "related to"
+    relationships = list(_relationships(import_from, file, units, unnamed))
+    graph = imported_graph(import_from, nodes, relationships, chunk_table, chunks_by, columns)
+    is_synonym = [name == SYNONYM for name in graph.relations]
+    return replace(graph, synonym=np.array(is_synonym, bool)) if not columns else graph
+
+
+def graphml_variant(path: Path) -> str:
+    """Return the builder for what a file declares: graphml, graphml_tkg, _rkg or _attributed.
+
+    Attributes of nodes come before descriptions, which are not read with them.
+    """
+    keys = _read(path).keys
+    if {("node", ATTRIBUTES), ("all", ATTRIBUTES)} & keys:
+        return "graphml_attributed"
+    described = bool({("node", "description"), ("all", "description")} & keys)
+    if described and {("edge", "keywords"), ("all", "keywords")} & keys:
+        return "graphml_rkg"
+    return "graphml_tkg" if described else "graphml"
+
+
+class _File(NamedTuple):
+    keys: set[tuple[str, str]]
+    nodes: list[tuple[str, Fields]]
+    edges: list[tuple[str, str, Fields]]
+
+
+def _read(path: Path) -> _File:
+    from xml.etree import ElementTree
+
+    try:
+        root = ElementTree.parse(path).getroot()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}.") from None
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise UserError(f"{path}: not GraphML ({error}).") from None
+    if _tag(root) != "graphml":
+        raise UserError(f"{path}: not GraphML, its outermost element is '{_tag(root)}'.")
+    declared = [one for one in root if _tag(one) == "key"]
+    names = {one.get("id", ""): one.get("attr.name", one.get("id", "")) for one in declared}
+    file = _File({(one.get("for", "all"), names[one.get("id", "")]) for one in declared}, [], [])
+    for element in root.iter():
+        fields = {
+            names[one.get("key", "")]: one.text or ""
+            for one in element
+            if _tag(one) == "data" and one.get("key", "") in names
+        }
+        if _tag(element) == "node":
+            file.nodes.append((element.get("id", ""), fields))
+        elif _tag(element) == "edge":
+            file.edges.append((element.get("source", ""), element.get("target", ""), fields))
+    return file
+
+
+def _tag(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _attributes(
+    place: str, fields: Fields, units: Mapping[str, Chunks]
+) -> Iterator[tuple[str, str, Chunks]]:
+    if not (text := fields.get(ATTRIBUTES, "").strip()):
+        return
+    try:
+        for name, value, ids in json.loads(text):
+            yield str(name), str(value), _rows(map(str, ids), units)
+    except (ValueError, TypeError):
+        raise UserError(
+            f"{place}: {ATTRIBUTES} is no JSON list of [name, value, [chunk id]]."
+        ) from None
+
+
+def _relationships(
+    path: Path, file: _File, units: Mapping[str, Chunks], unnamed: str
+) -> Iterator[ImportedRelationship]:
+    names = {node: _first(fields, _NAMES) or node for node, fields in file.nodes}
+    for number, (source, target, fields) in enumerate(file.edges, 1):
+        for end in (source, target):
+            if end not in names:
+                raise UserError(f"{path}, edge {number}: there is no node '{end}'.")
+        keywords = fields.get("keywords", "").replace(SEPARATOR, ",").split(",")
+        yield ImportedRelationship(
+            names[source],
+            names[target],
+            normalise_name(_first(fields, _RELATIONS)) or unnamed,
+            _text(fields.get("description", "")),
+            tuple(dict.fromkeys(word.strip() for word in keywords if word.strip())),
+            weight_of(fields.get("weight"), f"{path}, edge {number}"),
+            _chunks(fields, units),
+        )
+
+
+def _first(fields: Fields, names: tuple[str, ...]) -> str:
+    return next((fields[name].strip() for name in names if fields.get(name, "").strip()), "")
+
+
+def _text(text: str) -> str:
+    return " ".join(part.strip() for part in text.split(SEPARATOR) if part.strip())
+
+
+def _chunks(fields: Fields, units: Mapping[str, Chunks]) -> Chunks:
+    return _rows((part.strip() for part in fields.get("source_id", "").split(SEPARATOR)), units)
+
+
+def _rows(ids: Iterator[str], units: Mapping[str, Chunks]) -> Chunks:
+    return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
+
+
+def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
+    chunk_file = path.parent / "kv_store_text_chunks.json"
+    if not chunk_file.is_file():
+        return chunks_by_digest(chunk_table)
+    stored = json_file(chunk_file)
+    if not isinstance(stored, dict):
+        raise UserError(f"{chunk_file}: an object from chunk id to chunk was expected.")
+    chunks = {str(name): chunk for name, chunk in stored.items() if isinstance(chunk, dict)}
+    texts = {name: str(chunk.get("content", "")) for name, chunk in chunks.items()}
+    return {**chunks_by_digest(chunk_table), **chunks_of_texts(texts, chunk_table)}
+
+
+@artifact("graph.triples", provides=KG_ATTRIBUTES)
+def triples(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
+    """The knowledge graph of a file of triples, one on each line.
+
+    JSON lines hold objects with `head`, `relation` and `tail` (or source/subject, predicate,
+    target/object), or lists of three; CSV has these columns, or three columns without a header.
+    Further fields are read where they are: `weight` (a number, 1 when missing) and `document`,
+    the id of the document that says so. Without documents a fact belongs to the chunks that name
+    both its ends (`chunks_by`). Rows are distinct (head, relation, tail), normalised, their
+    weights summed; triples with an empty part or equal ends are dropped. Raises UserError, with
+    the line, for a file that cannot be read.
+    """
+    documents = {name: tuple(chunk_table.chunks_of(name)) for name in chunk_table.documents}
+    rows = [_row(fields, place, documents) for place, fields in _lines(import_from)]
+    kept = [row for row in rows if row.relation]
+    return imported_graph(import_from, (), kept, chunk_table, chunks_by, columns=())
+
+
+def _row(
+    fields: Mapping[str, Any], place: str, documents: Mapping[str, Chunks]
+) -> ImportedRelationship:
+    head, relation, tail = (_part(fields, names, place) for names in ENDS)
+    document = fields.get("document")
+    named = document not in (None, "")
+    if named and str(document) not in documents:
+        raise UserError(f"{place}: the corpus has no document '{document}'.")
+    weight = weight_of(fields.get("weight"), place)
+    chunks = documents[str(document)] if named else ()
+    return ImportedRelationship(head, tail, normalise_name(relation), weight=weight, chunks=chunks)
+
+
+def _part(fields: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:
+    for name in names:
+        if isinstance(fields.get(name), str | int | float):
+            return str(fields[name])
+    raise UserError(f"{place}: the field '{names[0]}' is missing or no text.")
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if path.suffix.lower() == ".csv":
+        yield from _csv(path, read_text(path))
+        return
+    for place, found in json_line_objects(path):
+        if isinstance(found, list) and len(found) == 3:
+            found = dict(zip(("head", "relation", "tail"), found, strict=True))
+        if not isinstance(found, dict):
+            raise UserError(f"{place}: an object or a list of three texts was expected.")
+        yield place, found
+
+
+def _csv(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    reader = csv.reader(text.splitlines(keepends=True))
+    header: list[str] = []
+    for cells in reader:
+        if not any(cells):
+            continue
+        place = f"{path}, line {reader.line_num}"
+        if not header:
+            header = [cell.strip().lower() for cell in cells]
+            if any(name in header for name in ENDS[0]):
+                continue
+            header = ["head", "relation", "tail"]
+        if len(cells) != len(header):
+            raise UserError(f"{place}: {len(cells)} cells, not {len(header)}.")
+        yield place, dict(zip(header, cells, strict=True))

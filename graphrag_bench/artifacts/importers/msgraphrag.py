@@ -1,0 +1,254 @@
+"""The output of Microsoft GraphRAG as it is: text units, graph, communities and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.artifacts.importers.rows import (
+    ATTRIBUTES,
+    Chunks,
+    ChunksBy,
+    Column,
+    ImportedNode,
+    ImportedRelationship,
+    chunks_of_texts,
+    imported_graph,
+    weight_of,
+)
+from graphrag_bench.columns import Texts, incidence, row_ids
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.rows import pyarrow
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.graphs.text_graph import TKG_ATTRIBUTES
+from graphrag_bench.text import normalise_name, squash
+
+Row = Mapping[str, Any]
+
+
+@artifact("chunk_table.msgraphrag")
+def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
+    """The text units of the folder as chunks, in their order.
+
+    A document of the folder is taken to be the document of the corpus with the same text (spaces
+    aside), or else the one whose id or title is its title: its chunks get that document's id.
+    What the corpus does not have keeps the folder's title as its id. Titles of chunks are empty,
+    as the text units were read without.
+    """
+    units = read_parquet(import_from, "text_units", ("id", "text"))
+    if all(unit.get("human_readable_id") is not None for unit in units):
+        units = sorted(units, key=lambda unit: int(unit["human_readable_id"]))
+    names = _document_names(import_from, corpus)
+    rows = [
+        (names.get(document, document), "", text)
+        for unit in units
+        for document in list_of(unit.get("document_ids"))
+        or [str(unit.get("document_id") or "unknown")]
+        if (text := text_of(unit["text"]).strip())
+    ]
+    if not rows:
+        raise UserError(f"{import_from}/text_units.parquet: every text unit is blank.")
+    return ChunkTable.of(rows)
+
+
+@artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES, fixed={"columns": ("described",)})
+@artifact(
+    "graph.msgraphrag_attributed",
+    provides=TKG_ATTRIBUTES | {"node.attributes"},
+    fixed={"columns": ("described", "attributes")},
+)
+def graph(
+    *,
+    import_from: Path,
+    chunk_table: ChunkTable,
+    columns: tuple[Column, ...],
+    chunks_by: ChunksBy = "auto",
+) -> Graph:
+    """The textual knowledge graph of the folder, with its types, descriptions and weights.
+
+    Nodes are in the order of entities.parquet, relationships in that of relationships.parquet.
+    Names are normalised as everywhere; entities whose names become the same are merged. Text
+    units are found in the chunk table by their text. `msgraphrag_attributed` has the attributes of
+    nodes that our own export writes: `node_attributes` of entities.parquet are structs of name,
+    value and text_unit_ids.
+    """
+    entities = read_parquet(import_from, "entities", ("id", "title"))
+    rows = read_parquet(import_from, "relationships", ("source", "target"))
+    units = _unit_chunks(import_from, chunk_table)
+    table = import_from / "relationships.parquet"
+    nodes = [
+        ImportedNode(
+            text_of(row["title"]),
+            text_of(row.get("type")).lower(),
+            text_of(row.get("description")),
+            _chunks(row, units),
+            [
+                (text_of(one.get("name")), text_of(one.get("value")), _chunks(one, units))
+                for one in row.get(ATTRIBUTES) or ()
+                if isinstance(one, Mapping)
+            ],
+        )
+        for row in entities
+    ]
+    relationships = [
+        ImportedRelationship(
+            text_of(row["source"]),
+            text_of(row["target"]),
+            description=text_of(row.get("description")),
+            weight=weight_of(row.get("weight"), f"{table}, row {number}"),
+            chunks=_chunks(row, units),
+        )
+        for number, row in enumerate(rows, 1)
+    ]
+    return imported_graph(import_from, nodes, relationships, chunk_table, chunks_by, columns)
+
+
+@artifact("communities.msgraphrag")
+def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
+    """The communities of the folder by level and number, over the imported graph.
+
+    Their nodes are those of `entity_ids`, their chunks those of `text_unit_ids` where the folder
+    has them and otherwise the chunks of their nodes. Raises UserError when the graph has none of
+    the entities.
+    """
+    rows = _communities(import_from)
+    entities = read_parquet(import_from, "entities", ("id", "title"))
+    node_of = {
+        str(row["id"]): node
+        for row in entities
+        if (node := graph.row_of.get(normalise_name(text_of(row["title"])))) is not None
+    }
+    members = [
+        dict.fromkeys(node_of[one] for one in list_of(row["entity_ids"]) if one in node_of)
+        for row in rows
+    ]
+    if rows and not any(members):
+        raise UserError(
+            f"{import_from}: the graph has none of the entities of its communities; it must be "
+            "the graph of the same folder (build.graph=msgraphrag)."
+        )
+    units = _unit_chunks(import_from, chunk_table)
+    place = {int(row["community"]): number for number, row in enumerate(rows)}
+    return Communities(
+        level=np.array([int(row["level"]) for row in rows], np.int64),
+        parent=np.array([place.get(row.get("parent", -1), -1) for row in rows], np.int64),
+        nodes=incidence(members, graph.n_nodes),
+        chunks=incidence(
+            (
+                _chunks(row, units)
+                or {chunk for node in nodes for chunk in row_ids(graph.node_chunk, node).tolist()}
+                for row, nodes in zip(rows, members, strict=True)
+            ),
+            graph.n_chunks,
+        ),
+    )
+
+
+@artifact("reports.msgraphrag")
+def reports(*, import_from: Path, communities: Communities) -> Reports:
+    """The reports of the folder: title, full content and rank; "" and 0 where there is none.
+
+    Raises UserError when the communities are not those of the folder.
+    """
+    rows = _communities(import_from)
+    if len(rows) != len(communities):
+        raise UserError(
+            f"{import_from} has {len(rows)} communities, not {len(communities)}; its reports are "
+            "about its own communities (build.communities=msgraphrag)."
+        )
+    table = read_parquet(import_from, "community_reports", ("community", "full_content"))
+    by_community = {int(row["community"]): row for row in table}
+    reports = [by_community.get(int(row["community"]), {}) for row in rows]
+    return Reports(
+        Texts.of([text_of(row.get("title")) for row in reports]),
+        Texts.of([text_of(row.get("full_content")) for row in reports]),
+        np.array([float(row.get("rank") or 0.0) for row in reports], np.float64),
+    )
+
+
+def _communities(folder: Path) -> list[Row]:
+    rows = read_parquet(folder, "communities", ("community", "level", "entity_ids"))
+    for number, row in enumerate(rows):
+        for name in ("community", "level"):
+            if not (isinstance(row[name], int) and 0 <= row[name] < 1 << 31):
+                raise UserError(
+                    f"{folder}/communities.parquet, row {number}: {name} is {row[name]!r}; a whole "
+                    "number of at least 0 was expected."
+                )
+    return sorted(rows, key=lambda row: (int(row["level"]), int(row["community"])))
+
+
+def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
+    rows = read_parquet(folder, "text_units", ("id", "text"))
+    return chunks_of_texts({str(row["id"]): text_of(row["text"]) for row in rows}, chunk_table)
+
+
+def _chunks(row: Row, units: Mapping[str, Chunks]) -> Chunks:
+    named = list_of(row.get("text_unit_ids"))
+    return tuple(dict.fromkeys(chunk for unit in named for chunk in units.get(unit, ())))
+
+
+def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
+    if not (folder / "documents.parquet").is_file():
+        return {}
+    by_text = {squash(document.text): document.id for document in reversed(corpus.documents)}
+    by_title = {document.title: document.id for document in reversed(corpus.documents)}
+    ids = {document.id for document in corpus.documents}
+    found = {}
+    for row in read_parquet(folder, "documents", ("id", "title")):
+        title = text_of(row["title"])
+        same = by_text.get(squash(text_of(row.get("text"))))
+        known = same or (title if title in ids else by_title.get(title))
+        found[str(row["id"])] = known or title or str(row["id"])
+    return found
+
+
+def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:
+    """Return the rows of `<folder>/<name>.parquet`, in file order, with all columns that it has.
+
+    Raises UserError when pyarrow is not installed, when the file cannot be read, and when one of
+    `columns` is missing.
+    """
+    parquet = pyarrow("pyarrow.parquet")
+    path = folder / f"{name}.parquet"
+    try:
+        table = parquet.read_table(path)
+    except FileNotFoundError:
+        there = [one.stem for one in folder.glob("*.parquet")] if folder.is_dir() else []
+        hint = did_you_mean(name, sorted(there), sorted(there) or ["no parquet file"])
+        raise UserError(f"{path}: there is no such file. {hint}") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
+    missing = [column for column in columns if column not in table.column_names]
+    if missing:
+        raise UserError(
+            f"{path}: the column {', '.join(missing)} is missing; it has "
+            f"{', '.join(table.column_names)}. Output of graphrag 1.0 or later was expected."
+        )
+    rows: list[Row] = table.to_pylist()
+    return rows
+
+
+def has_column(folder: Path, name: str, column: str) -> bool:
+    """Return whether `<folder>/<name>.parquet` has a column; False for another file."""
+    try:
+        return column in pyarrow("pyarrow.parquet").read_schema(folder / f"{name}.parquet").names
+    except (OSError, ValueError):
+        return False
+
+
+def text_of(value: Any) -> str:
+    """Return a cell as text; "" for a missing one."""
+    return value if isinstance(value, str) else ""
+
+
+def list_of(value: Any) -> list[str]:
+    """Return the ids of a cell with a list; empty for a missing one."""
+    return [str(item) for item in value] if isinstance(value, list) else []

@@ -1,0 +1,68 @@
+"""What a path to import from is, and the digest of its content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest, file_digest
+
+_MADE_FROM = {
+    "graph": "relationships",
+    "chunk_table": "text_units",
+    "communities": "communities",
+    "reports": "community_reports",
+}
+"""The table of a folder of Microsoft GraphRAG that each resource is made from."""
+_READ = ("entities", "relationships", "communities", "community_reports", "text_units", "documents")
+_FORMATS = (
+    "a folder with entities.parquet (Microsoft GraphRAG), a .graphml file (LightRAG and others), "
+    "or a .jsonl or .csv file of triples"
+)
+
+
+def variants_for(path: Path) -> dict[str, str]:
+    """Return the variant of each resource that a path replaces; raises UserError for others.
+
+    A folder of Microsoft GraphRAG gives communities and reports where it has them, and its text
+    units as the chunk table.
+    """
+    if (path / "entities.parquet").is_file():
+        from graphrag_bench.artifacts.importers.msgraphrag import has_column
+        from graphrag_bench.artifacts.importers.rows import ATTRIBUTES
+
+        found = {
+            resource: "msgraphrag"
+            for resource, table in _MADE_FROM.items()
+            if resource == "graph" or (path / f"{table}.parquet").is_file()
+        }
+        attributed = has_column(path, "entities", ATTRIBUTES)
+        return {**found, "graph": "msgraphrag_attributed"} if attributed else found
+    file = file_of(path)
+    kind = file.suffix.lower() if file.is_file() else ""
+    if kind == ".graphml":
+        from graphrag_bench.artifacts.importers.graphml import graphml_variant
+
+        return {"graph": graphml_variant(file)}
+    if kind in (".jsonl", ".csv"):
+        return {"graph": "triples"}
+    raise UserError(f"graph.import_from: '{path}' is not {_FORMATS}.")
+
+
+def file_of(path: Path) -> Path:
+    """Return the one .graphml file of a folder that holds no parquet, or the path itself."""
+    if path.is_dir() and not (path / "entities.parquet").is_file():
+        inside = sorted(path.glob("*.graphml"))
+        return inside[0] if len(inside) == 1 else path
+    return path
+
+
+def content_digest(path: Path) -> str:
+    """Return the digest of what is read: a file and the chunks next to it, or a folder's tables."""
+    file = file_of(path)
+    if not file.is_file():
+        tables = [file / f"{name}.parquet" for name in _READ]
+        return digest([(one.name, file_digest(one)) for one in tables if one.is_file()])
+    chunk_file = file.parent / "kv_store_text_chunks.json"
+    with_chunks = file.suffix.lower() == ".graphml" and chunk_file.is_file()
+    return digest(*map(file_digest, [file, chunk_file] if with_chunks else [file]))

@@ -1,0 +1,183 @@
+"""Which artifacts a run needs, in which order, under which keys: the closure of its needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from graphrag_bench.algorithms.graph import Share, thinned
+from graphrag_bench.contract import REQUIRED, Builder, Setting, builders, resources, variants
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.fingerprint import code, digest
+
+AMBIENT = frozenset({"scratch", "progress"})
+"""Needs that every builder may have and that can change nothing in what it builds."""
+
+MISSING = "missing_parts"
+"""The name under which a recipe says what is missing of an incomplete artifact."""
+
+THINNING = {
+    "edge_drop": Setting("edge_drop", Share, 0.0),
+    "edge_drop_seed": Setting("edge_drop_seed", int, 0),
+}
+"""Settings of every graph in addition to its builder's: the share of edges removed."""
+
+Choice = str | Mapping[str, Any]
+Identities = Mapping[str, Callable[[], str]]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One artifact to build or reuse; `inputs` maps its needs to their keys.
+
+    `thinning` holds the settings of `thinned` where edges are taken out of a graph. `missing` says
+    which parts are left out because the server failed; "" for a whole artifact.
+    """
+
+    builder: Builder
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    key: str
+    thinning: Mapping[str, Any] = field(default_factory=dict)
+    missing: str = ""
+
+    @property
+    def own_settings(self) -> dict[str, Any]:
+        """Its settings, those that it has in addition to its builder's included."""
+        return {**self.settings, **self.thinning}
+
+    @property
+    def resource(self) -> str:
+        """The name under which steps and other builders need it."""
+        return self.builder.resource
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What the key was made of, for `recipe.json`."""
+        return {**self._parts, "inputs": dict(self.inputs), "key": self.key}
+
+    def without(self, missing: str) -> Planned:
+        """Return the artifact without these parts, under a key of its own."""
+        return replace(self, missing=missing).keyed()
+
+    def keyed(self) -> Planned:
+        """Return the artifact under the key that its parts give."""
+        return replace(self, key=digest(*self._parts.values(), dict(self.inputs)))
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        settings = {name: _as_json(value) for name, value in self.settings.items()}
+        if self.missing:
+            settings[MISSING] = self.missing
+        if self.thinning:
+            settings |= {**self.thinning, "edge_drop_code": code(thinned)}
+        return {"builder": self.builder.name, "code": self.builder.code, "settings": settings}
+
+
+def _as_json(value: Any) -> Any:
+    if hasattr(value, "digest"):
+        return {"prompt": value.name, "digest": value.digest}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def plan(
+    wanted: Iterable[str],
+    choices: Mapping[str, Choice],
+    identities: Identities,
+    incomplete: Mapping[str, str] = {},  # noqa: B006 (never changed)
+) -> list[Planned]:
+    """Return the artifacts that `wanted` takes, each after what it is built from.
+
+    `choices` names the variant and settings of a resource (`"kg"`, or a mapping with `variant` and
+    settings); `identities` gives the identity of what is not built: corpus, embedder, models.
+    `incomplete` maps the key of a whole artifact to what is missing of the one that is used.
+    Raises one UserError that lists every problem.
+    """
+    planner = _Planner(choices, identities, incomplete)
+    for resource in sorted(set(wanted)):
+        planner.visit(resource, ())
+    if planner.problems:
+        raise UserError("\n  ".join(["The build cannot be planned:", *planner.problems]))
+    return list(planner.planned.values())
+
+
+class _Planner:
+    def __init__(
+        self,
+        choices: Mapping[str, Choice],
+        identities: Identities,
+        incomplete: Mapping[str, str],
+    ) -> None:
+        self.choices, self.identities, self.incomplete = choices, identities, incomplete
+        self.planned: dict[str, Planned] = {}
+        self.problems: list[str] = []
+
+    def visit(self, resource: str, path: tuple[str, ...]) -> str:
+        if resource in self.identities:
+            return self.identities[resource]()
+        if resource in self.planned:
+            return self.planned[resource].key
+        if resource in path:
+            self._problem(f"{resource} is built from itself: {' <- '.join((*path, resource))}.")
+            return ""
+        builder, chosen = self._choose(resource, path)
+        if builder is None:
+            return ""
+        inputs = {
+            need: self.visit(need, (*path, resource))
+            for need in builder.needs
+            if need not in AMBIENT
+        }
+        shared = THINNING if builder.resource == "graph" else {}
+        for name in chosen:
+            if name not in builder.settings and name not in shared:
+                hint = did_you_mean(name, [*builder.settings, *shared])
+                self._problem(f"build.{builder.resource} has no setting '{name}'. {hint}")
+        settings = self._checked(builder, builder.settings, chosen)
+        thinning = self._checked(builder, shared, chosen)
+        if not thinning.get("edge_drop"):
+            thinning = {}
+        planned = Planned(builder, settings, inputs, "", thinning).keyed()
+        if missing := self.incomplete.get(planned.key):
+            planned = planned.without(missing)
+        self.planned[resource] = planned
+        return planned.key
+
+    def _choose(
+        self, resource: str, path: tuple[str, ...]
+    ) -> tuple[Builder | None, Mapping[str, Any]]:
+        choice = self.choices.get(resource, {})
+        settings = {"variant": choice} if isinstance(choice, str) else dict(choice)
+        known = variants(resource)
+        variant = settings.pop("variant", None) or (next(iter(known)) if len(known) == 1 else "")
+        if variant in known:
+            return builders.get(known[variant]), settings
+        needed = f", which {path[-1]} is built from" if path else ""
+        if not known:
+            hint = did_you_mean(resource, sorted(resources() | set(self.identities)))
+            self._problem(f"Nothing builds '{resource}'{needed}. {hint}")
+        elif not variant:
+            self._problem(f"build.{resource} must name one of: {', '.join(sorted(known))}.")
+        else:
+            hint = did_you_mean(str(variant), sorted(known))
+            self._problem(f"build.{resource}: no variant '{variant}'. {hint}")
+        return None, {}
+
+    def _checked(
+        self, builder: Builder, known: Mapping[str, Setting], chosen: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        settings = {}
+        for name, setting in known.items():
+            if name not in chosen and setting.default is REQUIRED:
+                self._problem(f"build.{builder.resource} needs the setting '{name}'.")
+                continue
+            try:
+                settings[name] = setting.check(chosen.get(name, setting.default))
+            except UserError as error:
+                self._problem(f"build.{builder.resource}: {error}")
+        return settings
+
+    def _problem(self, text: str) -> None:
+        if text not in self.problems:
+            self.problems.append(text)

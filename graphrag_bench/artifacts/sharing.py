@@ -1,0 +1,161 @@
+"""Artifacts as files that travel: listed, packed with what they are built from, and unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from graphrag_bench.artifacts.store import Damaged, check, content_of, is_stored, read_recipe
+from graphrag_bench.errors import UserError, by_beginning
+from graphrag_bench.fingerprint import digest
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An artifact on disk: artifacts/<dataset>/<resource>/<key>/; `files` are sorted."""
+
+    folder: Path
+    recipe: Mapping[str, Any]
+    dataset: str
+    resource: str
+    key: str
+
+    @property
+    def files(self) -> list[Path]:
+        """Its files, sorted."""
+        return sorted(path for path in self.folder.rglob("*") if path.is_file())
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of its files."""
+        return sum(path.stat().st_size for path in self.files)
+
+    @property
+    def place(self) -> str:
+        """Its folder below `artifacts`, with forward slashes."""
+        return f"{self.dataset}/{self.resource}/{self.key}"
+
+
+def stored(artifacts: Path) -> list[Stored]:
+    """Return the artifacts below a folder, by data set, resource and key; raises Damaged."""
+    folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
+    return [
+        Stored(folder, read_recipe(folder), *folder.relative_to(artifacts).parts)
+        for folder in folders
+        if is_stored(folder)
+    ]
+
+
+def find(artifacts: Path, key: str) -> Stored:
+    """Return the artifact whose key begins with `key`; raises UserError unless there is one."""
+    by_key = {one.key: one for one in stored(artifacts)}
+    return by_beginning(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
+
+
+def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:
+    """Return the artifact after everything it is built from, as far as it is there."""
+    every = {item.place: item for item in stored(artifacts)}
+    found: dict[str, Stored] = {}
+
+    def visit(item: Stored) -> None:
+        for resource, key in sorted(item.recipe["inputs"].items()):
+            below = every.get(f"{item.dataset}/{resource}/{key}")
+            if below is not None and below.place not in found:
+                visit(below)
+        found[item.place] = item
+
+    visit(one)
+    return list(found.values())
+
+
+def export_artifacts(items: Sequence[Stored], file: Path) -> str:
+    """Write artifacts, each after a check of its files, as one .tar.gz; return its content digest.
+
+    Equal artifacts give equal bytes. The archive gets its name when it is whole.
+    """
+    new = file.with_name(f"{file.name}.part")
+    try:
+        with (
+            new.open("wb") as raw,
+            gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            for item in items:
+                check(item.folder)
+                for path in item.files:
+                    name = f"{item.place}/{path.relative_to(item.folder).as_posix()}"
+                    archive.add(path, name, recursive=False, filter=_plain)
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
+    return digest({item.place: content_of(item.folder) for item in items})
+
+
+def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    return info.replace(uid=0, gid=0, mtime=0, uname="", gname="", mode=0o644, deep=False)
+
+
+def import_artifacts(
+    file: Path, artifacts: Path, content: str | None = None
+) -> tuple[list[str], list[str], str]:
+    """Put the artifacts of an archive in their places, after the whole archive was checked.
+
+    Returns the places that are new, those that were there already, and the content digest. The
+    check is of all hashes, of each key, and that the content is `content` where that is given: a
+    key says what an artifact was made of, and only the content that nobody has changed it together
+    with its hashes. Raises UserError.
+    """
+    artifacts.mkdir(parents=True, exist_ok=True)
+    scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
+    try:
+        contents = _unpacked(file, scratch)
+        found = digest(contents)
+        if content is not None and content != found:
+            raise UserError(f"{file} has the content {found}, and {content} was asked for.")
+        new = [place for place in contents if not is_stored(artifacts / place)]
+        for place in new:
+            target = artifacts / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(target, ignore_errors=True)  # without a recipe it is no artifact
+            (scratch / place).rename(target)
+        return new, [place for place in contents if place not in new], found
+    finally:
+        shutil.rmtree(scratch)
+
+
+def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
+    try:
+        with tarfile.open(file) as archive:
+            archive.extractall(scratch, filter="data")
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{file} is not an archive of artifacts ({error}).") from None
+    contents = {}
+    for folder in sorted(scratch.glob("*/*/*")):
+        place = folder.relative_to(scratch).as_posix()
+        try:
+            check(folder)
+        except Damaged as error:
+            raise UserError(f"{file} is damaged: {place}: {error.what}.") from None
+        contents[place] = content_of(folder)
+    if not contents:
+        raise UserError(f"{file} is not an archive of artifacts (it holds none).")
+    return contents
+
+
+def verify(artifacts: Path, dataset: str | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield the folder of every artifact, and what is wrong with its files: "" for nothing."""
+    for folder in sorted(artifacts.glob(f"{dataset or '*'}/*/*")):
+        if not folder.suffix and is_stored(folder):
+            try:
+                check(folder)
+            except Damaged as error:
+                yield folder, error.what
+            else:
+                yield folder, ""

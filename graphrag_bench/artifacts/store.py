@@ -1,0 +1,336 @@
+"""Artifacts on disk, complete or absent: artifacts/<dataset>/<resource>/<key>/."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.algorithms.graph import thinned
+from graphrag_bench.artifacts.plan import AMBIENT, Planned
+from graphrag_bench.contract import resources
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES, reply_limits
+from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.ledger import Ledger
+from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Metered
+from graphrag_bench.progress import Progress
+
+LEDGER = "ledger.jsonl"
+ALLOWED_CUT = 0.02
+"""The share of the replies of an extraction that may be cut."""
+_MODELS = ("llm", "llm_build")
+
+
+class Incomplete(Exception):
+    """An artifact was built without some of its parts; `whole` is the key of the whole one."""
+
+    def __init__(self, whole: str, missing: str) -> None:
+        super().__init__(f"{whole} is incomplete: {missing}")
+        self.whole = whole
+        self.missing = missing
+
+
+@dataclass
+class Store:
+    """The artifacts of one data set under `root`, built when they are first asked for.
+
+    Those under `shared` are used as they are; nothing is ever written there. `explains` says
+    whether to tell why an artifact is built although others of its kind are there: not where there
+    is one for each scope. A part that is missing because the server failed ends a build, unless
+    `allow_incomplete`: the artifact is stored under another key then, and Incomplete raised. So
+    does an extraction of which more than the share `allow_cut` of the replies was cut. `load` reads
+    an artifact, as `loaded` does.
+    """
+
+    root: Path
+    progress: Progress = field(default_factory=Progress)
+    failure_limit: float = 0.2
+    failure_after: int = 50
+    failure_in_a_row: int = IN_A_ROW
+    gates: dict[str, FailureGate] = field(default_factory=dict)
+    explains: bool = True
+    shared: Path | None = None
+    allow_incomplete: bool = False
+    allow_cut: float = ALLOWED_CUT
+    load: Callable[[Any, Path], Any] = field(default_factory=lambda: loaded)
+
+    def folder(self, planned: Planned) -> Path:
+        """Return the folder of an artifact, built or not."""
+        own = self.root / planned.resource / planned.key
+        if self.shared is not None and not is_stored(own):
+            theirs = self.shared / planned.resource / planned.key
+            return theirs if is_stored(theirs) else own
+        return own
+
+    def holds(self, planned: Planned) -> bool:
+        """Return whether the artifact is there."""
+        return is_stored(self.folder(planned))
+
+    def recipe(self, planned: Planned) -> dict[str, Any]:
+        """Return the recipe of an artifact that is there, with the seconds its building took."""
+        return read_recipe(self.folder(planned))
+
+    def ledgers(self, planned: Planned) -> list[Path]:
+        """Return the ledger of the calls that an artifact took so far, if it took any."""
+        folder = self.folder(planned)
+        path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
+        return [path] if path.is_file() else []
+
+    def resources(
+        self, plan: list[Planned], wanted: set[str], primitives: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the wanted artifacts, built where they are missing and loaded otherwise.
+
+        What is only needed to build something that is already there is not loaded. Primitives are
+        what is not built: the corpus, the embedder, the models.
+        """
+        by_name = {planned.resource: planned for planned in plan}
+        cached: dict[str, Any] = {}
+
+        def get(resource: str) -> Any:
+            if resource in by_name and resource not in cached:
+                cached[resource] = self._get(by_name[resource], get)
+            return cached[resource] if resource in by_name else primitives[resource]
+
+        return {resource: get(resource) for resource in sorted(wanted)}
+
+    def _get(self, planned: Planned, get: Callable[[str], Any]) -> Any:
+        own = self.root / planned.resource / planned.key
+        if not self.holds(planned):
+            from filelock import FileLock
+
+            own.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(f"{own}.lock"):
+                if not self.holds(planned):
+                    if self.explains and (reason := self._reason(planned)):
+                        self.progress.say(reason)
+                    self._build(planned, get)
+            Path(f"{own}.lock").unlink(missing_ok=True)
+        shutil.rmtree(f"{own}.scratch", ignore_errors=True)  # of a killed process
+        folder = self.folder(planned)
+        same = read_recipe(folder).get("same_as")
+        return get(same) if same else self.load(planned.builder.produces, folder)
+
+    def _build(self, planned: Planned, get: Callable[[str], Any]) -> None:
+        if planned.missing:
+            raise UserError(f"The incomplete {planned.resource} ({planned.missing}) is gone.")
+        folder = self.folder(planned)
+        scratch, new = Path(f"{folder}.scratch"), Path(f"{folder}.new")
+        scratch.mkdir(exist_ok=True)
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        inputs = {need: get(need) for need in planned.builder.needs if need not in AMBIENT}
+        inputs |= {
+            need: self._metered(planned, inputs[need], scratch)
+            for need in _MODELS
+            if need in inputs
+        }
+        meters = [inputs[need] for need in _MODELS if need in inputs]
+        began = time.perf_counter()
+        artifact = self._artifact(planned, inputs, meters, scratch)
+        lost = _missing(meters)
+        stored = planned.without(lost) if lost else planned
+        recipe = {**stored.recipe, "seconds": round(time.perf_counter() - began, 3)}
+        if meters:
+            recipe["calls"] = _counts(meters)
+        if statistics := getattr(artifact, "statistics", None):
+            self._check_cut(planned, statistics)
+            recipe["statistics"] = dict(statistics)
+        if same := [need for need, value in inputs.items() if value is artifact]:
+            recipe["same_as"] = same[0]
+        else:
+            artifact.save(new)
+        if (scratch / LEDGER).is_file():
+            shutil.copyfile(scratch / LEDGER, new / LEDGER)
+        write_recipe(new, recipe)
+        target = self.root / stored.resource / stored.key
+        shutil.rmtree(target, ignore_errors=True)  # one without a recipe is not an artifact
+        new.rename(target)
+        if lost:
+            raise Incomplete(planned.key, lost)
+
+    def _artifact(
+        self,
+        planned: Planned,
+        inputs: Mapping[str, Any],
+        meters: Sequence[Metered],
+        scratch: Path,
+    ) -> Any:
+        ambient = {"scratch": scratch, "progress": self.progress}
+        wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
+        try:
+            artifact = planned.builder.function(**inputs, **wanted, **planned.settings)
+        except (RunStopped, CallFailed) as error:
+            raise _stopped(planned, error, meters) from error
+        return thinned(artifact, **planned.thinning) if planned.thinning else artifact
+
+    def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> Metered:
+        log = Ledger(scratch / LEDGER).at("build", planned.resource)
+        name = planned.builder.name
+        gate = FailureGate(name, self.failure_limit, self.failure_after, self.failure_in_a_row)
+        gate = self.gates.setdefault(name, gate)
+        return Metered(llm, log=log, gate=gate, whole=not self.allow_incomplete)
+
+    def _check_cut(self, planned: Planned, statistics: Mapping[str, float]) -> None:
+        n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
+        share = n_cut / max(n, 1)
+        if share > self.allow_cut:
+            names = reply_limits(planned.settings)
+            limits = ", ".join(f"{planned.settings[name] or MOST_TOKENS:,}" for name in names)
+            raise UserError(
+                f"{planned.resource} ({planned.builder.name}): {n_cut:.0f} of {n:.0f} replies "
+                f"({share:.1%}) ended at their limit ({limits} tokens, or what the model's window "
+                "leaves), and the graph would lack what they did not say. Raise "
+                f"{' or '.join(f'build.{planned.resource}.{name}' for name in names)}, take a "
+                "model with a larger window, or smaller chunks; "
+                f"failures.allow_cut={share + 0.005:.2f} goes on with them, from the stored "
+                "replies."
+            )
+        if share:
+            self.progress.say(
+                f"{planned.resource}: {n_cut:.0f} of {n:.0f} replies ({share:.1%}) were cut"
+            )
+
+    def _reason(self, planned: Planned) -> str:
+        """Return what is built although others are there, and in what it differs from the nearest.
+
+        Another variant is another method's choice, and no reason. "" where there are none.
+        """
+        recipes = []
+        for path in sorted(self.folder(planned).parent.glob(f"*/{RECIPE}")):
+            if not path.parent.suffix:
+                with suppress(Damaged):
+                    recipes.append(read_recipe(path.parent))
+        if not recipes:
+            return ""
+        same = [recipe for recipe in recipes if recipe["builder"] == planned.builder.name]
+        reasons = min((_differences(one, planned.recipe) for one in same), key=len, default=[])
+        variant = planned.builder.variant
+        what = f"build {planned.resource}"
+        if variant != planned.resource:
+            what += f" ({variant})"
+        return f"{what}: {'; '.join(reasons)}" if reasons else what
+
+
+def loaded(produces: Any, folder: Path) -> Any:
+    """Return what a class loads from a folder; raises Damaged for a file that is missing or cut."""
+    try:
+        return produces.load(folder)
+    except (OSError, ValueError, LookupError, EOFError) as error:
+        raise Damaged(folder, f"{type(error).__name__}: {error}") from error
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    found = ["its code was edited"] if old["code"] != new["code"] else []
+    for part in ("settings", "inputs"):
+        for name, value in new[part].items():
+            before = old[part].get(name)
+            if before != value and not (part == "inputs" and name in resources()):
+                found.append(f"{name} is {value}, not {before}")
+    return found
+
+
+def _missing(meters: Sequence[Metered]) -> str:
+    """Return the parts that the server failed to reply to, as "25 parts (digest)"; "" for none."""
+    lost = sorted({prompt for meter in meters for prompt in meter.lost})
+    return f"{len(lost)} part{'s' * (len(lost) > 1)} ({digest(lost)})" if lost else ""
+
+
+def _counts(meters: Sequence[Metered]) -> dict[str, int]:
+    calls = asdict(Calls.of(meters))
+    return {name: calls[name] for name in calls if not name.endswith("_tokens")}
+
+
+def _stopped(
+    planned: Planned, error: RunStopped | CallFailed, meters: Sequence[Metered]
+) -> UserError:
+    n_asked = sum(meter.n_asked for meter in meters)
+    n_missing = sum(meter.n_missing for meter in meters)
+    reason = str(error).rstrip(".")
+    parts = f" {n_missing} of the {n_asked} parts of its step are missing." if n_missing else ""
+    message = (
+        f"{planned.resource} ({planned.builder.name}) is not built: {reason}.{parts} Nothing was "
+        "stored in its place. Replies that came are kept in the cache, and the same command asks "
+        "for what is missing alone"
+    )
+    if isinstance(error, ServerFailed) and n_missing:
+        message += "; failures.allow_incomplete=true goes on without it, under a key of its own"
+    if isinstance(error, RunStopped):
+        return type(error)(f"{message}.")
+    return ServerFailed(f"{message}.") if error.of_server else RunStopped(f"{message}.")
+
+
+RECIPE = "recipe.json"
+_KEY_PARTS = ("builder", "code", "settings", "inputs")
+
+
+class Damaged(UserError):
+    """An artifact cannot be read, or was changed after it was written."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        super().__init__(
+            f"The artifact {folder} is damaged ({what}); remove that folder to build it again."
+        )
+        self.folder, self.what = folder, what
+
+
+def is_stored(folder: Path) -> bool:
+    """Return whether a folder is an artifact: it gets its name when it is whole."""
+    return (folder / RECIPE).is_file()
+
+
+def write_recipe(folder: Path, recipe: Mapping[str, Any]) -> None:
+    """Write the recipe of a folder that holds all other files of an artifact."""
+    recipe = {**recipe, "files": _hashes(folder)}
+    text = json.dumps(recipe, indent=1, sort_keys=True, ensure_ascii=False)
+    (folder / RECIPE).write_text(text + "\n", encoding="utf-8")
+
+
+def read_recipe(folder: Path) -> dict[str, Any]:
+    """Return the recipe of an artifact, its files unchecked; raises Damaged."""
+    try:
+        recipe: dict[str, Any] = json.loads((folder / RECIPE).read_bytes())
+    except (OSError, ValueError) as error:
+        raise Damaged(folder, f"{RECIPE} cannot be read: {error}") from None
+    if not isinstance(recipe, dict) or not {*_KEY_PARTS, "files"} <= set(recipe):
+        raise Damaged(folder, f"{RECIPE} is not a recipe")
+    return recipe
+
+
+def check(folder: Path) -> None:
+    """Compare the files of an artifact with its recipe, and its key with both; raises Damaged."""
+    recipe = read_recipe(folder)
+    key = digest(*(recipe[part] for part in _KEY_PARTS))
+    resource = str(recipe["builder"]).partition(".")[0]
+    if (resource, key) != (folder.parent.name, folder.name):
+        raise Damaged(folder, f"{RECIPE} is that of {resource}/{key}")
+    hashes = _hashes(folder)
+    for name in sorted({*hashes, *recipe["files"]}):
+        if name not in hashes:
+            raise Damaged(folder, f"{name} is missing")
+        if hashes[name] != recipe["files"].get(name):
+            raise Damaged(folder, f"{name} holds other bytes than were written")
+
+
+def content_of(folder: Path) -> str:
+    """Return the sha256 of the recipe, which holds those of all other files."""
+    return _sha256(folder / RECIPE)
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != RECIPE)
+    return {path.relative_to(folder).as_posix(): _sha256(path) for path in paths}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

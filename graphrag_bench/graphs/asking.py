@@ -1,0 +1,166 @@
+"""A build model asked about many chunks, clusters or nodes; refused where nothing was of use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ReplyFormat, ask_each
+from graphrag_bench.llm.windows import reply_tokens
+from graphrag_bench.progress import Advance, Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+
+MOST_TOKENS = 4096
+"""Tokens of a reply with records where no setting ends it: as in the code of Zhou et al. 2025
+(LLMConfig, 4e87938); PathRAG, PathCoRAG, HiRAG and PankRAG end none."""
+REPLIES, CUT = "replies", "truncated_replies"
+"""What the statistics of an extraction call its replies that were read, and those that were cut."""
+_MOST_OF_TEXTS = 32_768
+T = TypeVar("T")
+
+
+@dataclass
+class Extractor:
+    """A model that reads records out of texts, and how many of its replies ended at their limit.
+
+    A reply has `max_tokens`, or, where that is None, 4,096 or what the model's window leaves.
+    """
+
+    llm: LLM
+    max_tokens: int | None
+    n_replies: int = 0
+    n_cut: int = 0
+
+    def limit(self, chat: Chat) -> int:
+        """Return the most tokens of the reply to a prompt."""
+        return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
+
+    def ask(
+        self,
+        chats: Sequence[Chat],
+        reading: ReplyFormat[T],
+        *,
+        items: Sequence[str],
+        retry: bool = True,
+        advance: Advance,
+    ) -> list[T | UnreadableReply | CallFailed]:
+        """Return what `ask_each` does, with the limit of each prompt; every reply is counted."""
+
+        def read(text: str, cut: bool) -> T:
+            self.n_replies += 1
+            self.n_cut += cut
+            return reading.read(text, cut)
+
+        limits = [self.limit(chat) for chat in chats]
+        found: dict[int, T | UnreadableReply | CallFailed] = {}
+        for limit in sorted(set(limits), reverse=True):
+            rows = [row for row, own in enumerate(limits) if own == limit]
+            results = ask_each(
+                self.llm, [chats[row] for row in rows], replace(reading, read=read),
+                max_tokens=limit, items=[items[row] for row in rows], retry=retry, advance=advance,
+            )  # fmt: skip
+            found.update(zip(rows, results, strict=True))
+        return [found[row] for row in range(len(chats))]
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """How many replies were read, and how many of them were cut."""
+        return {REPLIES: self.n_replies, CUT: self.n_cut}
+
+
+def reply_limits(settings: Mapping[str, object]) -> list[str]:
+    """Return the settings of a builder that end the replies of its model."""
+    return [name for name in settings if name.startswith("max_") and name.endswith("tokens")]
+
+
+def documents_of_chunks(chunk_table: ChunkTable) -> list[str]:
+    """Return the first document of each chunk, by which messages name the chunk."""
+    return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
+
+
+def records_of(
+    extractor: Extractor,
+    chats: Sequence[Chat],
+    reading: ReplyFormat[T],
+    items: Sequence[str],
+    progress: Progress,
+    advice: str,
+    was: str = "could be read",
+) -> list[T | UnreadableReply | CallFailed]:
+    """Return what was read of each reply, failures included; raises UserError for failures alone.
+
+    The step is named by the purpose of the reading, `advice` says what to do.
+    """
+    with progress.task(reading.purpose, len(chats)) as advance:
+        results = extractor.ask(chats, reading, items=items, advance=advance)
+    refuse_all_failed(f"Step '{reading.purpose}'", failures(results), len(results), advice, was=was)
+    return results
+
+
+def written_texts(
+    llm: LLM,
+    chats: Sequence[Chat],
+    items: Sequence[str],
+    max_tokens: int,
+    step: str,
+    advice: str,
+    progress: Progress,
+) -> list[str | None]:
+    """Return the text of each reply without spaces around it, None where none was of use.
+
+    Raises UserError when none of all was.
+    """
+    reading = ReplyFormat(step, partial(_plain, step))
+    with progress.task(step, len(chats)) as advance:
+        results = ask_each(
+            llm, chats, reading, max_tokens=max_tokens, items=items, retry=False, advance=advance
+        )
+    refuse_all_failed(f"Step '{step}'", failures(results), len(results), advice, was="was of use")
+    return [one if isinstance(one, str) else None for one in results]
+
+
+def _plain(step: str, text: str, cut: bool) -> str:
+    if not text.strip():
+        raise UnreadableReply(step, text)
+    return text.strip()
+
+
+def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
+    """Return the results that are no value."""
+    return [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
+
+
+def refuse_all_failed(
+    step: str,
+    failures: Sequence[object],
+    n_replies: int,
+    advice: str,
+    *,
+    was: str = "could be read",
+) -> None:
+    """Raise UserError when all the replies of a step failed, with the last one and what to do."""
+    if n_replies and len(failures) == n_replies:
+        raise UserError(
+            f"{step}: none of {n_replies} replies (0%) {was}. The last one: "
+            f"{str(failures[-1])[:300]}. {advice}"
+        )
+
+
+def window_of(llm: LLM) -> int | None:
+    """Return the tokens of a model's window, prompt and reply together; None if not known."""
+    return window if isinstance(window := getattr(llm, "window", None), int) else None
+
+
+def room_for(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
+    """Return the tokens of texts that fit the window with the prompt, the names and the reply."""
+    if (window := window_of(llm)) is None:
+        return _MOST_OF_TEXTS
+    reserve = count_tokens(prompt.text) + max_tokens + 200
+    return max(1, min(_MOST_OF_TEXTS, window - reserve))

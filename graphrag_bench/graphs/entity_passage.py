@@ -1,0 +1,289 @@
+"""Graphs of names without relationships: names and titles joined to the passages naming them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pydantic import NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.bipartite import TriGraph
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.name_dictionary import Merge
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.knowledge_graph import Titles
+from graphrag_bench.graphs.resolution import ChunkNames, Name, Resolution, Rule, resolution
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.indices.vectors import index_texts
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import IntArray
+
+Passage = dict[str, int]
+"""The keys of the names in one passage, with the weight that joins each to it."""
+NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
+"""Each title as a name, with the names inside it."""
+
+RULES: tuple[Rule, ...] = ("redirects", "acronyms", "initials", "surnames", "plurals")
+"""The rules that lose no evidence on three sets (docs/results/extraction.md)."""
+BRACKETS = "brackets"
+"""The rule of titles that lost what is in brackets, which they always do."""
+COUNTS = ("ORDINAL", "CARDINAL")
+"""Labels of what is counted, not named."""
+
+
+@artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
+def entity_passage(
+    *,
+    corpus: Dataset,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    title_weight: NonNegativeInt = 3,
+    min_chunks: PositiveInt = 1,
+    resolve: tuple[Rule, ...] = RULES,
+) -> Graph:
+    """Named entities and passage titles as nodes, each in the chunks that name it; no relationship.
+
+    Entities are those of titles and texts by the tagger, numbers, ordinals, amounts and dates
+    aside; a title is an entity as a whole, without what is in brackets. Names lose a leading
+    article and a possessive ending, and are one node where they differ in case and accents alone,
+    under the first name read; further names of one thing are merged by the rules of `resolve`, and
+    listed in the graph's `merges`: a name that is another thing's in another document is a node of
+    its own in addition. `node_chunk` is int64: `title_weight` for the title of the
+    chunk, 1 for every other name in it; 0 reads no title at all. Nodes in less than `min_chunks`
+    chunks that are no title are left out. Nodes come in order of first mention, the title first.
+    Raises UserError when there is no name at all.
+    Source: ours; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
+    """
+    titles = read_titles(chunk_table, nlp) if title_weight else {}
+    readings = read_names(chunk_table, nlp, titles, progress)
+    redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
+    made = resolution(readings, redirects, resolve)
+    merges = (*_bracketed(chunk_table, titles), *made.merges)
+    if counts := Counter(merge.rule for merge in merges):
+        told = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
+        progress.say(f"names merged: {told} (graph/merges.jsonl)")
+    names: dict[str, str] = {}
+    several = _of_several(readings, made)
+    passages = [_passage(row, made, several, names, title_weight) for row in readings]
+    own = {row.title.key for row in readings if row.title}
+    kept = _linked_names(names, passages, own, min_chunks)
+    if not kept:
+        raise UserError(
+            "The graph has no entities: the tagger found no name in the texts. Likely causes: they "
+            "are in another language than its model's, or name nothing."
+        )
+    cells = {
+        (kept[key], chunk): weight
+        for chunk, passage in enumerate(passages)
+        for key, weight in passage.items()
+        if key in kept
+    }
+    matrix = _counts(cells, (len(kept), len(passages)))
+    return _unrelated(Texts.of([names[key] for key in kept]), matrix, tuple(merges))
+
+
+def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
+    """The titles as names; one that the tagger takes for a name as a whole has its label."""
+    texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
+    titles: NamedTitles = {}
+    known: dict[tuple[str, str], Name] = {}
+    for title, sentences in zip(texts, nlp.sentences(texts), strict=True):
+        inside = tuple(_named(sentences, known))
+        kinds = {name.key: name.kind for name in inside}
+        whole = Name.of(title)
+        titles[title] = Name(whole.key, whole.shown, kinds.get(whole.key, "")), inside
+    return titles
+
+
+def _named(sentences: Iterable[Sentence], known: dict[tuple[str, str], Name]) -> Iterator[Name]:
+    for sentence in sentences:
+        for entity in sentence.entities:
+            if entity[1] not in NUMERIC:
+                if entity not in known:
+                    known[entity] = Name.of(*entity)
+                yield known[entity]
+
+
+def read_names(
+    chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
+) -> list[ChunkNames]:
+    """What is read of each chunk, names inside the title first; a single letter is no name."""
+    readings = []
+    known: dict[tuple[str, str], Name] = {}
+    texts = list(chunk_table.texts)
+    with progress.task("reading names", len(texts)) as advance:
+        for row, sentences in enumerate(nlp.sentences(texts)):
+            title, inside = titles.get(chunk_table.titles[row], (None, ()))
+            names = tuple(
+                name for name in (*inside, *_named(sentences, known)) if len(name.key) > 1
+            )
+            held = title if title and len(title.key) > 1 else None
+            readings.append(ChunkNames(chunk_table.documents_of(row)[0], held, names, texts[row]))
+            advance(1)
+    return readings
+
+
+def _bracketed(chunk_table: ChunkTable, titles: NamedTitles) -> Iterator[Merge]:
+    seen: dict[str, None] = {}
+    for row, title in enumerate(chunk_table.titles):
+        if title in titles and title not in seen and any(sign in title for sign in "(["):
+            seen[title] = None
+            document = chunk_table.documents_of(row)[0]
+            yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document, True)
+
+
+def _of_several(readings: Sequence[ChunkNames], made: Resolution) -> frozenset[str]:
+    first: dict[str, str] = {}
+    found = []
+    for reading in readings:
+        for name in reading.names:
+            stands_for = made.name(name.key, reading.document)
+            if first.setdefault(name.key, stands_for) != stands_for:
+                found.append(name.key)
+    return frozenset(found)
+
+
+def _passage(
+    reading: ChunkNames,
+    made: Resolution,
+    several: frozenset[str],
+    names: dict[str, str],
+    title_weight: int,
+) -> Passage:
+    """The names of a chunk as the nodes that they are; how a new one is shown is noted.
+
+    A name of several things stays a node as well: a question that uses it may mean any of them.
+    """
+    weights: Passage = {}
+    for name in (*((reading.title,) if reading.title else ()), *reading.names):
+        key = made.name(name.key, reading.document)
+        names.setdefault(key, name.shown if key == name.key else made.shown[key])
+        weights[key] = 1
+        if name.key in several:
+            names.setdefault(name.key, name.shown)
+            weights[name.key] = 1
+    if reading.title:
+        weights[made.name(reading.title.key, reading.document)] = title_weight
+    return weights
+
+
+def _linked_names(
+    names: Iterable[str], passages: Iterable[Passage], titles: set[str], min_chunks: int
+) -> dict[str, int]:
+    n_chunks = dict.fromkeys(names, 0)
+    for passage in passages:
+        for key in passage:
+            n_chunks[key] += 1
+    held = [key for key, n in n_chunks.items() if n >= min_chunks or key in titles]
+    return {key: row for row, key in enumerate(held)}
+
+
+def _unrelated(names: Texts, node_chunk: Any, merges: tuple[Merge, ...] = ()) -> Graph:
+    from scipy.sparse import csr_matrix
+
+    none = np.zeros(0, np.int64)
+    return Graph(
+        names=names,
+        source=none,
+        target=none,
+        weight=np.zeros(0),
+        synonym=np.zeros(0, bool),
+        relations=Texts.of([]),
+        node_chunk=node_chunk,
+        relationship_chunk=csr_matrix((0, node_chunk.shape[1]), dtype=bool),
+        merges=merges,
+    )
+
+
+@artifact("tri_graph")
+def tri_graph(
+    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, titles: Titles = "off"
+) -> TriGraph:
+    """The named entities of titles and texts, with the sentences and the chunks that name them.
+
+    Entities are normalised named entities, ordinals and counts aside; a sentence that names none is
+    left out. `titles="entity"` takes the title of a passage, as it is, for one of its entities,
+    named once; with `about` every sentence of the passage names it, so that what is known of it
+    can be reached from it. Raises UserError when no entity was found.
+    Source: LinearRAG (Zhuang et al. 2025), Tri-Graph; which labels it leaves out is its code's.
+    """
+    found = _Mentions()
+    texts = chunk_table.passages
+    with progress.task("reading sentences", len(texts)) as advance:
+        for row, sentences in enumerate(nlp.sentences(texts)):
+            found.chunk(row, sentences, chunk_table.titles[row], titles)
+            advance(1)
+    if not found.names:
+        raise UserError(
+            "The graph has no entities: the tagger found no name in the texts. Likely causes: they "
+            "are in another language than its model's, or name nothing."
+        )
+    n, n_sentences = len(found.names), len(found.sentences)
+    return TriGraph(
+        Texts.of(list(found.names)),
+        Texts.of(list(found.sentences)),
+        _counts(found.in_sentence, (n, n_sentences)).astype(bool),
+        _counts(found.in_chunk, (n, len(chunk_table))),
+    )
+
+
+class _Mentions:
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self.sentences: dict[str, int] = {}
+        self.in_sentence: Counter[tuple[int, int]] = Counter()
+        self.in_chunk: Counter[tuple[int, int]] = Counter()
+
+    def chunk(self, row: int, sentences: Iterable[Sentence], title: str, titles: Titles) -> None:
+        own = self._entities([title]) if titles != "off" else []
+        for sentence in sentences:
+            named = self._entities([text for text, kind in sentence.entities if kind not in COUNTS])
+            self.in_chunk.update((entity, row) for entity in named)
+            if titles == "about":
+                named = [*own, *named]
+            text = " ".join(sentence.text.split())
+            if named and text:
+                at = self.sentences.setdefault(text, len(self.sentences))
+                self.in_sentence.update((entity, at) for entity in named)
+        for entity in own:
+            self.in_chunk.setdefault((entity, row), 1)
+
+    def _entities(self, texts: Iterable[str]) -> list[int]:
+        names = filter(None, map(normalise_name, texts))
+        return [self.names.setdefault(name, len(self.names)) for name in names]
+
+
+def _counts(cells: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
+    from scipy.sparse import csr_matrix
+
+    rows, columns = np.array(list(cells), np.int64).reshape(-1, 2).T
+    counts: IntArray = np.array(list(cells.values()), np.int64)
+    matrix = csr_matrix((counts, (rows, columns)), shape=shape)
+    matrix.sort_indices()
+    return matrix
+
+
+@artifact("graph.entities", provides={"node.name", "relationship.weight"})
+def entities(*, tri_graph: TriGraph) -> Graph:
+    """The entities of a Tri-Graph as nodes, in its order, each in its chunks; no relationship.
+
+    Source: LinearRAG (Zhuang et al. 2025).
+    """
+    return _unrelated(tri_graph.names, tri_graph.entity_chunk.astype(bool))
+
+
+@artifact("sentence_index")
+def sentence_index(*, tri_graph: TriGraph, embedder: Embedder, progress: Progress) -> VectorIndex:
+    """One vector for each sentence of a Tri-Graph, in its order."""
+    texts = list(tri_graph.sentences)
+    return index_texts(texts, embedder, progress, "sentences")

@@ -1,0 +1,290 @@
+"""Chunks to entities and triples: of an OpenIE file, by spaCy, or by a language model."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.rows import json_file
+from graphrag_bench.embedding.nlp import Nlp, Sentence
+from graphrag_bench.errors import UserError
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import (
+    CUT,
+    MOST_TOKENS,
+    REPLIES,
+    Extractor,
+    documents_of_chunks,
+    records_of,
+)
+from graphrag_bench.graphs.sentences import (
+    TitleUse,
+    facts_of,
+    named_entities,
+    read_chunks,
+    together,
+)
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Listed, list_reading
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name, squash
+
+ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
+TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
+ADVICE = (
+    "The model may be too small to extract, or its window may cut the prompt; "
+    "build.extraction=nlp reads entities without a model."
+)
+CO_OCCURS = "occurs with"
+Prune = Literal["none", "unjoined", "leaves", "single"]
+"""Which phrases of one passage go: none, those with no neighbour, with at most one, or all."""
+
+_MOST_NEIGHBOURS: Mapping[Prune, float] = {"unjoined": 0, "leaves": 1, "single": float("inf")}
+_REPLY_SHARE = 0.75
+"""Tokens of both replies for a token of the chunk: 45 triples of a chunk of 1,200 take 670."""
+
+
+class Entities(BaseModel):
+    """What the entity prompt returns."""
+
+    named_entities: list[str]
+
+
+class Triples(BaseModel):
+    """What the triple prompt returns: [head, relation, tail] each."""
+
+    triples: list[list[str]]
+
+
+@artifact("extraction.openie_file")
+def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
+    """The entities and triples of a file in HippoRAG's OpenIE format, matched by passage text.
+
+    Triples that are not three texts are skipped and counted; where the first element is itself a
+    list, that list is read. Raises UserError when a chunk has no passage in the file.
+    """
+    by_passage: dict[str, Any] = {}
+    for document in _documents(openie):
+        by_passage.setdefault(squash(str(document["passage"])), document)
+    passages = chunk_table.passages
+    if missing := [one for one in passages if squash(one) not in by_passage]:
+        example = missing[0][:80].replace("\n", " / ")
+        raise UserError(
+            f"{openie}: {len(missing)} of {len(chunk_table)} passages of the corpus are not in "
+            f"the file, the first is: {example!r}. The file must be made of this corpus, and "
+            "chunking must be presplit; build.extraction=nlp does without a file."
+        )
+    rows, skipped = [], 0
+    for passage in passages:
+        document = by_passage[squash(passage)]
+        triples = [_triple(item) for item in document.get("extracted_triples", [])]
+        skipped += sum(triple is None for triple in triples)
+        entities = tuple(str(name) for name in document.get("extracted_entities", []))
+        rows.append(ChunkExtraction(entities, tuple(filter(None, triples))))
+    n_triples = sum(len(row.triples) for row in rows)
+    return Extraction(tuple(rows), {"triples": n_triples, "skipped_triples": skipped})
+
+
+def _documents(path: Path) -> list[Any]:
+    content = json_file(path)
+    documents = content.get("docs") if isinstance(content, dict) else None
+    if not isinstance(documents, list):
+        raise UserError(f"{path}: the field 'docs' with a list of passages is missing.")
+    for number, document in enumerate(documents):
+        if not isinstance(document, dict) or "passage" not in document:
+            raise UserError(f"{path}, docs {number}: the field 'passage' is missing.")
+        for name in ("extracted_entities", "extracted_triples"):
+            if not isinstance(document.get(name, []), list):
+                raise UserError(f"{path}, docs {number}: the field '{name}' is not a list.")
+    return documents
+
+
+def _triple(item: Any) -> Triple | None:
+    if isinstance(item, list) and item and isinstance(item[0], list):
+        item = item[0]
+    if isinstance(item, list) and len(item) == 3 and all(isinstance(part, str) for part in item):
+        return Triple(*item)
+    return None
+
+
+@artifact("extraction.nlp")
+def nlp_extraction(
+    *,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    noun_phrases: bool = True,
+    co_occurrence: NonNegativeInt = 8,
+    title: TitleUse = "about",
+    prune: Prune = "none",
+) -> Extraction:
+    """Entities, noun phrases and relations read by spaCy, sentence by sentence.
+
+    Relations are subject-verb-object; two named entities of one sentence that no such relation
+    joins co-occur. Sentences with more than `co_occurrence` distinct entities give none (0
+    switches co-occurrence off). `title="about"` takes a passage to be about its title: the title
+    replaces he, she, it and they as a subject, and co-occurs with the named entities of
+    sentences that do not name it; `entity` only makes it a node, `off` does not read it.
+    `prune` leaves out phrases of one passage that are no named entity and have no neighbour
+    (`unjoined`), at most one (`leaves`), or any (`single`), with their relations.
+    `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
+    relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
+    """
+    rows, n_sentences, n_related = [], 0, 0
+    named: list[set[str]] = []
+    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
+        rows.append(_chunk(sentences, name, title, noun_phrases, co_occurrence))
+        always = [name, *(entity for one in sentences for entity, _ in one.entities)]
+        named.append({normalise_name(entity) for entity in always})
+        n_sentences += len(sentences)
+        n_related += sum(bool(sentence.relations) for sentence in sentences)
+    share = n_related / n_sentences if n_sentences else 0.0
+    rows = pruned(rows, named, prune)
+    n_triples = sum(len(row.triples) for row in rows)
+    return Extraction(tuple(rows), {"triples": n_triples, "relation_share": round(share, 4)})
+
+
+def _chunk(
+    sentences: list[Sentence], name: str, title: TitleUse, noun_phrases: bool, co_occurrence: int
+) -> ChunkExtraction:
+    entities = [name] if name else []
+    triples = []
+    for sentence in sentences:
+        kept = {entity for entity, _ in sentence.entities} | ({name} if name else set())
+        entities += [entity for entity, _ in sentence.entities]
+        if noun_phrases:
+            entities += sentence.phrases
+            kept |= set(sentence.phrases)
+        related = list(facts_of(sentence, name if title == "about" else "", kept))
+        joined = {frozenset((fact.head, fact.tail)) for fact in related}
+        distinct = list(dict.fromkeys(named_entities(sentence)))
+        pairs = together(distinct, name if title == "about" else "", co_occurrence)
+        triples += related
+        triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
+    return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
+
+
+def pruned(
+    rows: Sequence[ChunkExtraction], named: Sequence[set[str]], prune: Prune
+) -> list[ChunkExtraction]:
+    """Return the rows without those phrases and their triples, in the same order.
+
+    `named` has the normalised names of each passage that always stay: named entities, titles.
+    A name that is an entity in one passage stays in all. Neighbours are the distinct other ends of
+    its triples in all passages.
+    """
+    if prune == "none":
+        return list(rows)
+    n_passages: Counter[str] = Counter()
+    neighbours: dict[str, set[str]] = {}
+    kept: set[str] = set()
+    for number, row in enumerate(rows):
+        triples = [(normalise_name(one.head), normalise_name(one.tail)) for one in row.triples]
+        names = {normalise_name(name) for name in row.entities}
+        n_passages.update(names.union(*triples))
+        kept |= named[number]
+        for head, tail in triples:
+            neighbours.setdefault(head, set()).add(tail)
+            neighbours.setdefault(tail, set()).add(head)
+    most = _MOST_NEIGHBOURS[prune]
+    gone = {
+        name
+        for name, n in n_passages.items()
+        if n == 1 and name not in kept and len(neighbours.get(name, ())) <= most
+    }
+    return [
+        ChunkExtraction(
+            tuple(name for name in row.entities if normalise_name(name) not in gone),
+            tuple(
+                one
+                for one in row.triples
+                if not {normalise_name(one.head), normalise_name(one.tail)} & gone
+            ),
+        )
+        for row in rows
+    ]
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    prompts = settings["entities_prompt"], settings["triples_prompt"]
+    prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
+    most = sum(settings[f"max_{kind}_tokens"] or MOST_TOKENS for kind in ("entity", "triple"))
+    return prompt, min(_REPLY_SHARE * sizes.chunk, most) / 2
+
+
+@artifact("extraction.llm", calls=2, tokens=_tokens)
+def llm_extraction(
+    *,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    progress: Progress,
+    entities_prompt: Prompt = ENTITIES,
+    triples_prompt: Prompt = TRIPLES,
+    max_entity_tokens: PositiveInt | None = None,
+    max_triple_tokens: PositiveInt | None = None,
+) -> Extraction:
+    """The entities and triples that the build model reads out of each chunk.
+
+    First the named entities as JSON, then, given the passage and them, the triples. Triples that
+    are not three non-empty texts are skipped and counted. A reply has the tokens set, by default
+    4,096 or what the model's window leaves; one that was cut gives its complete items and is
+    counted. A chunk whose replies cannot be read
+    contributes nothing and is counted; raises UserError when that happens to every chunk.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
+    section 4.
+    """
+    passages = chunk_table.passages
+    items = documents_of_chunks(chunk_table)
+    extractors = Extractor(llm_build, max_entity_tokens), Extractor(llm_build, max_triple_tokens)
+    chats = [entities_prompt.render({"passage": passage}) for passage in passages]
+    reading = list_reading(Entities, "named_entities", "extract entities")
+    named = records_of(extractors[0], chats, reading, items, progress, ADVICE)
+    names = {
+        row: one.value.named_entities for row, one in enumerate(named) if isinstance(one, Listed)
+    }
+    chats = [
+        triples_prompt.render(
+            {"passage": passages[row], "entities": json.dumps(entities, ensure_ascii=False)}
+        )
+        for row, entities in names.items()
+    ]
+    about = [items[row] for row in names]
+    reading_triples = list_reading(Triples, "triples", "extract triples")
+    replies = records_of(extractors[1], chats, reading_triples, about, progress, ADVICE)
+    rows_of_parts = {
+        row: one.value.triples
+        for row, one in zip(names, replies, strict=True)
+        if isinstance(one, Listed)
+    }
+    triples = {row: _whole(parts) for row, parts in rows_of_parts.items()}
+    n_triples = sum(map(len, triples.values()))
+    counts = {
+        "triples": n_triples,
+        "skipped_triples": sum(map(len, rows_of_parts.values())) - n_triples,
+        **{name: sum(one.statistics[name] for one in extractors) for name in (REPLIES, CUT)},
+        "failed_chunks": len(passages) - len(triples),
+    }
+    return Extraction(
+        tuple(
+            ChunkExtraction(tuple(names.get(row, ())), triples.get(row, ()))
+            for row in range(len(passages))
+        ),
+        counts,
+    )
+
+
+def _whole(parts: list[list[str]]) -> tuple[Triple, ...]:
+    return tuple(
+        Triple(one[0], one[1], one[2])
+        for one in parts
+        if len(one) == 3 and all(map(str.strip, one))
+    )

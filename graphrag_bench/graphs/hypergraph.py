@@ -1,0 +1,175 @@
+"""N-ary facts to a hypergraph: entities and facts are nodes, a fact is joined to its entities."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.evidence import WHOLE, Fragments
+from graphrag_bench.algorithms.extraction import FactExtraction, FactRecord
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts, cells
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.knowledge_graph import synonym_pairs, with_synonyms
+from graphrag_bench.graphs.sentences import vectors_of
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.values import IntArray
+
+ENTITY, HYPEREDGE = "entity", "hyperedge"
+NAMES = "names"
+"""The relation of a hyperedge to its entities."""
+PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
+_WHOLE = 10.0
+_LEAST_WEIGHT = 0.1
+"""The weight of an edge whose fact is not complete at all, so that a walk can still take it."""
+
+
+@artifact("graph.hypergraph", provides=PROVIDES)
+def hypergraph(
+    *,
+    fact_extraction: FactExtraction,
+    chunk_table: ChunkTable,
+    description_tokens: NonNegativeInt | None = 60,
+    min_entities: PositiveInt = 1,
+) -> Graph:
+    """The hypergraph of the facts, as a bipartite graph of two types of nodes.
+
+    An `entity` is a normalised name; its description is the name and, after a colon, what facts
+    tell of it: the distinct texts in order of first mention, as many as fit `description_tokens`,
+    one at least (None: all, 0: the name alone). A `hyperedge` is a distinct fact, described by its
+    text, and joined to each entity that it names; facts of fewer than `min_entities` are left out.
+    An edge weighs the completeness of the fact divided by 10, summed over the places that tell it,
+    0.1 at least. Entities come first, each type in order of first mention; nodes and edges are in
+    the chunks that they are read from. Raises UserError when no fact is left.
+    Source: HyperGraphRAG (Luo et al. 2025), knowledge hypergraph construction and its bipartite
+    storage; its release.
+    """
+    return _read(fact_extraction, min_entities).graph(len(chunk_table), description_tokens)
+
+
+@artifact("graph.hypergraph_synonymy", provides=PROVIDES)
+def hypergraph_synonymy(
+    *,
+    fact_extraction: FactExtraction,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    progress: Progress,
+    description_tokens: NonNegativeInt | None = 0,
+    min_entities: PositiveInt = 1,
+    synonyms_per_node: PositiveInt = 10,
+    synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
+) -> Graph:
+    """The hypergraph with edges between entities of similar names, weighted by their cosine.
+
+    Entities and facts are those of `graph.hypergraph`. Each entity is compared with its
+    `synonyms_per_node` nearest names, as `graph.kg_synonymy` does, and a pair at or above the
+    threshold gets an edge, which is in no chunk.
+    Source: PropRAG (Wang and Han 2025), propositions, entities and synonym edges; its release.
+    """
+    facts = _read(fact_extraction, min_entities)
+    graph = facts.graph(len(chunk_table), description_tokens)
+    names = list(facts.entities)
+    vectors = np.ascontiguousarray(vectors_of(names, embedder, progress, "embedding node names"))
+    codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
+    graph = replace(graph, statistics={**graph.statistics, "synonyms": len(codes)})
+    return with_synonyms(graph, codes // len(names), codes % len(names), cosine)
+
+
+@dataclass
+class _Facts:
+    entities: dict[str, int] = field(default_factory=dict)
+    told: list[dict[str, None]] = field(default_factory=list)
+    facts: dict[str, int] = field(default_factory=dict)
+    completeness: list[float] = field(default_factory=list)
+    edges: dict[tuple[int, int], int] = field(default_factory=dict)
+    entity_chunks: array[int] = field(default_factory=lambda: array("q"))
+    fact_chunks: array[int] = field(default_factory=lambda: array("q"))
+    edge_chunks: array[int] = field(default_factory=lambda: array("q"))
+    read: list[tuple[int, str, int]] = field(default_factory=list)
+
+    def add(self, text: str, record: FactRecord, chunk: int) -> None:
+        fact = self.facts.setdefault(text, len(self.facts))
+        if fact == len(self.completeness):
+            self.completeness.append(0.0)
+        self.completeness[fact] += record.completeness / _WHOLE
+        self.fact_chunks.extend((fact, chunk))
+        for entity in record.entities:
+            if not (name := normalise_name(entity.name)):
+                continue
+            row = self.entities.setdefault(name, len(self.entities))
+            if row == len(self.told):
+                self.told.append({})
+            if described := " ".join(entity.description.split()):
+                self.told[row][described] = None
+                self.read.append((row, described, chunk))
+            edge = self.edges.setdefault((fact, row), len(self.edges))
+            self.entity_chunks.extend((row, chunk))
+            self.edge_chunks.extend((edge, chunk))
+
+    def graph(self, n_chunks: int, description_tokens: int | None) -> Graph:
+        n, n_facts = len(self.entities), len(self.facts)
+        ends: IntArray = np.array(list(self.edges), np.int64).reshape(-1, 2)
+        weights = np.maximum(self.completeness, _LEAST_WEIGHT)
+        pairs = zip(self.entities, self.told, strict=True)
+        described = [_described(name, said, description_tokens) for name, said in pairs]
+        of_entities, of_facts = _cells(self.entity_chunks), _cells(self.fact_chunks)
+        rows = np.concatenate([of_entities[:, 0], n + of_facts[:, 0]])
+        chunks = np.concatenate([of_entities[:, 1], of_facts[:, 1]])
+        of_edges = _cells(self.edge_chunks)
+        whole = [(n + fact, WHOLE, chunk) for fact, chunk in of_facts.tolist()]
+        return Graph(
+            names=Texts.of([*self.entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))]),
+            types=Texts.of([ENTITY] * n + [HYPEREDGE] * n_facts),
+            descriptions=Texts.of([*described, *self.facts]),
+            source=n + ends[:, 0],
+            target=ends[:, 1],
+            weight=weights[ends[:, 0]],
+            synonym=np.zeros(len(ends), bool),
+            relations=Texts.of([NAMES] * len(ends)),
+            node_chunk=cells(rows, chunks, (n + n_facts, n_chunks)),
+            relationship_chunk=cells(of_edges[:, 0], of_edges[:, 1], (len(ends), n_chunks)),
+            node_fragments=Fragments.of([*self.read, *whole], n + n_facts),
+            statistics={"entities": n, "hyperedges": n_facts},
+        )
+
+
+def _read(extraction: FactExtraction, min_entities: int) -> _Facts:
+    found = _Facts()
+    for chunk, row in enumerate(extraction.rows):
+        for told in row.facts:
+            text = " ".join(told.text.split())
+            named = {normalise_name(entity.name) for entity in told.entities} - {""}
+            if text and len(named) >= min_entities:
+                found.add(text, told, chunk)
+    if not found.facts:
+        raise UserError(
+            f"The hypergraph has no fact that names {min_entities} entities or more. Likely "
+            "causes: the model is too small to extract, its context window cuts the prompt, or "
+            "the texts name nothing. build.fact_extraction=nlp takes sentences as facts."
+        )
+    return found
+
+
+def _described(name: str, said: Iterable[str], most_tokens: int | None) -> str:
+    kept: list[str] = []
+    used = 0
+    for text in said if most_tokens != 0 else ():
+        used += count_tokens(text) if most_tokens is not None else 0
+        if kept and most_tokens is not None and used > most_tokens:
+            break
+        kept.append(text)
+    return f"{name}: {' '.join(kept)}" if kept else name
+
+
+def _cells(held: array[int]) -> IntArray:
+    found: IntArray = np.array(held, np.int64).reshape(-1, 2)
+    return found

@@ -1,0 +1,338 @@
+"""Triples to knowledge graphs: extracted or of the data set, with titles, attributes, synonyms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from graphrag_bench.algorithms.extraction import (
+    ChunkExtraction,
+    Extraction,
+    SchemaExtraction,
+    Triple,
+)
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts, cells
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.subgraphs import Subgraphs
+from graphrag_bench.embedding.embedder import Vectors
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.extraction import CO_OCCURS
+from graphrag_bench.graphs.merging import Merger
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray
+
+Counted = Literal["read", "chunk"]
+"""Whether a fact that a chunk states twice counts each time it is read, or once for the chunk."""
+Titles = Literal["off", "entity", "about"]
+"""A title is not an entity, is one of its passage, or is joined with all entities there as well."""
+KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
+ATTRIBUTED = KG_ATTRIBUTES | {"node.type", "node.attributes"}
+_NO_ENTITIES = "The graph has no entities. Likely causes: the model is too small to extract, its "
+SYNONYM = "synonym of"
+_BLOCK = 1024
+
+
+@artifact("graph.kg", provides=KG_ATTRIBUTES)
+def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off") -> Graph:
+    """The knowledge graph of the extracted facts.
+
+    Nodes are normalised entity names and triple ends, in order of first appearance; a relationship
+    row is one distinct (head, relation, tail), its weight the number of times it was read. Triples
+    with an empty part or equal ends are dropped. `titles="entity"` makes the title of a passage one
+    of its entities, `about` joins it with the others there as well. Raises UserError when nothing
+    was extracted.
+    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles are
+    ours).
+    """
+    return fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
+
+
+def node_rows(extraction: Extraction) -> dict[str, int]:
+    """Normalised node names in order of first appearance, with their rows."""
+    return _merged(extraction, "read").nodes
+
+
+def fact_graph(extraction: Extraction, n_chunks: int, *, counted: Counted = "read") -> Graph:
+    """The graph of an extraction; raises UserError when it has no node.
+
+    A fact that is read again in the same chunk counts again, or not with `counted="chunk"`.
+    """
+    merger = _merged(extraction, counted)
+    if not merger.nodes:
+        raise UserError(
+            f"{_NO_ENTITIES}context window cuts the prompt, the texts are in another language than "
+            "the model's, the OpenIE file is empty, or the texts name nothing. "
+            "build.extraction=nlp reads entities without a model; llm, nlp and openie_file are the "
+            "ways there are."
+        )
+    return merger.graph(n_chunks, described=False)
+
+
+def _merged(extraction: Extraction, counted: Counted) -> Merger:
+    merger = Merger(named=True)
+    for chunk, row in enumerate(extraction.rows):
+        for name in row.entities:
+            merger.node(name, chunks=(chunk,))
+        seen: set[tuple[str, str, str]] = set()
+        for one in row.triples:
+            head, tail = merger.normalised(one.head), merger.normalised(one.tail)
+            relation = merger.normalised(one.relation)
+            if not (head and relation and tail) or head == tail:
+                continue
+            weight = 0.0 if counted == "chunk" and (head, relation, tail) in seen else one.weight
+            seen.add((head, relation, tail))
+            merger.relationship(
+                one.head, one.tail, relation=relation, weight=weight, chunks=(chunk,)
+            )
+    return merger
+
+
+def titled(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
+    """The extraction with the title of each chunk as the first of its entities.
+
+    With `about` a chunk is about its title: the title co-occurs with every entity of the chunk
+    that no triple there joins with it. Chunks without a title are left as they are, and so is an
+    extraction that found nothing at all, so that titles do not hide it.
+    """
+    if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
+        return extraction
+    about = titles == "about"
+    rows = [
+        _titled(row, title, about) if normalise_name(title) else row
+        for row, title in zip(extraction.rows, chunk_table.titles, strict=True)
+    ]
+    return Extraction(tuple(rows), extraction.statistics)
+
+
+def _titled(row: ChunkExtraction, title: str, about: bool) -> ChunkExtraction:
+    own = normalise_name(title)
+    joined = {own}
+    for triple in row.triples:
+        ends = {normalise_name(triple.head), normalise_name(triple.tail)}
+        joined |= ends if own in ends else set()
+    names: dict[str, str] = {}
+    for entity in row.entities if about else ():
+        names.setdefault(normalise_name(entity), entity)
+    triples = [
+        Triple(title, CO_OCCURS, entity)
+        for name, entity in names.items()
+        if name and name not in joined
+    ]
+    return ChunkExtraction((title, *row.entities), (*row.triples, *triples))
+
+
+@artifact("graph.attributed", provides=ATTRIBUTED)
+def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) -> Graph:
+    """The knowledge graph of facts by a schema, whose nodes have types and attributes.
+
+    Nodes are normalised names of entities, of ends of triples and of what attributes are stated
+    of, in order of first appearance; a node's type is the most frequent one (ties: seen first; ""
+    does not count). A relationship row is one distinct (head, relation, tail), its weight the
+    number of times it was read; triples with an empty part or equal ends are dropped. An attribute
+    is one distinct (node, name, value) with the chunks that state it. Raises UserError when
+    nothing was extracted.
+    Source: Youtu-GraphRAG (Dong et al. 2025), levels 1 and 2 of its knowledge tree.
+    """
+    merger = Merger(named=True)
+    for chunk, row in enumerate(schema_extraction.rows):
+        for entity in row.entities:
+            merger.node(entity.name, entity.type.strip().lower(), chunks=(chunk,))
+        for fact in row.triples:
+            if relation := normalise_name(fact.relation):
+                merger.relationship(
+                    fact.head, fact.tail, relation=relation, weight=fact.weight, chunks=(chunk,)
+                )
+        for stated in row.attributes:
+            merger.attribute(stated.entity, stated.name, stated.value, (chunk,))
+    if not merger.nodes:
+        raise UserError(
+            f"{_NO_ENTITIES}context window cuts the prompt, or the texts name nothing. "
+            "build.schema_extraction=nlp reads entities without a language model."
+        )
+    graph = merger.graph(len(chunk_table), described=False, typed=True, attributes=True)
+    assert graph.node_attributes is not None
+    return replace(graph, statistics={"attributes": len(graph.node_attributes)})
+
+
+@artifact("graph.kg_synonymy", provides=KG_ATTRIBUTES)
+def kg_synonymy(
+    *,
+    extraction: Extraction,
+    chunk_table: ChunkTable,
+    name_index: VectorIndex,
+    progress: Progress,
+    synonyms_per_node: PositiveInt = 10,
+    synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
+    synonymy: Literal["skip", "overwrite", "add"] = "skip",
+    titles: Titles = "off",
+    counted: Counted = "read",
+) -> Graph:
+    """The knowledge graph with edges between nodes of similar names.
+
+    Each node is compared with its `synonyms_per_node` nearest names; a pair at or above the
+    threshold gets one edge with its cosine as weight and no chunk. A pair that a fact already
+    joins is left alone (`skip`), loses its facts' weight to it (`overwrite`) or has it added.
+    `titles` as of `graph.kg`. The weight of a fact is the number of times that it was read, or with
+    `counted="chunk"` the number of chunks that state it.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8).
+    """
+    graph = fact_graph(titled(extraction, chunk_table, titles), len(chunk_table), counted=counted)
+    vectors = np.ascontiguousarray(name_index.vectors)
+    codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
+    known = graph.pairs.source * graph.n_nodes + graph.pairs.target
+    place = np.searchsorted(known, codes)
+    joined = np.append(known, -1)[place] == codes
+    weight = np.array(graph.weight)
+    if synonymy == "skip":
+        codes, cosine = codes[~joined], cosine[~joined]
+    elif synonymy == "overwrite":
+        lost = np.zeros(len(known), bool)
+        lost[place[joined]] = True
+        weight[lost[graph.pairs.of]] = 0.0
+    facts = replace(graph, weight=weight)
+    return with_synonyms(facts, codes // graph.n_nodes, codes % graph.n_nodes, cosine)
+
+
+def synonym_pairs(
+    vectors: Vectors, per_node: int, threshold: float, progress: Progress
+) -> tuple[IntArray, FloatArray]:
+    """The pairs at or above the threshold, as low * n_nodes + high, ascending, and their cosines.
+
+    Each of the vectors is compared with its `per_node` nearest others. Cosines are rounded to 6
+    decimals before they are compared; of the two of a pair, which may differ by the rounding of the
+    processor, the larger is taken.
+    """
+    import faiss
+
+    n = len(vectors)
+    k = min(per_node + 1, n)
+    codes, cosines = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
+    with progress.task("comparing names", n) as advance:
+        for start in range(0, n, _BLOCK):
+            block = vectors[start : start + _BLOCK]
+            found, ids = faiss.knn(block, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
+            rows = np.arange(start, start + len(block))
+            rounded = np.round(found, DECIMALS)
+            near = (rounded >= threshold) & (ids != rows[:, None])
+            row, other = np.repeat(rows, near.sum(axis=1)), ids[near]
+            codes.append(np.minimum(row, other) * n + np.maximum(row, other))
+            cosines.append(rounded[near])
+            advance(len(block))
+    code, cosine = np.concatenate(codes), np.concatenate(cosines)
+    order = np.lexsort((-cosine, code))
+    order = order[np.diff(code[order], prepend=-1) > 0]
+    return code[order], cosine[order].astype(np.float64)
+
+
+def with_synonyms(graph: Graph, source: IntArray, target: IntArray, cosine: FloatArray) -> Graph:
+    """The graph with synonymy rows after its facts; their chunk rows are empty."""
+    from scipy.sparse import csr_matrix, vstack
+
+    n = len(source)
+    return replace(
+        graph,
+        source=np.concatenate([graph.source, source]),
+        target=np.concatenate([graph.target, target]),
+        weight=np.concatenate([graph.weight, cosine]),
+        synonym=np.concatenate([graph.synonym, np.ones(n, bool)]),
+        relations=Texts.of([*graph.relations, *[SYNONYM] * n]),
+        relationship_chunk=vstack(
+            [graph.relationship_chunk, csr_matrix((n, graph.n_chunks), dtype=bool)]
+        ).tocsr(),
+    )
+
+
+@artifact("graph.subgraphs", provides=KG_ATTRIBUTES)
+def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
+    """One knowledge graph of the triples of all documents, names and relations as written.
+
+    Nodes are the names, and rows the distinct (head, relation, tail), both in order of first
+    appearance; the chunks of a row are those of the documents whose subgraph holds it, and its
+    weight is their number. Triples with a blank part are left out; a triple may have equal ends.
+    Raises UserError for a set without triples, and unless each document is one chunk.
+    """
+    subgraphs, chunk = _subgraphs(corpus), _chunks(corpus, chunk_table)
+    rows, of_chunk = _rows(corpus, subgraphs, chunk)
+    head, relation, tail = (getattr(subgraphs, part)[rows] for part in ("head", "relation", "tail"))
+    if not len(head):
+        raise UserError(f"Data set '{corpus.name}': every subgraph is empty.")
+    used, ends = _first_seen(np.stack([head, tail], axis=1).ravel().astype(np.int64))
+    n_relations = len(subgraphs.relations)
+    codes = (ends[0::2] * n_relations + relation) * len(used) + ends[1::2]
+    distinct, row = _first_seen(codes)
+    pairs, tails = np.divmod(distinct, len(used))
+    heads, relations = np.divmod(pairs, n_relations)
+    of_rows = cells(row, of_chunk, (len(distinct), len(chunk_table)))
+    return Graph(
+        names=Texts.of([subgraphs.names[at] for at in used.tolist()]),
+        source=heads,
+        target=tails,
+        weight=np.diff(of_rows.indptr).astype(np.float64),
+        synonym=np.zeros(len(distinct), bool),
+        relations=Texts.of([subgraphs.relations[at] for at in relations.tolist()]),
+        node_chunk=cells(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table))),
+        relationship_chunk=of_rows,
+    )
+
+
+@artifact("extraction.subgraphs")
+def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
+    """The triples that the data set comes with, chunk by chunk, for graphs of normalised names.
+
+    Raises UserError for a set without triples, and unless each document is one chunk.
+    """
+    subgraphs = _subgraphs(corpus)
+    triples: dict[int, dict[tuple[str, str, str], None]] = {}
+    for document, row in _chunks(corpus, chunk_table).items():
+        triples.setdefault(row, {}).update(dict.fromkeys(subgraphs.triples(document)))
+    rows = [tuple(Triple(*one) for one in triples.get(row, ())) for row in range(len(chunk_table))]
+    counts = {"triples": sum(map(len, rows))}
+    return Extraction(tuple(ChunkExtraction((), row) for row in rows), counts)
+
+
+def _subgraphs(corpus: Dataset) -> Subgraphs:
+    if corpus.subgraphs is None:
+        raise UserError(
+            f"Data set '{corpus.name}' comes without triples: build.graph=kg makes a graph of its "
+            "texts, graph.import_from=FILE reads one."
+        )
+    return corpus.subgraphs
+
+
+def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
+    found = {row.id: chunk_table.chunks_of(row.id) for row in corpus.documents}
+    for name, chunks in found.items():
+        if len(chunks) != 1:
+            raise UserError(
+                f"Document '{name}' is {len(chunks)} chunks; a subgraph belongs to one: "
+                "chunking=presplit."
+            )
+    return {name: chunks[0] for name, chunks in found.items()}
+
+
+def _rows(corpus: Dataset, of: Subgraphs, chunk: Mapping[str, int]) -> tuple[IntArray, IntArray]:
+    slices = [of.rows(document.id) for document in corpus.documents]
+    rows = np.concatenate([np.arange(one.start, one.stop) for one in slices])
+    chunks = [chunk[document.id] for document in corpus.documents]
+    of_chunk = np.repeat(np.array(chunks, np.int64), [one.stop - one.start for one in slices])
+    named = np.array([bool(name.strip()) for name in of.names], bool)
+    related = np.array([bool(name.strip()) for name in of.relations], bool)
+    whole = named[of.head[rows]] & related[of.relation[rows]] & named[of.tail[rows]]
+    return rows[whole], of_chunk[whole]
+
+
+def _first_seen(codes: IntArray) -> tuple[IntArray, IntArray]:
+    distinct, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[inverse]

@@ -1,0 +1,193 @@
+"""Records of entities and relationships, collected one by one and merged into one graph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes, Stated
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts, cells
+from graphrag_bench.text import count_tokens, normalise_name
+
+BETWEEN = " "
+"""The separator of two descriptions of the same thing."""
+
+
+class Merger:
+    """Nodes and relationships in order of first mention.
+
+    Nodes are told apart by their normalised name; relationships by their unordered ends, or, where
+    they have names (`named`), by (head, name, tail). `nodes` has the row of each name,
+    `relationships` that of each such key.
+    """
+
+    def __init__(self, *, named: bool = False) -> None:
+        self.named = named
+        self.nodes: dict[str, int] = {}
+        self.relationships: dict[tuple[int, str, int], int] = {}
+        self._normal: dict[str, str] = {}
+        self._ends: list[tuple[int, int]] = []
+        self._relations: list[str] = []
+        self._weights: list[float] = []
+        self._types: list[tuple[int, str]] = []
+        self._keywords: list[tuple[int, str]] = []
+        self._descriptions: list[tuple[int, str, Sequence[int]]] = []
+        self._facts: list[tuple[int, str, Sequence[int]]] = []
+        self._node_chunks: dict[tuple[int, int], None] = {}
+        self._relationship_chunks: dict[tuple[int, int], None] = {}
+        self._stated: list[Stated] = []
+
+    def node(
+        self, name: str, kind: str = "", description: str = "", chunks: Iterable[int] = ()
+    ) -> int | None:
+        """The row of a node, after noting what was told of it; None for a name without letters."""
+        if not (normal := self.normalised(name)):
+            return None
+        row = self.nodes.setdefault(normal, len(self.nodes))
+        sources = tuple(chunks)
+        self._node_chunks.update(((row, chunk), None) for chunk in sources)
+        if text := description.strip():
+            self._descriptions.append((row, text, sources))
+        if kind:
+            self._types.append((row, kind))
+        return row
+
+    def relationship(
+        self,
+        source: str,
+        target: str,
+        *,
+        relation: str = "",
+        description: str = "",
+        keywords: Iterable[str] = (),
+        weight: float = 1.0,
+        chunks: Iterable[int] = (),
+    ) -> None:
+        """Note a relationship, but for one with an end that has no letters, and for a loop.
+
+        Ends that are not nodes yet become nodes, without type and description.
+        """
+        sources = tuple(chunks)
+        if not self.normalised(source) or not self.normalised(target):
+            return
+        head, tail = self.node(source, chunks=sources), self.node(target, chunks=sources)
+        assert head is not None and tail is not None  # neither name is empty
+        if head == tail:
+            return
+        key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
+        row = self.relationships.setdefault(key, len(self.relationships))
+        if row == len(self._ends):
+            self._ends.append((head, tail))
+            self._relations.append(relation)
+            self._weights.append(0.0)
+        self._weights[row] += weight
+        self._relationship_chunks.update(((row, chunk), None) for chunk in sources)
+        if text := description.strip():
+            self._facts.append((row, text, sources))
+        self._keywords += [(row, keyword) for keyword in keywords]
+
+    def attribute(self, node: str, name: str, value: str, chunks: Iterable[int] = ()) -> None:
+        """Note a named value of a node, which becomes one where it is none yet.
+
+        Nothing is noted where one of the three has no letters.
+        """
+        sources = tuple(chunks)
+        if not (self.normalised(name) and self.normalised(value)):
+            return
+        if (row := self.node(node, chunks=sources)) is not None:
+            self._stated.append((row, name, value, sources))
+
+    def normalised(self, name: str) -> str:
+        """The normalised form of a name, made once."""
+        normal = self._normal.get(name)
+        if normal is None:
+            normal = self._normal[name] = normalise_name(name)
+        return normal
+
+    @property
+    def has_keywords(self) -> bool:
+        """Whether any relationship has a keyword."""
+        return bool(self._keywords)
+
+    def graph(
+        self,
+        n_chunks: int,
+        *,
+        described: bool = True,
+        typed: bool = False,
+        keywords: bool = False,
+        attributes: bool = False,
+        most_tokens: int | None = None,
+    ) -> Graph:
+        """The merged graph, with types, descriptions, keywords and attributes where asked for.
+
+        What is `described` is `typed` too.
+
+        A node's type is the most frequent one, ties to the one seen first; descriptions are the
+        distinct ones, sorted, joined by a space, of which `most_tokens` keeps the first mentioned
+        that fit, one at least; keywords are joined by ", " in order of first mention; weights are
+        summed; a relationship keeps the direction of its first mention.
+        """
+        n, n_rows = len(self.nodes), len(self.relationships)
+        ends = np.array(self._ends, np.int64).reshape(-1, 2)
+        kinds, themes = _grouped(self._types, n), _grouped(self._keywords, n_rows)
+        return Graph(
+            names=Texts.of(list(self.nodes)),
+            source=ends[:, 0],
+            target=ends[:, 1],
+            weight=np.array(self._weights, np.float64),
+            synonym=np.zeros(n_rows, bool),
+            relations=Texts.of(self._relations),
+            node_chunk=_incidence(self._node_chunks, n, n_chunks),
+            relationship_chunk=_incidence(self._relationship_chunks, n_rows, n_chunks),
+            types=Texts.of(list(map(_most_frequent, kinds))) if described or typed else None,
+            descriptions=_joined(self._descriptions, n, most_tokens) if described else None,
+            facts=_joined(self._facts, n_rows, most_tokens) if described else None,
+            keywords=Texts.of([", ".join(dict.fromkeys(one)) for one in themes])
+            if keywords
+            else None,
+            node_attributes=NodeAttributes.of(self._stated, n_chunks) if attributes else None,
+            node_fragments=_fragments(self._descriptions, n) if described else None,
+            fact_fragments=_fragments(self._facts, n_rows) if described else None,
+        )
+
+
+def _grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
+    found: list[list[str]] = [[] for _ in range(n_rows)]
+    for row, text in notes:
+        found[row].append(text)
+    return found
+
+
+def _most_frequent(kinds: Sequence[str]) -> str:
+    return Counter(kinds).most_common(1)[0][0] if kinds else ""
+
+
+def _joined(
+    notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int, most_tokens: int | None
+) -> Texts:
+    rows = _grouped(((row, text) for row, text, _ in notes), n_rows)
+    return Texts.of([BETWEEN.join(sorted(_fitting(texts, most_tokens))) for texts in rows])
+
+
+def _fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
+    distinct = list(dict.fromkeys(texts))
+    if most_tokens is None:
+        return distinct
+    so_far = accumulate(map(count_tokens, distinct))
+    return distinct[: max(1, sum(n_tokens <= most_tokens for n_tokens in so_far))]
+
+
+def _fragments(notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int) -> Fragments:
+    found = ((row, text, chunks[0]) for row, text, chunks in notes if len(chunks) == 1)
+    return Fragments.of(found, n_rows)
+
+
+def _incidence(pairs: Iterable[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:
+    rows, chunks = np.array(list(pairs), np.int64).reshape(-1, 2).T
+    return cells(rows, chunks, (n_rows, n_chunks))

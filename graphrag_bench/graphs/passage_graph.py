@@ -1,0 +1,338 @@
+"""Passages as nodes: joined by shared entities, or by questions that they raise and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import BaseModel, Field, PositiveInt
+
+from graphrag_bench.algorithms.bipartite import SEPARATOR, PseudoQuestions
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts, cells, incidence
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.nlp import Nlp, Sentence
+from graphrag_bench.errors import UserError
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, records_of
+from graphrag_bench.graphs.sentences import named_entities, read_chunks
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.indices.vectors import index_texts
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import Listed, list_reading
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import FloatArray, IntArray, best_first
+
+ANSWERED = Prompt("graphrag_bench.graphs:prompts/answered_questions.j2")
+RAISED = Prompt("graphrag_bench.graphs:prompts/raised_questions.j2")
+PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
+MAX_DF = 500
+"""The most frequent name of 1,890 passages of MuSiQue is in 321: it bites in larger sets alone."""
+HOP_ATTRIBUTES = frozenset(
+    {"node.description", "relationship.name", "relationship.description"}
+    | {"relationship.keywords", "relationship.weight"}
+)
+LEADS_TO = "leads to"
+_BLOCK = 64
+Row = tuple[int, bool, str, tuple[str, ...]]
+"""The chunk of a question, whether the chunk answers it, its text, and the names in it."""
+
+
+@artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
+def passage(
+    *,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    min_shared: PositiveInt = 1,
+    max_df: PositiveInt | None = MAX_DF,
+    title: bool = True,
+) -> Graph:
+    """The passages as nodes, an edge where two share `min_shared` entities or more.
+
+    Node i is chunk i, its description the passage; an edge is named by all entities shared, in
+    order of first appearance, and weighs their number. Entities are named entities by normalised
+    name, numbers and dates aside, and with `title` the title of the passage. Those in more than
+    `max_df` passages join nothing, as an entity of m passages makes m (m - 1) / 2 edges: so a
+    mention makes at most (`max_df` - 1) / 2 (None: no limit). How many entities there are, and how
+    many of them were left out so, is in the artifact's statistics.
+    Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at least";
+    the paper itself says "larger than").
+    Deviation: linked by spaCy's entities and equal names, where the released code asks the WAT web
+    service for Wikipedia titles of prior probability above 0.8.
+    """
+    names, mentions = _mentions(chunk_table, nlp, progress, title)
+    matrix = incidence(mentions, len(names)).astype(np.int64)
+    frequency = np.asarray(matrix.sum(axis=0)).ravel()
+    frequent = frequency > (len(mentions) if max_df is None else max_df)
+    if frequent.any():
+        matrix = matrix.multiply(~frequent).tocsr()
+        matrix.eliminate_zeros()
+    ends, shared = _joined(matrix, min_shared)
+    relations = Texts.of(list(names)).joined(shared, ", ")
+    graph = chunks_as_nodes(len(chunk_table), ends, np.diff(shared.indptr), relations)
+    return replace(
+        graph,
+        descriptions=Texts.of(chunk_table.passages),
+        statistics={"entities": len(names), "too_frequent": int(frequent.sum())},
+    )
+
+
+def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
+    """Return a graph whose node i is chunk i; `ends` (2, m) are sources and targets of edges.
+
+    An edge is in the chunks that are its ends.
+    """
+    every, m = np.arange(n), ends.shape[1]
+    return Graph(
+        names=Texts.of([f"chunk {row}" for row in range(n)]),
+        source=ends[0],
+        target=ends[1],
+        weight=np.asarray(weight, np.float64),
+        synonym=np.zeros(m, bool),
+        relations=relations,
+        node_chunk=cells(every, every, (n, n)),
+        relationship_chunk=cells(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n)),
+    )
+
+
+def _mentions(
+    chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: bool
+) -> tuple[dict[str, int], list[list[int]]]:
+    names: dict[str, int] = {}
+    rows: list[list[int]] = []
+    for own, sentences in read_chunks(chunk_table, nlp, progress, "entity" if title else "off"):
+        found = [own, *(name for one in sentences for name in named_entities(one))]
+        normal = dict.fromkeys(filter(None, map(normalise_name, found)))
+        rows.append([names.setdefault(name, len(names)) for name in normal])
+    return names, rows
+
+
+def _joined(matrix: Any, min_shared: int) -> tuple[IntArray, Any]:
+    n, n_entities = matrix.shape
+    by_entity = matrix.tocsc()
+    codes, of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for entity, (start, stop) in enumerate(pairwise(by_entity.indptr.tolist())):
+        passages = np.sort(by_entity.indices[start:stop]).astype(np.int64)
+        low, high = np.triu_indices(len(passages), 1)
+        codes.append(passages[low] * n + passages[high])
+        of.append(np.full(len(low), entity))
+    every, entities = np.concatenate(codes), np.concatenate(of)
+    pairs, place, counts = np.unique(every, return_inverse=True, return_counts=True)
+    enough = counts >= min_shared
+    rows = np.cumsum(enough) - 1
+    kept = enough[place]
+    pairs = pairs[enough]
+    shared = cells(rows[place[kept]], entities[kept], (len(pairs), n_entities))
+    return np.stack([pairs // n, pairs % n]), shared
+
+
+class Questions(BaseModel):
+    """What both prompts return."""
+
+    questions: list[str]
+
+
+@artifact("pseudo_questions.nlp")
+def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
+    """Without a language model: a chunk answers its sentences, and raises its names.
+
+    A sentence that names something stands for the question it answers, after the title of its
+    chunk; the title is one of its names. Each other name of the chunk, numbers and dates aside,
+    raises the question "What is NAME?". Raises UserError when nothing is named.
+    Source: ours, so that HopRAG's graph can be made without a language model.
+    """
+    rows: list[Row] = []
+    for chunk, (title, sentences) in enumerate(read_chunks(chunk_table, nlp, progress)):
+        rows += _questions(chunk, title, sentences)
+    return _pseudo_questions(rows)
+
+
+def _questions(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[Row]:
+    answered: list[Row] = []
+    raised: dict[str, str] = {}
+    for sentence in sentences:
+        named = named_entities(sentence)
+        raised.update({normalise_name(name): name for name in named if normalise_name(name)})
+        if named or title:
+            text = f"{title}: {sentence.text}" if title else sentence.text
+            answered.append((chunk, True, text, (title, *named)))
+    raised.pop(normalise_name(title), None)
+    return [*answered, *((chunk, False, f"What is {name}?", (name,)) for name in raised.values())]
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    prompts = settings["answered_prompt"], settings["raised_prompt"]
+    prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
+    return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)
+
+
+@artifact("pseudo_questions.llm", calls=2, tokens=_tokens)
+def llm_questions(
+    *,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    nlp: Nlp,
+    progress: Progress,
+    answered_prompt: Prompt = ANSWERED,
+    raised_prompt: Prompt = RAISED,
+    max_tokens: PositiveInt | None = None,
+) -> PseudoQuestions:
+    """The questions that the build model says each chunk answers, and those that it raises.
+
+    Two calls for each chunk. Names are the named entities of a question. A reply has `max_tokens`
+    at most, by default 4,096 or what the model's window leaves; one that was cut gives its complete
+    questions and is counted. A reply that cannot be read gives none; raises UserError when that
+    happens to every chunk, or when no question is left.
+    Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
+    """
+    passages = chunk_table.passages
+    items = documents_of_chunks(chunk_table)
+    asked: list[tuple[int, bool, str]] = []
+    extractor = Extractor(llm_build, max_tokens)
+    for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
+        purpose = "questions answered" if answered else "questions raised"
+        chats = [prompt.render({"passage": passage}) for passage in passages]
+        reading = list_reading(Questions, "questions", purpose)
+        advice = "build.pseudo_questions=nlp reads them without a model."
+        replies = records_of(extractor, chats, reading, items, progress, advice)
+        for chunk, reply in enumerate(replies):
+            texts = reply.value.questions if isinstance(reply, Listed) else []
+            asked += [(chunk, answered, text.strip()) for text in texts if text.strip()]
+    asked.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
+    read = nlp.sentences([text for _, _, text in asked])
+    rows = [
+        (*row, tuple(name for one in sentences for name in named_entities(one)))
+        for row, sentences in zip(asked, read, strict=True)
+    ]
+    return replace(_pseudo_questions(rows), statistics=extractor.statistics)
+
+
+@artifact("question_index")
+def question_index(
+    *, pseudo_questions: PseudoQuestions, embedder: Embedder, progress: Progress
+) -> VectorIndex:
+    """One vector for each pseudo-question, in their order."""
+    return index_texts(list(pseudo_questions.texts), embedder, progress, "pseudo-questions")
+
+
+def _pseudo_questions(rows: Sequence[Row]) -> PseudoQuestions:
+    if not any(answered for _, answered, *_ in rows):
+        raise UserError(
+            "There is no pseudo-question: no chunk names anything. Likely causes: the texts are in "
+            "another language than the tagger's or the model's, or name nothing."
+        )
+    numbers: dict[str, int] = {}
+    named = []
+    for _, _, _, names in rows:
+        keys = dict.fromkeys(filter(None, map(normalise_name, names)))
+        named.append([numbers.setdefault(key, len(numbers)) for key in keys])
+    return PseudoQuestions(
+        Texts.of([text for _, _, text, _ in rows]),
+        np.array([chunk for chunk, _, _, _ in rows], np.int64),
+        np.array([answered for _, answered, _, _ in rows], bool),
+        Texts.of(list(numbers)),
+        incidence(named, len(numbers)),
+    )
+
+
+@artifact("graph.hop", provides=HOP_ATTRIBUTES)
+def hop(
+    *,
+    pseudo_questions: PseudoQuestions,
+    question_index: VectorIndex,
+    chunk_table: ChunkTable,
+    progress: Progress,
+    edges_per_chunk: Annotated[float, Field(gt=0)] | None = None,
+    max_df: PositiveInt | None = 500,
+) -> Graph:
+    """The passages as nodes, with an edge from each that raises a question to one that answers it.
+
+    Node i is chunk i, its description the passage. A question that a passage raises is matched
+    with the most similar question that another passage answers; similarity is the mean of the
+    Jaccard index of their names, 0..1, and the cosine of their vectors, ties by lower question.
+    Of several edges from one passage to another the most similar is kept, and of all the most
+    similar `edges_per_chunk` for each chunk (None: the natural logarithm of the number of chunks,
+    one at least), rounded down. An edge is described by the question that is answered, its
+    keywords are the names of both, its weight is the similarity. A name in more than `max_df` of
+    the questions that are answered proposes none of them (None: no limit); apart from that the
+    match is the best of all. Raises UserError when no passage leads to another.
+    Source: HopRAG (Liu et al. 2025), edges between passages; released code 23898fa.
+    """
+    raised, answering, similarity = _matched(pseudo_questions, question_index, max_df, progress)
+    n = len(chunk_table)
+    of = pseudo_questions.chunk
+    pairs = of[raised] * n + of[answering]
+    order = np.lexsort((answering, -np.round(similarity, 6), pairs))
+    order = order[np.diff(pairs[order], prepend=-1) > 0]
+    per_chunk = max(1.0, float(np.log(n))) if edges_per_chunk is None else edges_per_chunk
+    kept = order[best_first(similarity[order])][: max(1, int(n * per_chunk))]
+    kept = kept[np.argsort(pairs[kept])]
+    if not len(kept):
+        raise UserError(
+            "No passage leads to another: the corpus has one passage, or none raises a question."
+        )
+    raised, answering = raised[kept], answering[kept]
+    names = pseudo_questions.question_name
+    both = (names[raised] + names[answering]).tocsr()
+    both.sort_indices()
+    relations = Texts.of([LEADS_TO] * len(kept))
+    graph = chunks_as_nodes(n, np.stack([of[raised], of[answering]]), similarity[kept], relations)
+    return replace(
+        graph,
+        descriptions=Texts.of(chunk_table.passages),
+        facts=Texts.of(pseudo_questions.texts.take(answering)),
+        keywords=Texts.of(list(pseudo_questions.names)).joined(both, SEPARATOR),
+        statistics={"questions_raised": int((~pseudo_questions.answered).sum())},
+    )
+
+
+def _matched(
+    questions: PseudoQuestions, index: VectorIndex, max_df: int | None, progress: Progress
+) -> tuple[IntArray, IntArray, FloatArray]:
+    raised, answering = np.flatnonzero(~questions.answered), np.flatnonzero(questions.answered)
+    of, vectors = questions.chunk, np.asarray(index.vectors, np.float32)
+    answered = VectorIndex(np.ascontiguousarray(vectors[answering]))
+    own = int(np.bincount(of[answering]).max())  # so many may be of the passage itself
+    named = questions.question_name.astype(np.int32).tocsr()
+    frequent = named[answering].getnnz(axis=0) > (len(answering) if max_df is None else max_df)
+    proposing = named[:, np.flatnonzero(~frequent)]
+    turned = proposing[answering].T.tocsr()
+    found: list[tuple[IntArray, IntArray, FloatArray]] = []
+    with progress.task("matching questions", len(raised)) as advance:
+        for first in range(0, len(raised), _BLOCK):
+            rows = raised[first : first + _BLOCK]
+            near = answered.search(vectors[rows], own + 1)
+            sharing = (proposing[rows] @ turned).tocoo()
+            row = np.concatenate([np.repeat(np.arange(len(rows)), len(near[0])), sharing.row])
+            other = np.concatenate([*(hit.ids for hit in near), sharing.col])
+            codes = np.unique(row.astype(np.int64) * len(answering) + other)
+            head, tail = rows[codes // len(answering)], answering[codes % len(answering)]
+            elsewhere = of[head] != of[tail]
+            head, tail = head[elsewhere], tail[elsewhere]
+            similarity = _similarity(head, tail, named, vectors)
+            order = np.lexsort((tail, -np.round(similarity, 6), head))
+            order = order[np.diff(head[order], prepend=-1) > 0]
+            found.append((head[order], tail[order], similarity[order]))
+            advance(len(rows))
+    none = np.zeros(0, np.int64)
+    found.append((none, none, np.zeros(0)))
+    heads, tails, similarities = zip(*found, strict=True)
+    return np.concatenate(heads), np.concatenate(tails), np.concatenate(similarities)
+
+
+def _similarity(head: IntArray, tail: IntArray, named: Any, vectors: Any) -> FloatArray:
+    shared = np.asarray(named[head].multiply(named[tail]).sum(axis=1), np.float64).ravel()
+    sizes = np.diff(named.indptr)
+    joined = sizes[head] + sizes[tail] - shared
+    jaccard = shared / np.maximum(joined, 1)
+    cosine = np.einsum("ij,ij->i", vectors[head], vectors[tail]).astype(np.float64)
+    return np.asarray((jaccard + cosine) / 2)

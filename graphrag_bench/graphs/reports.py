@@ -1,0 +1,240 @@
+"""Community reports: the central sentences about the members, or written by the build model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, Field, PositiveInt, field_validator
+
+from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts, incidence, row_ids
+from graphrag_bench.contract import artifact
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import refuse_all_failed, window_of
+from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
+from graphrag_bench.graphs.sentences import Sentences, chunks_of, crowded, sentence_chunks
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ask_all, settled
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import FloatArray
+
+STEP = "write community reports"
+REPORT = Prompt("graphrag_bench.graphs:prompts/community_report.j2")
+_UNKNOWN_WINDOW = 8192
+_RESERVE = 64
+_TOKENS_OF_COMMUNITY = 400
+_AT_ONCE = 500
+"""Prompts that are in memory at a time, 24 MB of the longest; all are answered before the next."""
+
+
+@artifact("reports.extractive")
+def extractive(
+    *,
+    communities: Communities,
+    graph: Graph,
+    embedder: Embedder,
+    progress: Progress,
+    summary_tokens: PositiveInt = 150,
+    finding_tokens: PositiveInt = 80,
+    findings: PositiveInt = 5,
+    max_sentences: PositiveInt = 20,
+) -> Reports:
+    """One report for each community: title, central sentences, and one finding for each key member.
+
+    The title is the three most connected members. Sentences are those of the members' descriptions
+    and of the relationships within the community, most connected first, `max_sentences` at most;
+    names and relations are used where the graph has no descriptions. The summary is the central
+    ones up to `summary_tokens`, a finding the central ones about one of the `findings` most
+    connected members. The rating is 5 times the occurrence (chunks of the community by the largest
+    number) plus 5 times ln(1 + members) by the largest: 0..10, how much of the corpus it covers,
+    where a language model would judge impact.
+    Source: the layout of reports, GraphRAG (Edge et al. 2024), section 3.1.5; sentences by
+    centrality (Erkan and Radev 2004).
+    Deviation: extracted, not written; `reports.llm` writes them.
+    """
+    contents = Contents(graph, communities)
+    about = [contents.sentences(row, max_sentences) for row in range(len(communities))]
+    by_member: list[dict[int, list[str]]] = [{} for _ in about]
+    for pairs, texts_of in zip(about, by_member, strict=True):
+        for member, text in pairs:
+            texts_of.setdefault(member, []).append(text)
+    wanted = [([text for _, text in pairs], summary_tokens) for pairs in about]
+    wanted += [(own, finding_tokens) for texts_of in by_member for own in texts_of.values()]
+    every = [text for pairs in about for _, text in pairs]
+    known = Sentences.of(every, embedder, progress, among=crowded(wanted))
+    titles = [contents.title(row) for row in range(len(communities))]
+    texts = []
+    for row, (pairs, texts_of) in enumerate(zip(about, by_member, strict=True)):
+        blocks = [(titles[row], known.summary([text for _, text in pairs], summary_tokens))]
+        blocks += [
+            (contents.names[node], known.summary(texts_of[node], finding_tokens))
+            for node in contents.members(row)[:findings]
+            if node in texts_of
+        ]
+        texts.append(report_text(blocks))
+    ratings, chunks = coverage(communities), _chunks(graph, communities, texts)
+    return Reports(Texts.of(titles), Texts.of(texts), ratings, chunks=chunks)
+
+
+def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any:
+    columns = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
+    known = sentence_chunks(pair for fragments in columns for pair in fragments.pairs())
+    own = (row_ids(communities.chunks, row).tolist() for row in range(len(communities)))
+    found = (set(chunks_of(text, known)) for text in texts)
+    return incidence(map(set.intersection, found, map(set, own)), graph.n_chunks)
+
+
+def report_text(blocks: Sequence[tuple[str, str]]) -> str:
+    """The title and summary, then every finding, as headings and texts apart by blank lines."""
+    lines = []
+    for number, (heading, text) in enumerate(blocks):
+        lines.append(f"{'##' if number else '#'} {heading}")
+        lines.append(text)
+    return "\n\n".join(line for line in lines if line)
+
+
+def coverage(communities: Communities) -> FloatArray:
+    """A rating without a judge, float64 (n,) in 0..10, one decimal: occurrence and size."""
+    sizes = np.log1p(np.diff(communities.nodes.indptr).astype(np.float64))
+    sizes = sizes / max(sizes.max(initial=0.0), 1.0)
+    return np.asarray(np.round(5.0 * communities.occurrence + 5.0 * sizes, 1), np.float64)
+
+
+class Finding(BaseModel):
+    """One insight of a report."""
+
+    summary: str
+    explanation: str = ""
+
+
+class Report(BaseModel):
+    """What the report prompt returns; a finding that is plain text becomes a heading."""
+
+    title: str
+    summary: str
+    rating: float
+    rating_explanation: str = ""
+    findings: list[Finding] = []
+
+    @field_validator("findings", mode="before")
+    @classmethod
+    def _headings(cls, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        return [{"summary": item} if isinstance(item, str) else item for item in value]
+
+    @field_validator("rating")
+    @classmethod
+    def _within_ten(cls, value: float) -> float:
+        return min(max(value, 0.0), 10.0) if np.isfinite(value) else 0.0
+
+    @property
+    def text(self) -> str:
+        """Title and summary, then the findings, as headings and texts apart by blank lines."""
+        findings = ((finding.summary, finding.explanation) for finding in self.findings)
+        return report_text([(self.title, self.summary), *findings])
+
+
+def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
+    """One report for 400 tokens of text.
+
+    A guess, for communities are not known before the graph is: the graph that spaCy makes of
+    UltraDomain Mix has one for 185 tokens, and that of a language model half as many nodes.
+    """
+    return max(round(sizes.n_chunks * sizes.chunk / _TOKENS_OF_COMMUNITY), 1)
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    template = template_tokens(settings["report_prompt"])
+    budget = min(settings["window_share"] * _UNKNOWN_WINDOW, settings["max_input_tokens"])
+    return template + budget / 3, settings["max_tokens"] / 2
+
+
+@artifact("reports.llm", calls=_calls, tokens=_tokens)
+def llm_reports(
+    *,
+    communities: Communities,
+    graph: Graph,
+    llm_build: LLM,
+    progress: Progress,
+    report_prompt: Prompt = REPORT,
+    window_share: Annotated[float, Field(gt=0, le=1)] = 0.6,
+    max_input_tokens: PositiveInt = 12_000,
+    max_tokens: PositiveInt = 1500,
+) -> Reports:
+    """One report for each community, written by the build model: one call each.
+
+    Its input are tables of members and of the relationships that touch them, within `window_share`
+    of the model's window (8,192 tokens where that is not known) and `max_input_tokens`. Levels go
+    finest first, so that the reports on its parts replace what a large community has to leave
+    out. A prompt depends on the members of its community alone, so that one that a change of the
+    corpus leaves as it was has its stored reply. A reply that is not such JSON even when asked
+    again becomes the summary of a report titled by the three most connected members, rated 0 and
+    flagged in `fallback`; a call without a reply leaves the community without a report. Both are
+    counted; raises UserError when no reply of all could be read.
+    Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
+    """
+    window = _UNKNOWN_WINDOW if (known := window_of(llm_build)) is None else known
+    budget = min(int(window * window_share), max_input_tokens)
+    rest = window - budget - count_tokens(report_prompt.text) - _RESERVE
+    max_tokens = max(min(max_tokens, rest), 1)
+    contents, n = Contents(graph, communities), len(communities)
+    titles, texts, ratings, failed = [""] * n, [""] * n, np.zeros(n), np.zeros(n, bool)
+    last: object = None
+    with progress.task(STEP, n) as advance:
+        for rows in _batches(communities):
+            parts = (_parts(contents, row, texts, ratings) for row in rows)
+            tables = map(partial(report_tables, contents, budget=budget), rows, parts)
+            results = ask_all(
+                llm_build, [report_prompt.render({"tables": shown}) for shown in tables], Report,
+                max_tokens=max_tokens, purpose=STEP, items=[f"community {row}" for row in rows],
+                advance=advance,
+            )  # fmt: skip
+            for row, result in zip(rows, results, strict=True):
+                if isinstance(result, UnreadableReply | CallFailed):
+                    failed[row], last = True, result
+                    reply = result.reply.strip() if isinstance(result, UnreadableReply) else ""
+                    stand_in = Report(title=contents.title(row), summary=reply, rating=0.0)
+                    result = settled(llm_build, result, stand_in)
+                titles[row], ratings[row] = result.title, result.rating
+                texts[row] = result.text if result.summary else ""
+    n_failed = int(np.count_nonzero(failed))
+    refuse_all_failed(
+        f"Step '{STEP}'", [last] * n_failed, n,
+        "The model may be too small to write JSON, or its window may cut the prompt; "
+        "build.reports=extractive does without a model.",
+    )  # fmt: skip
+    if n_failed:
+        progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
+    return Reports(Texts.of(titles), Texts.of(texts), ratings, failed)
+
+
+def _batches(communities: Communities) -> Iterator[list[int]]:
+    for level in range(int(communities.level.max(initial=-1)), -1, -1):
+        rows = np.flatnonzero(communities.level == level).tolist()
+        for start in range(0, len(rows), _AT_ONCE):
+            yield rows[start : start + _AT_ONCE]
+
+
+def _parts(
+    contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray
+) -> list[PartReport]:
+    nodes, chunks = contents.communities.nodes, contents.communities.chunks
+    n_chunks = np.diff(chunks.indptr)
+    whole = max(int(n_chunks[community]), 1)
+    return [
+        PartReport(
+            texts[row], float(ratings[row]), float(n_chunks[row] / whole), row_ids(nodes, row)
+        )
+        for row in contents.parts(community)
+        if texts[row]
+    ]

@@ -1,0 +1,416 @@
+"""Names of one thing merged by rule, without a model, each merge with its rule and document."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Literal
+
+from graphrag_bench.algorithms.name_dictionary import FUNCTION_WORDS, Merge, bare, key_of
+from graphrag_bench.text import normalise_name
+
+_BRACKETS = re.compile(r"\(([^()]{2,100})\)")
+_SHORT = re.compile(r"[^\W_][\w.&/-]{1,9}")
+_SENTENCE_END = re.compile(r"[.!?;:]\s")
+_FEWEST_CAPITALS = 2
+_ALSO = re.compile(
+    r",?\s*(?:\(|\b(?:is|was|are|were)\s+)?(?:also|better|formerly|originally|commonly)\s+"
+    r"(?:known as|called|named)\s+|,?\s*\(?\s*(?:a\.k\.a\.|aka|n\u00e9e)\s+|\s*\(born\s+(?=[^\W\d])"
+)
+_CLOSED = re.compile(r"\s*\([^()]*\),?\s*$")
+_SMALL_WORDS = "of the von van de der del della di da du la le el al"
+_INSIDE_NAMES = frozenset(_SMALL_WORDS.split())
+_ABBREVIATED = frozenset({"mr.", "mrs.", "ms.", "dr.", "st."})
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_DATE = re.compile(rf"\d+|.*\b(?:\d+ (?:{_MONTHS})|(?:{_MONTHS}) \d+)\b.*", re.I)
+_MOST_WORDS = 7
+Rule = Literal["redirects", "also_known", "acronyms", "initials", "surnames", "plurals"]
+_PERSON = "PERSON"
+_NO_SURNAMES = frozenset({"GPE", "LOC", "FAC", "NORP", "LANGUAGE"})
+"""Labels of a short name that is no surname: places, peoples and languages."""
+_GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv"})
+_PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
+_LONGEST_CHAIN = 8
+_ENDS, _INITIALS = "ends", "initials"
+Defines = Callable[[str], Iterator[tuple[str, str]]]
+Fits = Callable[[list[str], list[str]], bool]
+Way = tuple[str, ...]
+
+
+def acronyms(text: str) -> Iterator[tuple[str, str]]:
+    """The short and the long form of every acronym that a text defines, in order.
+
+    "World Health Organization (WHO)" and "WHO (World Health Organization)". A short form is one
+    word of 2 to 10 signs with two capitals or more. Its letters and digits are found from right to
+    left in the words before it, at most min(n + 5, 2 n) for n of them, the first at the beginning
+    of a word; the shortest such long form is taken. Of a long form in brackets all of it counts.
+    Source: Schwartz and Hearst 2003, "A simple algorithm for identifying abbreviation definitions
+    in biomedical text". Deviation: two capitals, where theirs takes any letter.
+    """
+    for found in _BRACKETS.finditer(text):
+        inside = re.split(r"[;,]", found[1])[0].strip()
+        before = _SENTENCE_END.split(text[: found.start()])[-1].split()
+        if not before:
+            continue
+        if _is_short(inside):
+            n = sum(char.isalnum() for char in inside)
+            long = _long_form(inside, " ".join(before[-min(n + 5, 2 * n) :]))
+            if long and inside not in long.split():
+                yield inside, long
+        elif _is_short(before[-1]) and " " in inside and _long_form(before[-1], inside) == inside:
+            yield before[-1], inside
+
+
+def also_known(text: str) -> Iterator[tuple[str, str]]:
+    """The other name and the name wherever a text says that something has another one, in order.
+
+    "X, also known as Y", "X (better known as Y)", "X (born Y)" and the like: the capitalised words
+    that end before the phrase, brackets aside, and those that begin after it. Where there are
+    none, as in "X is a town, also called Y", where they are a date or a word as "It", nothing is
+    taken.
+    """
+    for found in _ALSO.finditer(text):
+        name = _capitalised_end(_CLOSED.sub("", text[: found.start()]))
+        alias = _capitalised_start(text[found.end() :])
+        if _may_be_named(name) and _may_be_named(alias):
+            yield alias, name
+
+
+def _is_short(word: str) -> bool:
+    capitals = sum(char.isupper() for char in word)
+    return capitals >= _FEWEST_CAPITALS and _SHORT.fullmatch(word) is not None
+
+
+def _long_form(short: str, words: str) -> str:
+    letters = [char for char in short.casefold() if char.isalnum()]
+    place = len(words)
+    for number in range(len(letters) - 1, -1, -1):
+        place -= 1
+        while place >= 0 and not (
+            words[place].casefold() == letters[number]
+            and (number > 0 or place == 0 or not words[place - 1].isalnum())
+        ):
+            place -= 1
+        if place < 0:
+            return ""
+    return words[place:]
+
+
+def _may_be_named(name: str) -> bool:
+    return bool(name) and name.lower() not in FUNCTION_WORDS and not _DATE.fullmatch(name)
+
+
+def _capitalised_end(text: str) -> str:
+    taken: list[str] = []
+    for word in reversed(text.split()[-_MOST_WORDS:]):
+        if taken and _ends_before(word):
+            break
+        if word in ("and", "or"):
+            return ""  # "X and Y, also known as Z": Y may be the end of a longer name
+        if not (word[0].isupper() or word[0].isdigit() or (taken and word in _INSIDE_NAMES)):
+            break
+        taken.insert(0, word)
+    while taken and taken[0] in _INSIDE_NAMES:
+        taken.pop(0)
+    return " ".join(taken).rstrip(",")
+
+
+def _capitalised_start(text: str) -> str:
+    taken: list[str] = []
+    for word in text.split()[:_MOST_WORDS]:
+        own = word.rstrip(".,;:!?)\"'") if _ends_before(word) else word
+        inside = bool(taken) and own in _INSIDE_NAMES or own.lower() == "the"
+        if not own or not (own[0].isupper() or own[0].isdigit() or inside):
+            break
+        taken.append(own)
+        if _ends_before(word):
+            break
+    while taken and taken[-1].lower() in _INSIDE_NAMES:
+        taken.pop()
+    return " ".join(taken)
+
+
+def _ends_before(word: str) -> bool:
+    initial = word[-1] == "." and (len(word) == 2 or word.lower() in _ABBREVIATED)
+    return word[-1] in ".,;:!?)\"'" and not initial
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name as read: its key, what it is shown as, and the tagger's label ("" for none)."""
+
+    key: str
+    shown: str
+    kind: str = ""
+
+    @classmethod
+    def of(cls, text: str, kind: str = "") -> Name:
+        """The name without brackets, a leading article and a possessive ending."""
+        shorter = bare(text)
+        return cls(key_of(shorter), normalise_name(shorter), kind)
+
+
+@dataclass(frozen=True)
+class ChunkNames:
+    """What was read of one chunk; `title` is None where it has none, or titles are not read."""
+
+    document: str
+    title: Name | None
+    names: tuple[Name, ...]
+    text: str
+
+
+Pairs = Iterable[tuple[Name, Name, str]]
+"""Aliases, each with the name that it stands for and the document that says so."""
+
+
+class Resolution:
+    """Names by alias, everywhere or in one document."""
+
+    def __init__(self) -> None:
+        self.shown: dict[str, str] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self._found: list[tuple[Name, str, str, str, bool]] = []
+
+    @property
+    def merges(self) -> tuple[Merge, ...]:
+        """All merges in the order they were found, each with the name at the end of its chain."""
+        return tuple(
+            Merge(alias.shown, self._at_the_end(key, document), rule, document, everywhere)
+            for alias, key, rule, document, everywhere in self._found
+        )
+
+    def _at_the_end(self, key: str, document: str) -> str:
+        return self.shown[self.name(key, document)]
+
+    def name(self, key: str, document: str) -> str:
+        """The key that a key stands for in a document, along the merges; itself where none is."""
+        for _ in range(_LONGEST_CHAIN):
+            found = self._next(key, document)
+            if found == key:
+                break
+            key = found
+        return key
+
+    def merge(self, alias: Name, name: Name, rule: str, document: str, everywhere: bool) -> None:
+        """Take an alias for a name, unless it is taken already or the name stands for it."""
+        scope = "" if everywhere else document
+        taken = self._next(alias.key, scope) != alias.key
+        if taken or self.name(name.key, scope) == alias.key:
+            return
+        self._names[scope, alias.key] = name.key
+        self.shown.setdefault(name.key, name.shown)
+        self._found.append((alias, name.key, rule, document, everywhere))
+
+    def merge_agreed(self, pairs: Pairs, titles: Collection[str], rule: str) -> None:
+        """Take aliases for names everywhere where all pairs of an alias have the same name."""
+        found: dict[str, dict[str, tuple[Name, Name, str]]] = {}
+        for alias, name, document in _to_titles(pairs, titles):
+            found.setdefault(alias.key, {}).setdefault(name.key, (alias, name, document))
+        for names in found.values():
+            if len(names) == 1:
+                alias, name, document = next(iter(names.values()))
+                self.merge(alias, name, rule, document, everywhere=True)
+
+    def _next(self, key: str, scope: str) -> str:
+        inside = self._names.get((scope, key))
+        return self._names.get(("", key), key) if inside is None else inside
+
+
+def resolution(
+    readings: Sequence[ChunkNames], redirects: Mapping[str, Sequence[str]], rules: Sequence[Rule]
+) -> Resolution:
+    """The merges of the names of all chunks by these rules, whatever order they are given in.
+
+    `redirects` has the other names of what each document's title names. Everywhere hold
+    `redirects`; `also_known` ("X, also known as Y") where Y has several words and X is the title;
+    those `acronyms` whose long form is the same wherever one is next to it; of all these an alias
+    with several names is left. In one document hold its `acronyms` and other `also_known`;
+    `initials` ("M. Curie", "Wilhelm Roentgen" without the middle name) and `surnames`, where
+    exactly one longer name there ends so and is a person; `plurals`, where the singular has the
+    same label and comes as often (names of several words: everywhere), never of persons. A title
+    of a passage is not merged into another name.
+    """
+    made, labels = Resolution(), _Labels(readings)
+    if "redirects" in rules:
+        made.merge_agreed(_redirected(readings, redirects), labels.titles, "redirects")
+    if "also_known" in rules:
+        pairs = list(_to_titles(_defined(readings, also_known), labels.titles))
+        about = {(row.document, row.title.key) for row in readings if row.title}
+        trusted = [" " in pair[0].key and (pair[2], pair[1].key) in about for pair in pairs]
+        made.merge_agreed(compress(pairs, trusted), labels.titles, "also_known")
+        for (alias, name, document), everywhere in zip(pairs, trusted, strict=True):
+            if not everywhere:
+                made.merge(alias, name, "also_known", document, everywhere=False)
+    if "acronyms" in rules:
+        pairs = list(_to_titles(_defined(readings, acronyms), labels.titles))
+        for alias, name, document in pairs:
+            made.merge(alias, name, "acronyms", document, everywhere=False)
+        made.merge_agreed(pairs, labels.titles, "acronyms")
+    by_document: dict[str, list[ChunkNames]] = {}
+    for reading in readings:
+        by_document.setdefault(reading.document, []).append(reading)
+    for document, held in by_document.items():
+        inside = _Document(document, held, labels, made)
+        if "initials" in rules:
+            inside.merge_persons("initials", _way_of_initials, _abbreviates)
+        if "surnames" in rules:
+            inside.merge_persons("surnames", _way_of_ends, _ends)
+        if "plurals" in rules:
+            for alias, name in _plurals(inside.names, labels, several_words=False):
+                made.merge(alias, name, "plurals", document, everywhere=False)
+    if "plurals" in rules:
+        several = _plurals(labels.names, labels, several_words=True)
+        made.merge_agreed(((*pair, "") for pair in several), labels.titles, "plurals")
+    return made
+
+
+def _to_titles(pairs: Pairs, titles: Collection[str]) -> Pairs:
+    for alias, name, document in pairs:
+        if alias.key in titles:
+            alias, name = name, alias
+        two = len(alias.key) > 1 and len(name.key) > 1 and alias.key != name.key
+        if two and alias.key not in titles:
+            yield alias, name, document
+
+
+def _redirected(readings: Iterable[ChunkNames], redirects: Mapping[str, Sequence[str]]) -> Pairs:
+    titles = {row.document: row.title for row in readings if row.title is not None}
+    for document, title in titles.items():
+        yield from ((Name.of(alias), title, document) for alias in redirects.get(document, ()))
+
+
+def _defined(readings: Iterable[ChunkNames], defines: Defines) -> Pairs:
+    for row in readings:
+        for alias, name in defines(row.text):
+            yield Name.of(alias), Name.of(name), row.document
+
+
+class _Labels:
+    def __init__(self, readings: Iterable[ChunkNames]) -> None:
+        self.names: dict[str, Name] = {}
+        self.titles: dict[str, None] = {}
+        self._counts: dict[str, Counter[str]] = {}
+        self._n: Counter[str] = Counter()
+        for row in readings:
+            if row.title is not None:
+                self.titles[row.title.key] = None
+            for name in (*((row.title,) if row.title else ()), *row.names):
+                self.names.setdefault(name.key, name)
+                self._n[name.key] += 1
+                if name.kind:
+                    self._counts.setdefault(name.key, Counter())[name.kind] += 1
+
+    def of(self, key: str) -> str:
+        counts = self._counts.get(key)
+        return max(counts, key=counts.__getitem__) if counts else ""
+
+    def count(self, key: str) -> int:
+        return self._n[key]
+
+
+class _Document:
+    """The names of one document, those of several words by what may be short for them.
+
+    So that a document with thousands of names that end alike is not compared name by name.
+    """
+
+    def __init__(
+        self, document: str, readings: Iterable[ChunkNames], labels: _Labels, made: Resolution
+    ) -> None:
+        self.document, self.labels, self.made = document, labels, made
+        self.names: dict[str, Name] = {}
+        self.kinds: dict[str, set[str]] = {}
+        for row in readings:
+            for name in (*((row.title,) if row.title else ()), *row.names):
+                self.names.setdefault(name.key, name)
+                self.kinds.setdefault(name.key, set()).add(name.kind)
+        self.longer: dict[Way, list[Name]] = {}
+        for name in self.names.values():
+            words = _words(name.key)
+            for way in dict.fromkeys(_ways_to(words)) if len(words) > 1 else ():
+                self.longer.setdefault(way, []).append(name)
+
+    def merge_persons(self, rule: str, way: Callable[[list[str]], Way], fits: Fits) -> None:
+        """Merge what fits exactly one longer name of the document, where that is a person's.
+
+        `way` is what leads from a short name to the longer ones that it may fit. Longer ones go
+        first, so that what they stand for is known.
+        """
+        for short in sorted(self.names.values(), key=lambda name: (-len(name.key), name.key)):
+            if not self._may_be_short(short):
+                continue
+            words = _words(short.key)
+            longer: dict[str, Name] = {}
+            for name in self.longer.get(way(words), ()):
+                if len(name.key) > len(short.key) and fits(words, _words(name.key)):
+                    longer.setdefault(self.made.name(name.key, self.document), name)
+                if len(longer) > 1:
+                    break
+            if len(longer) == 1:
+                key, name = next(iter(longer.items()))
+                if self.labels.of(key) == _PERSON or self.labels.of(name.key) == _PERSON:
+                    self.made.merge(short, name, rule, self.document, everywhere=False)
+
+    def _may_be_short(self, name: Name) -> bool:
+        kinds = self.kinds[name.key] | {self.labels.of(name.key)}
+        return name.key not in self.labels.titles and not kinds & _NO_SURNAMES
+
+
+def _words(key: str) -> list[str]:
+    words = key.split()
+    while len(words) > 1 and words[-1] in _GENERATIONS:
+        words.pop()
+    return words
+
+
+def _ways_to(longer: list[str]) -> Iterator[Way]:
+    for start in range(1, len(longer)):
+        yield _way_of_ends(longer[start:])
+    yield _INITIALS, longer[-1], longer[0]
+    yield _INITIALS, longer[-1], longer[0][0]
+
+
+def _way_of_ends(short: list[str]) -> Way:
+    return _ENDS, *short
+
+
+def _way_of_initials(short: list[str]) -> Way:
+    return _INITIALS, short[-1], short[0]
+
+
+def _ends(short: list[str], longer: list[str]) -> bool:
+    return len(short) < len(longer) and longer[-len(short) :] == short
+
+
+def _abbreviates(short: list[str], longer: list[str]) -> bool:
+    if len(short) < 2 or short[-1] != longer[-1] or short[-1] in _GENERATIONS:
+        return False
+    if _ends(short, longer) or not (len(short) < len(longer) or len(short[0]) == 1):
+        return False
+    rest = iter(longer[:-1])
+    return _is(short[0], longer[0]) and all(
+        any(_is(word, given) for given in rest) for word in short[:-1]
+    )
+
+
+def _is(word: str, given: str) -> bool:
+    return word == given or (len(word) == 1 and given.startswith(word))
+
+
+def _plurals(
+    names: Mapping[str, Name], labels: _Labels, *, several_words: bool
+) -> Iterator[tuple[Name, Name]]:
+    for key, name in names.items():
+        kind = labels.of(key)
+        if (" " in key) != several_words or key in labels.titles or kind in ("", _PERSON):
+            continue
+        for ending, single in _PLURALS:
+            found = names.get(f"{key.removesuffix(ending)}{single}")
+            if key.endswith(ending) and found and labels.of(found.key) in ("", kind):
+                if labels.count(found.key) >= labels.count(key):
+                    yield name, found
+                break

@@ -1,0 +1,189 @@
+"""Sentences: read by the tagger with titles, split by rule, and the central ones as summaries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from graphrag_bench.algorithms.extraction import Triple
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
+from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import count_tokens, decode, encode
+from graphrag_bench.values import Ranked
+
+TitleUse = Literal["off", "entity", "about"]
+"""Whether a title is not read, is an entity, or is what the passage is about as well."""
+_ABBREVIATED = r"(?<!\b[A-Z]\.)(?<!\b(?:St|Mr|Dr|Jr|Sr|No|vs)\.)(?<!\b(?:Mrs|Rev|Gen|Col|Vol)\.)"
+_END = re.compile(rf"(?<=[.!?]){_ABBREVIATED}[\"')\]]*\s+|(?<=[。！？])|\n\s*\n")
+_FEW_WORDS = 4
+_WORDS = 48
+_SAME = 0.9
+
+
+def read_chunks(
+    chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: TitleUse = "about"
+) -> Iterator[tuple[str, list[Sentence]]]:
+    """Yield the title of each chunk, "" where titles are off, and the sentences of its text."""
+    texts = list(chunk_table.texts)
+    with progress.task("reading sentences", len(texts)) as advance:
+        for row, sentences in enumerate(nlp.sentences(texts)):
+            yield chunk_table.titles[row] if title != "off" else "", sentences
+            advance(1)
+
+
+def named_entities(sentence: Sentence) -> list[str]:
+    """Return the named entities of a sentence, numbers, amounts and dates aside, as they come."""
+    return [name for name, label in sentence.entities if label not in NUMERIC]
+
+
+def together(names: Sequence[str], title: str, most: int) -> list[tuple[str, str]]:
+    """Return the pairs that share a sentence which names these distinct entities.
+
+    All pairs where they are `most` at most; `title`, where given and not named, with each of them.
+    With 0 there is no pair.
+    """
+    pairs = list(combinations(names, 2)) if len(names) <= most else []
+    if title and most and title not in names:
+        pairs += [(title, other) for other in names]
+    return pairs
+
+
+def facts_of(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:
+    """Yield the relations between kept names; `subject` replaces a personal pronoun."""
+    for relation in sentence.relations:
+        head, tail = (
+            subject if part in sentence.pronouns else part
+            for part in (relation.head, relation.tail)
+        )
+        if head in kept and tail in kept and head != tail:
+            yield Triple(head, relation.relation, tail)
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, one line each: cut after . ! ? and a space, and at blank lines.
+
+    Not after an initial or a title such as St. and Dr.
+    """
+    parts = (" ".join(part.split()) for part in _END.split(text))
+    return [part for part in parts if part]
+
+
+def vectors_of(texts: Sequence[str], embedder: Embedder, progress: Progress, label: str) -> Vectors:
+    """The vectors of some texts, float32 (n, dimension)."""
+    with progress.task(label, len(set(texts))) as advance:
+        return encode_in_blocks(texts, embedder, advance)
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """Distinct sentences in order of first appearance, with their unit vectors and tokens."""
+
+    texts: tuple[str, ...]
+    vectors: Vectors
+    n_tokens: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        texts: Iterable[str],
+        embedder: Embedder,
+        progress: Progress,
+        *,
+        among: Container[str] | None = None,
+    ) -> Sentences:
+        """The distinct ones of these sentences, embedded by their first 48 words.
+
+        With `among` only those in it are embedded; the others have vectors of zeros.
+        """
+        distinct = tuple(dict.fromkeys(texts))
+        rows = [row for row, text in enumerate(distinct) if among is None or text in among]
+        told = [" ".join(distinct[row].split()[:_WORDS]) for row in rows]
+        vectors = np.zeros((len(distinct), embedder.dimension), np.float32)
+        vectors[rows] = vectors_of(told, embedder, progress, "embedding sentences")
+        return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
+
+    def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
+        """The most central of some sentences, at most `max_tokens` together, in the order given.
+
+        All of them where all fit. Centrality is the mean cosine to all of them, -1..1, ties to the
+        one given first. Sentences under four words are skipped while there are others, and so
+        is one with a cosine of 0.9 or more to a chosen one. At least one comes out, however long,
+        unless there is none.
+        Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
+        """
+        given = list(dict.fromkeys(rows))
+        if sum(self.n_tokens[row] for row in given) <= max_tokens:
+            return given
+        long = [row for row in given if len(self.texts[row].split()) >= _FEW_WORDS]
+        pool = long or given
+        vectors = np.asarray(self.vectors[pool], np.float64)
+        chosen: list[int] = []
+        room = max_tokens
+        for place in Ranked.top(vectors @ vectors.mean(axis=0), None).ids:
+            cost = self.n_tokens[pool[place]]
+            same = len(chosen) and np.max(vectors[chosen] @ vectors[place]) >= _SAME
+            if not same and (cost <= room or not chosen):
+                chosen.append(int(place))
+                room -= cost
+        return [pool[place] for place in sorted(chosen)]
+
+    def summary(self, texts: Sequence[str], max_tokens: int) -> str:
+        """The central ones of some of these sentences as one text, at most `max_tokens`."""
+        return self.joined(self.central([self._row_of[text] for text in texts], max_tokens),
+                           max_tokens)  # fmt: skip
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {text: row for row, text in enumerate(self.texts)}
+
+    def joined(self, rows: Sequence[int], max_tokens: int) -> str:
+        """Some sentences as one text, cut at `max_tokens`."""
+        text = " ".join(self.texts[row] for row in rows)
+        return (
+            text if sum(self.n_tokens[row] for row in rows) <= max_tokens else cut(text, max_tokens)
+        )
+
+
+def central_texts(
+    told: Sequence[Sequence[str]], max_tokens: int, embedder: Embedder, progress: Progress
+) -> list[str]:
+    """One text for each list of sentences: its central ones, at most `max_tokens` together."""
+    known = Sentences.of([text for texts in told for text in texts], embedder, progress)
+    return [known.summary(texts, max_tokens) for texts in told]
+
+
+def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
+    """The sentences of the groups that are above their number of tokens: a choice is made there."""
+    return frozenset(
+        text
+        for texts, max_tokens in groups
+        if sum(count_tokens(text) for text in dict.fromkeys(texts)) > max_tokens
+        for text in texts
+    )
+
+
+def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
+    """The sentences of some texts, each with the chunks that a text with it was read from."""
+    found: dict[str, set[int]] = {}
+    for text, chunk in read:
+        for sentence in split_sentences(text):
+            found.setdefault(sentence, set()).add(chunk)
+    return found
+
+
+def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:
+    """The chunks that a sentence of the text was read from, ascending; `known` by sentence."""
+    return sorted({chunk for one in split_sentences(text) for chunk in known.get(one, ())})
+
+
+def cut(text: str, max_tokens: int) -> str:
+    """The first `max_tokens` tokens of a text."""
+    return decode(encode(text)[:max_tokens]).strip()

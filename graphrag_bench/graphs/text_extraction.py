@@ -1,0 +1,266 @@
+"""Chunks to described entities, relationships and n-ary facts: by spaCy, or by a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from pydantic import NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.extraction import (
+    ChunkFacts,
+    ChunkRecords,
+    EntityRecord,
+    FactExtraction,
+    FactRecord,
+    RelationshipRecord,
+    TextExtraction,
+)
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.graphs.asking import Extractor, documents_of_chunks
+from graphrag_bench.graphs.gleaning import Gleaner, gleaned_tokens, read_facts, read_records
+from graphrag_bench.graphs.sentences import (
+    TitleUse,
+    facts_of,
+    named_entities,
+    read_chunks,
+    together,
+)
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+
+EXTRACT = Prompt("graphrag_bench.graphs:prompts/text_records.j2")
+CONTINUE = Prompt("graphrag_bench.graphs:prompts/text_continue.j2")
+MORE = Prompt("graphrag_bench.graphs:prompts/text_more.j2")
+STEP = "extract descriptions"
+EXTRACT_FACTS = Prompt("graphrag_bench.graphs:prompts/facts.j2")
+CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
+MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
+STEP_OF_FACTS = "extract facts"
+
+
+@artifact("text_extraction.nlp")
+def nlp_text_extraction(
+    *,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    numbers: bool = False,
+    noun_phrases: bool = False,
+    keywords: bool = True,
+    co_occurrence: NonNegativeInt = 8,
+    title: TitleUse = "about",
+) -> TextExtraction:
+    """Entities and relationships read by spaCy, one record for each sentence that tells of them.
+
+    An entity's type is its NER label ("" for a noun phrase, and for a title that no label fits),
+    its description the sentence; `numbers` keeps dates, amounts and counts as entities. Two names
+    are related when a subject-verb-object relation joins them or, in sentences with at most
+    `co_occurrence` distinct named entities (0 switches this off), when they share a sentence:
+    the description is that sentence, the keywords its lemmas, the strength 1, so that merged
+    strengths are counts. `title="about"` takes a passage to be about its title: the title
+    replaces he, she, it and they as a subject, is related to the named entities of sentences that
+    do not name it, and is described by the sentences that name it or, where none does, by the
+    first; `entity` only describes it, `off` does not read it.
+    """
+    rows = []
+    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
+        about = title == "about" and bool(name)
+        reader = _Reader(name, about, numbers, noun_phrases, keywords, co_occurrence)
+        rows.append(reader.chunk(sentences))
+    return TextExtraction.of(rows, {})
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Sentences of one chunk to records.
+
+    `name` is the title, "" when it is not read; `about` says that the passage is about it. The
+    others are the settings of the builder.
+    """
+
+    name: str
+    about: bool
+    numbers: bool
+    noun_phrases: bool
+    keywords: bool
+    co_occurrence: int
+
+    def chunk(self, sentences: list[Sentence]) -> ChunkRecords:
+        entities = [record for sentence in sentences for record in self._entities(sentence)]
+        relationships = [record for one in sentences for record in self._relationships(one)]
+        return ChunkRecords((*self._title(sentences), *entities), tuple(relationships))
+
+    def _title(self, sentences: list[Sentence]) -> Iterator[EntityRecord]:
+        if not self.name:
+            return
+        wanted = f" {normalise_name(self.name)} "
+        naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
+        for text in naming or [one.text for one in sentences[:1]] or [""]:
+            yield EntityRecord(self.name, "", text)
+
+    def _entities(self, sentence: Sentence) -> Iterator[EntityRecord]:
+        for name, label in dict.fromkeys(sentence.entities):
+            if self.numbers or label not in NUMERIC:
+                yield EntityRecord(name, label.lower(), sentence.text)
+        for phrase in sentence.phrases if self.noun_phrases else ():
+            yield EntityRecord(phrase, "", sentence.text)
+
+    def _relationships(self, sentence: Sentence) -> Iterator[RelationshipRecord]:
+        keywords = sentence.lemmas if self.keywords else ()
+        seen = set()
+        distinct = list(dict.fromkeys(named_entities(sentence)))
+        pairs = together(distinct, self.name if self.about else "", self.co_occurrence)
+        for head, tail in (*self._facts(sentence), *pairs):
+            ends = frozenset((normalise_name(head), normalise_name(tail)))
+            if len(ends) == 2 and ends not in seen:
+                seen.add(ends)
+                yield RelationshipRecord(head, tail, sentence.text, keywords)
+
+    def _facts(self, sentence: Sentence) -> Iterator[tuple[str, str]]:
+        kept = {record.name for record in self._entities(sentence)} | {self.name}
+        for fact in facts_of(sentence, self.name if self.about else "", kept - {""}):
+            yield fact.head, fact.tail
+
+
+@artifact("text_extraction.llm", calls=2, tokens=gleaned_tokens)
+def llm_text_extraction(
+    *,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    progress: Progress,
+    entity_types: tuple[str, ...] = ("organization", "person", "geo", "event"),
+    keywords: bool = False,
+    max_gleaning: NonNegativeInt = 1,
+    max_tokens: PositiveInt | None = None,
+    extract_prompt: Prompt = EXTRACT,
+    continue_prompt: Prompt = CONTINUE,
+    more_prompt: Prompt = MORE,
+) -> TextExtraction:
+    """The described entities and relationships that the build model reads out of each chunk.
+
+    One call for each chunk, then `max_gleaning` rounds that ask, in the same conversation, for
+    what was missed; between rounds the model is asked whether anything is left, and the chunk is
+    done unless it says yes: at most 2 calls for one round, 2 n for n. `keywords` asks for the
+    themes of each relationship too, as a rich knowledge graph needs them. A reply has `max_tokens`
+    at most, by default 4,096 or what the model's window leaves; one that was cut gives its whole
+    records and is counted. A chunk whose replies hold no readable record contributes nothing and is
+    counted; raises UserError when that happens to every chunk.
+    Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
+    in nano-graphrag.
+    """
+    types = {"entity_types": entity_types, "keywords": keywords}
+    gleaner = Gleaner(
+        extractor=Extractor(llm_build, max_tokens),
+        step=STEP,
+        builder="text_extraction.llm",
+        advice="The model may be too small to keep to the format, or its window may cut the "
+        "prompt; build.text_extraction=nlp reads descriptions without a model.",
+        read=partial(read_records, keywords=keywords, purpose=STEP),
+        nothing=ChunkRecords(),
+        rounds=max_gleaning,
+        continue_prompt=continue_prompt,
+        more_prompt=more_prompt,
+        variables={"keywords": keywords},
+        progress=progress,
+    )
+    chats = [extract_prompt.render({**types, "passage": text}) for text in chunk_table.passages]
+    replies = gleaner.replies(chats, documents_of_chunks(chunk_table))
+    rows = [
+        ChunkRecords(
+            tuple(record for reply in of_chunk for record in reply.records.entities),
+            tuple(record for reply in of_chunk for record in reply.records.relationships),
+        )
+        for of_chunk in replies
+    ]
+    n_negative = sum(reply.negative for of_chunk in replies for reply in of_chunk)
+    return TextExtraction.of(rows, {"negative_strengths": n_negative, **gleaner.statistics})
+
+
+@artifact("fact_extraction.nlp")
+def nlp_facts(
+    *,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    numbers: bool = False,
+    title: TitleUse = "about",
+) -> FactExtraction:
+    """The sentences of each chunk as facts, each with the named entities in it, read by spaCy.
+
+    An entity is described by the sentence; `numbers` keeps dates, amounts and counts. With
+    `title="about"` a passage is about its title: every sentence has the title as its first entity,
+    and begins with it, before a colon, where it does not name it. With `entity` the title is an
+    entity of the sentences that name it, `off` does not read it. A sentence without an entity is no
+    fact.
+    Source: ours, so that hypergraphs of facts can be made without a language model.
+    """
+    rows = []
+    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
+        facts = (_fact(one, name, about=title == "about", numbers=numbers) for one in sentences)
+        rows.append(ChunkFacts(tuple(fact for fact in facts if fact.entities)))
+    return FactExtraction.of(rows, {})
+
+
+def _fact(sentence: Sentence, title: str, *, about: bool, numbers: bool) -> FactRecord:
+    own = normalise_name(title)
+    text = " ".join(sentence.text.split())
+    names_it = bool(own) and f" {own} " in f" {normalise_name(text)} "
+    if own and about and not names_it:
+        text = f"{title}: {text}"
+    first = [title] if names_it or (own and about) else []
+    named = [name for name, label in sentence.entities if numbers or label not in NUMERIC]
+    distinct: dict[str, str] = {}
+    for name in (*first, *named):
+        distinct.setdefault(normalise_name(name), name)
+    distinct.pop("", None)
+    return FactRecord(text, tuple(EntityRecord(name, "", text) for name in distinct.values()))
+
+
+@artifact("fact_extraction.llm", calls=2, tokens=gleaned_tokens)
+def llm_facts(
+    *,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    progress: Progress,
+    max_gleaning: NonNegativeInt = 1,
+    max_tokens: PositiveInt | None = None,
+    extract_prompt: Prompt = EXTRACT_FACTS,
+    continue_prompt: Prompt = CONTINUE_FACTS,
+    more_prompt: Prompt = MORE_FACTS,
+) -> FactExtraction:
+    """The facts that the build model tells of each chunk, each with the entities that it joins.
+
+    One call for each chunk, then `max_gleaning` rounds that ask, in the same conversation, for
+    what was missed, as `text_extraction.llm` does: at most 2 calls for one round, 2 n for n. A
+    fact has a completeness of 0 to 10. A fact without an entity is left out and counted. A reply
+    has `max_tokens` at most, by default 4,096 or what the model's window leaves; one that was cut
+    gives its whole records and is counted. A chunk whose replies hold no readable fact
+    contributes nothing and is counted; raises UserError when that happens to every chunk.
+    Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
+    release; prompts are ours.
+    """
+    gleaner = Gleaner(
+        extractor=Extractor(llm_build, max_tokens),
+        step=STEP_OF_FACTS,
+        builder="fact_extraction.llm",
+        advice="The model may be too small to keep to the format, or its window may cut the "
+        "prompt; build.fact_extraction=nlp takes sentences as facts, without a model.",
+        read=partial(read_facts, purpose=STEP_OF_FACTS),
+        nothing=ChunkFacts(),
+        rounds=max_gleaning,
+        continue_prompt=continue_prompt,
+        more_prompt=more_prompt,
+        progress=progress,
+    )
+    chats = [extract_prompt.render({"passage": passage}) for passage in chunk_table.passages]
+    replies = gleaner.replies(chats, documents_of_chunks(chunk_table))
+    facts = [[fact for reply in of_chunk for fact in reply.records.facts] for of_chunk in replies]
+    rows = [ChunkFacts(tuple(fact for fact in some if fact.entities)) for some in facts]
+    n_without = sum(map(len, facts)) - sum(len(row.facts) for row in rows)
+    return FactExtraction.of(rows, {"facts_without_entities": n_without, **gleaner.statistics})

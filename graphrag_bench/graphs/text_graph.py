@@ -1,0 +1,169 @@
+"""Text extraction to textual and rich knowledge graphs: merged nodes and relationships."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import PositiveInt
+
+from graphrag_bench.algorithms.extraction import TextExtraction
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import room_for, written_texts
+from graphrag_bench.graphs.merging import Merger
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens, decode, encode
+
+TKG_ATTRIBUTES = frozenset(
+    {"node.name", "node.type", "node.description"}
+    | {"relationship.description", "relationship.weight"}
+)
+RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
+SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
+STEP = "summarise descriptions"
+_AS_READ = {
+    "llm_build": None, "summary_from": 500, "max_tokens": 500, "summary_prompt": SUMMARY,
+}  # fmt: skip
+TextTitles = Literal["off", "entity"]
+"""Whether the title of a passage is one of its entities."""
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    template = template_tokens(settings["summary_prompt"])
+    return template + 1.5 * settings["summary_from"], settings["max_tokens"] / 2
+
+
+@artifact("graph.tkg", provides=TKG_ATTRIBUTES, fixed={"keywords": False, **_AS_READ})
+@artifact("graph.rkg", provides=RKG_ATTRIBUTES, fixed={"keywords": True, **_AS_READ})
+@artifact(
+    "graph.tkg_llm",
+    provides=TKG_ATTRIBUTES,
+    calls=1,
+    tokens=_tokens,
+    fixed={"keywords": False, "description_tokens": None},
+)
+@artifact(
+    "graph.rkg_llm",
+    provides=RKG_ATTRIBUTES,
+    calls=1,
+    tokens=_tokens,
+    fixed={"keywords": True, "description_tokens": None},
+)
+def text_kg(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    llm_build: LLM | None,
+    progress: Progress,
+    keywords: bool,
+    description_tokens: PositiveInt | None = None,
+    summary_from: PositiveInt = 500,
+    max_tokens: PositiveInt = 500,
+    summary_prompt: Prompt = SUMMARY,
+    titles: TextTitles = "off",
+) -> Graph:
+    """The textual knowledge graph (`tkg`), or the rich one with keywords (`rkg`), of the records.
+
+    Nodes are normalised names, in order of first appearance, entities before the ends of
+    relationships in each chunk; an end without an entity record has no type and no description.
+    A node's type is the most frequent one (ties: seen first; "" does not count). A relationship
+    row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
+    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; with
+    `description_tokens` only the first mentioned that fit so many tokens, one at least. Keywords
+    are the distinct ones in order of first appearance, joined by ", ". `titles="entity"` makes the
+    title of a passage one of its entities. Raises UserError when nothing was extracted, and for
+    `rkg` where no relationship has a keyword.
+
+    In `tkg_llm` and `rkg_llm` the build model summarises a description of `summary_from` tokens or
+    more in at most `max_tokens`, from as much of it as fits its window (32,768 tokens where that is
+    not known or larger). Where no reply came, the description stays as it is; raises UserError when
+    that happens to all. The announced call for each chunk is a guess: the number of long
+    descriptions is not known before.
+    Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938; LightRAG (Guo et al.
+    2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
+    thresholds of Zhou et al.'s code).
+    """
+    graph = text_graph(
+        text_extraction, chunk_table, titles, keywords=keywords, most_tokens=description_tokens
+    )
+    if llm_build is None:
+        return graph
+    return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
+
+
+def text_graph(
+    extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    titles: TextTitles = "off",
+    *,
+    keywords: bool,
+    most_tokens: int | None = None,
+) -> Graph:
+    """The merged graph of an extraction; raises UserError when it has no node.
+
+    With `titles="entity"` each title is a node as well, the first of its chunk.
+    """
+    merger = Merger()
+    found_any = any(row.entities or row.relationships for row in extraction.rows)
+    for number, row in enumerate(extraction.rows):
+        if titles == "entity" and found_any:
+            merger.node(chunk_table.titles[number], chunks=(number,))
+        for entity in row.entities:
+            merger.node(entity.name, entity.type, entity.description, (number,))
+        for told in row.relationships:
+            merger.relationship(
+                told.source,
+                told.target,
+                description=told.description,
+                keywords=told.keywords,
+                weight=max(told.strength, 0.0),
+                chunks=(number,),
+            )
+    if not merger.nodes:
+        raise UserError(
+            "The graph has no entities. Likely causes: the model is too small to extract, its "
+            "context window cuts the prompt, or the texts are in another language than the "
+            "model's. build.text_extraction=nlp reads entities without a language model."
+        )
+    if keywords and merger.relationships and not merger.has_keywords:
+        raise UserError(
+            "A rich knowledge graph needs keywords, and no relationship of this extraction has "
+            "any: set build.text_extraction.keywords=true, or build.graph=tkg."
+        )
+    return merger.graph(len(chunk_table), keywords=keywords, most_tokens=most_tokens)
+
+
+def _summarised(
+    graph: Graph,
+    llm: LLM,
+    progress: Progress,
+    summary_from: int,
+    max_tokens: int,
+    prompt: Prompt,
+) -> Graph:
+    assert graph.descriptions is not None and graph.facts is not None
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    names = list(graph.names)
+    titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
+    texts = [*graph.descriptions, *graph.facts]
+    long = [row for row, text in enumerate(texts) if count_tokens(text) >= summary_from]
+    room = room_for(llm, prompt, max_tokens)
+    chats = [
+        prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
+        for row in long
+    ]
+    advice = "build.graph=tkg or rkg keeps the descriptions as they were read."
+    items = [titles[row] for row in long]
+    summaries = written_texts(llm, chats, items, max_tokens, STEP, advice, progress)
+    for row, summary in zip(long, summaries, strict=True):
+        texts[row] = summary or texts[row]
+    cut = graph.n_nodes
+    return replace(graph, descriptions=Texts.of(texts[:cut]), facts=Texts.of(texts[cut:]))

@@ -1,0 +1,338 @@
+"""Chunks to a tree of summaries: clusters of each layer, one summary for each, layer upon layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.clustering import (
+    Clusters,
+    Mixture,
+    Reduction,
+    balanced_clusters,
+    mixture_clusters,
+)
+from graphrag_bench.algorithms.evidence import WHOLE, Fragments
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts, cells
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import failures, refuse_all_failed, window_of
+from graphrag_bench.graphs.sentences import (
+    Sentences,
+    chunks_of,
+    cut,
+    sentence_chunks,
+    split_sentences,
+    vectors_of,
+)
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+
+Clustering = Literal["gmm", "kmeans"]
+Threshold = Annotated[float, Field(ge=0, lt=1)]
+Summarise = Callable[[Sequence[Sequence[int]]], list[str]]
+"""The rows of each cluster's children to one summary for each cluster."""
+
+TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
+SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
+PARENT_OF = "summarises"
+STEP = "summarise clusters"
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]{4,}")
+_STEM = 6
+_LEAST_SHARED = 1 / 3
+_RESERVE = 64
+LEAF, SUMMARISED = "chunk", "summary"
+"""How the names of nodes begin: `chunk 12` is a leaf, `summary 2.0` the first of layer 2."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a tree grows: the settings of the builders, as they name them."""
+
+    clustering: Clustering
+    mixture: Mixture
+    cluster_size: int
+    max_layers: int
+    min_cluster_size: int
+
+    def clusters(self, vectors: Vectors, n_tokens: Sequence[int], rng: Generator) -> Clusters:
+        """The clusters of one layer."""
+        if self.clustering == "kmeans":
+            return balanced_clusters(vectors, self.cluster_size, rng)
+        return mixture_clusters(vectors, np.array(n_tokens, np.int64), self.mixture, rng)
+
+
+def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
+    return max(round(sizes.n_chunks / (_children(settings, sizes) - 1)), 1)
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    template = template_tokens(settings["summary_prompt"])
+    return template + _children(settings, sizes) * sizes.chunk, settings["summary_tokens"]
+
+
+def _children(settings: Mapping[str, Any], sizes: Sizes) -> float:
+    if settings["clustering"] == "kmeans":
+        return max(float(settings["cluster_size"]), 2.0)
+    n_chunks = float(settings["max_cluster_tokens"]) / max(sizes.chunk, 1.0)
+    return min(max(n_chunks / 2, 3.0), 10.0)
+
+
+@artifact(
+    "graph.tree", provides=TREE_ATTRIBUTES, fixed={"llm_build": None, "summary_prompt": SUMMARY}
+)
+@artifact("graph.tree_llm", provides=TREE_ATTRIBUTES, calls=_calls, tokens=_tokens)
+def tree(
+    *,
+    chunk_table: ChunkTable,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    llm_build: LLM | None,
+    progress: Progress,
+    clustering: Clustering = "gmm",
+    reduction: Reduction = "pca",
+    reduction_dimension: PositiveInt = 10,
+    max_layers: PositiveInt = 5,
+    threshold: Threshold = 0.1,
+    min_cluster_size: PositiveInt = 2,
+    max_cluster_tokens: PositiveInt = 3500,
+    bic_patience: PositiveInt | None = 10,
+    bic_rows: PositiveInt | None = 5000,
+    cluster_size: PositiveInt = 10,
+    summary_tokens: PositiveInt = 100,
+    summary_prompt: Prompt = SUMMARY,
+    seed: NonNegativeInt = 224,
+) -> Graph:
+    """The tree of summaries of clusters: central sentences (`tree`), or written (`tree_llm`).
+
+    Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
+    joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`: the settings
+    `reduction`, `reduction_dimension`, `threshold`, `max_cluster_tokens`) or balanced k-means
+    (`kmeans`: `cluster_size`). The search for the number of components ends when `bic_patience`
+    numbers in a row have brought no lower BIC (None: all are tried), and is left out above
+    `bic_rows` nodes (None: never). A cluster below `min_cluster_size` nodes gets no parent, and
+    nodes without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more
+    than reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at
+    most `summary_tokens` tokens. `tree_llm` asks the build model once for each cluster: texts that
+    do not fit its window together are each cut to an equal share of it; where no usable reply came,
+    the first words of the texts are used, which is counted; raises UserError when no reply of a
+    layer was of use.
+    Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (100 tokens); Zhou et al. 2025,
+    sections 4 and 7.1 (k-means).
+    Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences
+    where it asks a language model; RAPTOR tries every number of components (`bic_patience=None`,
+    `bic_rows=None`). Zhou et al. give a parent to clusters of more than two nodes
+    (`min_cluster_size=3`), both codes to all (1).
+    """
+    mixture = Mixture(
+        reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
+    )
+    growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
+    texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
+    if llm_build is None:
+        summarise = _extractive(sentences, embedder, progress, summary_tokens)
+    else:
+        summarise = _written(llm_build, summary_prompt, summary_tokens, progress, texts)
+    embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
+    vectors = np.asarray(chunk_index.vectors, np.float32)
+    graph = grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
+    return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
+
+
+def grow(
+    leaves: Sequence[str],
+    vectors: Vectors,
+    growth: Growth,
+    summarise: Summarise,
+    embed: Callable[[Sequence[str]], Vectors],
+    rng: Generator,
+) -> Graph:
+    """The tree over some leaves; `summarise` takes rows of leaves and of its own summaries."""
+    texts, embedded = list(leaves), np.asarray(vectors, np.float32)
+    n_tokens = [count_tokens(text) for text in texts]
+    pool = np.arange(len(texts))
+    layers = [0] * len(texts)
+    children: list[list[int]] = []
+    for layer in range(1, growth.max_layers + 1):
+        if len(pool) <= growth.mixture.dimension + 1:
+            break
+        clusters = growth.clusters(embedded[pool], [n_tokens[row] for row in pool], rng)
+        families = [
+            pool[part].tolist() for part in clusters if len(part) >= growth.min_cluster_size
+        ]
+        if not families:
+            break
+        summaries = summarise(families)
+        fresh = range(len(texts), len(texts) + len(summaries))
+        texts += summaries
+        embedded = np.concatenate([embedded, embed(summaries)])
+        n_tokens += [count_tokens(text) for text in summaries]
+        layers += [layer] * len(summaries)
+        children += families
+        adopted = {child for family in families for child in family}
+        pool = np.array([row for row in pool.tolist() if row not in adopted] + list(fresh))
+    return _graph(texts, layers, children, len(leaves))
+
+
+def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
+    """The sentences of each chunk.
+
+    Deviation: one that does not name the passage's title is told under it, so that a summary says
+    whom it speaks of.
+    """
+    return [
+        [one if title in one else f"{title}: {one}" for one in split_sentences(text)]
+        for title, text in zip(chunk_table.titles, chunk_table.texts, strict=True)
+    ]
+
+
+def _extractive(
+    split: Sequence[Sequence[str]],
+    embedder: Embedder,
+    progress: Progress,
+    max_tokens: int,
+) -> Summarise:
+    every = [text for part in split for text in part]
+    row_of = {text: row for row, text in enumerate(dict.fromkeys(every))}
+    rows_of = [[row_of[text] for text in part] for part in split]
+
+    @cache
+    def known() -> Sentences:  # a tree without a summary needs no sentence embedded
+        return Sentences.of(every, embedder, progress)
+
+    def summaries(families: Sequence[Sequence[int]]) -> list[str]:
+        chosen = [
+            known().central([row for child in family for row in rows_of[child]], max_tokens)
+            for family in families
+        ]
+        rows_of.extend(chosen)
+        return [known().joined(rows, max_tokens) for rows in chosen]
+
+    return summaries
+
+
+def _read(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
+    assert graph.descriptions is not None
+    known = sentence_chunks((text, row) for row, texts in enumerate(sentences) for text in texts)
+    found = [(row, WHOLE, row) for row in range(len(sentences))]
+    for row in range(len(sentences), graph.n_nodes):
+        found += [(row, WHOLE, chunk) for chunk in chunks_of(graph.descriptions[row], known)]
+    return Fragments.of(found, graph.n_nodes)
+
+
+def _graph(
+    texts: Sequence[str], layers: Sequence[int], children: Sequence[Sequence[int]], n_leaves: int
+) -> Graph:
+    numbers: dict[int, int] = {}
+    names = [f"{LEAF} {row}" for row in range(n_leaves)]
+    for layer in layers[n_leaves:]:
+        names.append(f"{SUMMARISED} {layer}.{numbers.setdefault(layer, 0)}")
+        numbers[layer] += 1
+    sizes = [len(family) for family in children]
+    source = np.repeat(np.arange(n_leaves, len(texts)), sizes).astype(np.int64)
+    target = np.array([child for family in children for child in family], np.int64)
+    leaves, none = np.arange(n_leaves), np.zeros(0, np.int64)
+    return Graph(
+        names=Texts.of(names),
+        types=Texts.of([f"layer {layer}" for layer in layers]),
+        descriptions=Texts.of(list(texts)),
+        source=source,
+        target=target,
+        weight=np.ones(len(source)),
+        synonym=np.zeros(len(source), bool),
+        relations=Texts.of([PARENT_OF] * len(source)),
+        node_chunk=cells(leaves, leaves, (len(texts), n_leaves)),
+        relationship_chunk=cells(none, none, (len(source), n_leaves)),
+    )
+
+
+def layer_of(name: str) -> int | None:
+    """The layer of a node of a tree, by its name: 0 for a leaf; None for a name of no tree."""
+    kind, _, place = name.partition(" ")
+    number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
+    return int(number) if kind in (LEAF, SUMMARISED) and number.isdecimal() else None
+
+
+def _written(
+    llm: LLM, prompt: Prompt, max_tokens: int, progress: Progress, leaves: Sequence[str]
+) -> Summarise:
+    known = frozenset(word for text in leaves for word in _content_words(text))
+    every = [" ".join(text.split()) for text in leaves]
+
+    def read(text: str, was_cut: bool) -> str:
+        words = _content_words(text)
+        if not words or sum(word in known for word in words) < _LEAST_SHARED * len(words):
+            raise UnreadableReply(STEP, text)
+        return text.strip()
+
+    def summaries(families: Sequence[Sequence[int]]) -> list[str]:
+        clusters = [[every[row] for row in family] for family in families]
+        chats = [
+            prompt.render({"texts": "\n\n".join(_fitted(llm, prompt, max_tokens, texts))})
+            for texts in clusters
+        ]
+        with progress.task(STEP, len(chats)) as advance:
+            results = ask_each(
+                llm, chats, ReplyFormat(STEP, read), max_tokens=max_tokens,
+                items=[f"cluster of {family[0]}" for family in families], advance=advance,
+            )  # fmt: skip
+        n_failed = len(failures(results))
+        refuse_all_failed(
+            f"Step '{STEP}'", failures(results), len(results),
+            "The model may be too small, or its window may cut the prompt; build.graph=tree takes "
+            "central sentences instead.", was="was a summary of the texts",
+        )  # fmt: skip
+        written = [
+            settled(llm, result, _beginnings(texts, max_tokens))
+            for texts, result in zip(clusters, results, strict=True)
+        ]
+        if n_failed:
+            progress.say(
+                f"{STEP}: {n_failed} of {len(results)} replies were unusable; the first words "
+                "of the texts replace them."
+            )
+        every.extend(" ".join(text.split()) for text in written)
+        return written
+
+    return summaries
+
+
+def _fitted(llm: LLM, prompt: Prompt, max_tokens: int, texts: Sequence[str]) -> Sequence[str]:
+    if (window := window_of(llm)) is None:
+        return texts
+    room = window - max_tokens - count_tokens(prompt.text) - _RESERVE
+    if sum(count_tokens(text) + 1 for text in texts) <= room:
+        return texts
+    return [cut(text, max(room // len(texts) - 1, 1)) for text in texts]
+
+
+def _beginnings(texts: Sequence[str], max_tokens: int) -> str:
+    share = max(max_tokens // len(texts), 1)
+    return " ".join(cut(text, share) for text in texts)
+
+
+def _content_words(text: str) -> list[str]:
+    """The words of a text that carry its subject, by their first six letters.
+
+    Words of four letters or more but for English stop words; of Chinese, Japanese and Korean,
+    single characters.
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    words = (word.casefold() for word in _WORD.findall(text))
+    return [word[:_STEM] for word in words if word not in ENGLISH_STOP_WORDS]

@@ -1,0 +1,67 @@
+"""BM25 over the chunk table, by bm25s."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.values import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Bm25:
+    """A bm25s index whose row i is chunk i: Lucene's variant, English stop words left out."""
+
+    retriever: Any
+
+    @classmethod
+    def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Bm25:
+        """The index of these texts; raises UserError when they hold no word but stop words."""
+        import bm25s
+
+        retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
+        tokens = bm25s.tokenize(list(texts), stopwords="en", show_progress=False)
+        if not any(len(words) for words in tokens.ids):
+            raise UserError("BM25: the chunks hold no word to search by, stop words aside.")
+        retriever.index(tokens, show_progress=False)
+        return cls(retriever)
+
+    def scores(self, query: str) -> FloatArray:
+        """The BM25 score of every chunk, float64 (n,); 0 where no word of the query occurs."""
+        import bm25s
+
+        words = bm25s.tokenize([query], stopwords="en", return_ids=False, show_progress=False)[0]
+        known = [word for word in words if word in self.retriever.vocab_dict]
+        if not known:
+            return np.zeros(int(self.retriever.scores["num_docs"]))
+        return np.asarray(self.retriever.get_scores(known), np.float64)
+
+    def save(self, folder: Path) -> None:
+        """Write the index into a folder."""
+        self.retriever.save(str(folder / "bm25"), show_progress=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> Bm25:
+        """The index that `save` wrote, by memory map."""
+        import bm25s
+
+        return cls(bm25s.BM25.load(str(folder / "bm25"), mmap=True, load_corpus=False))
+
+
+@artifact("bm25")
+def bm25(
+    *,
+    chunk_table: ChunkTable,
+    k1: Annotated[float, Field(gt=0)] = 1.5,
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75,
+) -> Bm25:
+    """A BM25 index over the titles and texts of the chunks."""
+    return Bm25.of(chunk_table.passages, k1, b)

@@ -1,0 +1,225 @@
+"""Search indices over nodes, their attributes, relationships, communities and chunks.
+
+`stored_as=float16` halves an index on disk and in memory, and changes a cosine by at most 0.0005.
+Indices of names have no such setting: graphs are made of them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from graphrag_bench.algorithms.communities import Reports
+from graphrag_bench.algorithms.extraction import Extraction
+from graphrag_bench.algorithms.graph import Graph, attributes_of
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder, encode_in_blocks
+from graphrag_bench.graphs.knowledge_graph import Titles, node_rows, titled
+from graphrag_bench.indices.vector_index import StoredAs, VectorIndex
+from graphrag_bench.progress import Progress
+from graphrag_bench.values import IntArray
+
+RelationshipText = Literal["context", "description"]
+
+
+def index_texts(
+    texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
+) -> VectorIndex:
+    """The vectors of some texts in the order given.
+
+    How many of the texts, named by `what`, are longer than the embedder reads is said before any is
+    embedded, and kept with the index. Raises UserError for longer ones under `long_texts=refuse`.
+    """
+    fit = embedder.fit(texts)
+    fit.refuse(what)
+    if fit.n_long:
+        progress.say(fit.message(what))
+    with progress.task(f"embedding {what}", len(set(texts))) as advance:
+        vectors = encode_in_blocks(texts, embedder, advance)
+    return VectorIndex(vectors, {"what": what, **fit.row})
+
+
+@artifact("chunk_index")
+def chunk_index(
+    *,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    progress: Progress,
+    stored_as: StoredAs = "float32",
+) -> VectorIndex:
+    """One vector for each chunk, of its title and text."""
+    return index_texts(chunk_table.passages, embedder, progress, "chunks").stored_as(stored_as)
+
+
+@artifact("name_index.extraction")
+def name_index(
+    *,
+    extraction: Extraction,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    progress: Progress,
+    titles: Titles = "off",
+) -> VectorIndex:
+    """One vector for each node name of a knowledge graph, in node order.
+
+    `titles` is that of the graph; where the graph sets it, it is set here too.
+    """
+    names = list(node_rows(titled(extraction, chunk_table, titles)))
+    return index_texts(names, embedder, progress, "node names")
+
+
+@artifact("name_index.graph")
+def graph_name_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
+    """One vector for each node name, in node order, of a graph not made of an extraction."""
+    return index_texts(list(graph.names), embedder, progress, "node names")
+
+
+@artifact("node_index.name")
+def node_index(*, name_index: VectorIndex) -> VectorIndex:
+    """The node index of a knowledge graph: its entity names.
+
+    Source: Zhou et al. 2025, section 5 (a KG node is embedded by its entity name).
+    """
+    return name_index
+
+
+@artifact("node_index.description")
+def description_index(
+    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
+) -> VectorIndex:
+    """One vector for each node: "name: description", the name alone where nothing describes it.
+
+    Source: Zhou et al. 2025, section 5 (they embed the description alone, their code name, type and
+    description); `node_index.text` is the reading of the paper.
+    """
+    texts = named_node_texts(graph)
+    return index_texts(texts, embedder, progress, "node descriptions").stored_as(stored_as)
+
+
+def named_node_texts(graph: Graph) -> list[str]:
+    """Name, colon and description of every node, the name alone where nothing describes it."""
+    return list(map(named_text, graph.names, _descriptions(graph)))
+
+
+def named_text(name: str, described: str) -> str:
+    """A name, a colon and its description; the name alone where nothing describes it."""
+    return f"{name}: {described}" if described else name
+
+
+@artifact("node_index.text")
+def text_index(
+    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
+) -> VectorIndex:
+    """One vector for each node, of its description alone: trees and passage graphs.
+
+    A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
+    """
+    texts = node_texts(graph)
+    return index_texts(texts, embedder, progress, "node descriptions").stored_as(stored_as)
+
+
+def node_texts(graph: Graph) -> list[str]:
+    """The description of every node, its name where there is none."""
+    described = zip(graph.names, _descriptions(graph), strict=True)
+    return [description or name for name, description in described]
+
+
+def _descriptions(graph: Graph) -> list[str]:
+    return list(graph.descriptions) if graph.descriptions else [""] * graph.n_nodes
+
+
+@artifact("relationship_index")
+def relationship_index(
+    *,
+    graph: Graph,
+    embedder: Embedder,
+    progress: Progress,
+    text: RelationshipText = "context",
+    stored_as: StoredAs = "float32",
+) -> VectorIndex:
+    """One vector for each relationship row, of the text that `relationship_texts` says.
+
+    A synonymy edge, which states nothing, has zeros: cosine 0 to every query. Source: Zhou et al.
+    2025, section 5 (relation context with both entity names); PathCoRAG, equation 5
+    (`text="description"`: the edge's description alone).
+    """
+    texts = relationship_texts(graph, text)
+    rows = np.flatnonzero(~np.asarray(graph.synonym, bool))
+    return _index_of_rows(texts, rows, embedder, progress, "relationships", stored_as)
+
+
+def _index_of_rows(
+    texts: Sequence[str],
+    rows: IntArray,
+    embedder: Embedder,
+    progress: Progress,
+    what: str,
+    stored_as: StoredAs,
+) -> VectorIndex:
+    index = index_texts([texts[row] for row in rows.tolist()], embedder, progress, what)
+    vectors = np.zeros((len(texts), embedder.dimension), stored_as)
+    vectors[rows] = index.vectors
+    return VectorIndex(vectors, index.statistics)
+
+
+def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
+    """The indexed text of each relationship row.
+
+    "source relation target description" with single spaces: keywords replace a relation that
+    has no name, and what is empty is left out. With `description` that alone, where there is one.
+    """
+    if text == "description" and graph.facts:
+        rows = zip(graph.facts, relationship_texts(graph), strict=True)
+        return [fact or context for fact, context in rows]
+    names = list(graph.names)
+    none = [""] * graph.n_relationships
+    columns = zip(
+        graph.source.tolist(),
+        graph.relations,
+        graph.keywords or none,
+        graph.target.tolist(),
+        graph.facts or none,
+        strict=True,
+    )
+    return [
+        " ".join(part for part in (names[head], relation or themes, names[tail], fact) if part)
+        for head, relation, themes, tail, fact in columns
+    ]
+
+
+@artifact("community_index")
+def community_index(
+    *, reports: Reports, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
+) -> VectorIndex:
+    """One vector for each community, of its report; zeros for a community without one.
+
+    Zeros have cosine 0 to every query, so that an operator leaves such rows out.
+    Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
+    """
+    texts = list(reports.texts)
+    rows = np.flatnonzero([bool(text) for text in texts])
+    return _index_of_rows(texts, rows, embedder, progress, "reports", stored_as)
+
+
+@artifact("attribute_index")
+def attribute_index(
+    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
+) -> VectorIndex:
+    """One vector for each attribute of a node, of the text "node name: value", in their order.
+
+    Raises UserError where the graph type has no attributes.
+    Source: Youtu-GraphRAG (Dong et al. 2025), whose attributes are nodes that triples lead to.
+    """
+    texts = attribute_texts(graph)
+    return index_texts(texts, embedder, progress, "attributes").stored_as(stored_as)
+
+
+def attribute_texts(graph: Graph) -> list[str]:
+    """The node's name, then name, colon and value of every attribute."""
+    held = attributes_of(graph)
+    names = list(graph.names)
+    rows = zip(held.node.tolist(), held.names, held.values, strict=True)
+    return [f"{names[node]} {name}: {value}" for node, name, value in rows]

@@ -1,0 +1,110 @@
+"""Small inputs of builders, taggers that are told what they read, and graphs as lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.nlp import Sentence
+from graphrag_bench.progress import Progress
+
+QUIET = Progress(quiet=True)
+
+
+def table(*texts: str, title: str = "") -> ChunkTable:
+    """One document and chunk for each text, all of one title."""
+    return ChunkTable.of([(f"d{row}", title, text) for row, text in enumerate(texts)])
+
+
+def texts(n: int) -> ChunkTable:
+    """So many different chunks."""
+    return table(*(f"text {row}" for row in range(n)))
+
+
+def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Extraction:
+    """One (entities, triples) for each chunk."""
+    rows = [
+        ChunkExtraction(tuple(entities), tuple(Triple(*triple) for triple in triples))
+        for entities, triples in chunks
+    ]
+    return Extraction(tuple(rows), {})
+
+
+class Told:
+    """A tagger that reads the same sentences in every text."""
+
+    identity = "told"
+
+    def __init__(self, *sentences: Sentence) -> None:
+        self.told = list(sentences)
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        return iter([self.told for _ in texts])
+
+    def entities(self, text: str) -> list[str]:
+        return []
+
+
+class Known:
+    """A tagger that knows some names with their labels; a sentence ends at a dot."""
+
+    identity = "known"
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self.labels = labels
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        for text in texts:
+            parts = [part.strip() for part in text.split(".") if part.strip()]
+            yield [Sentence(f"{part}.", tuple(self._named(part)), (), ()) for part in parts]
+
+    def entities(self, text: str) -> list[str]:
+        return [name for name, _ in self._named(text)]
+
+    def _named(self, text: str) -> list[tuple[str, str]]:
+        found = sorted((text.index(name), name) for name in self.labels if name in text)
+        return [(name, self.labels[name]) for _, name in found]
+
+
+class Lengths:
+    """An embedder for which a text is a direction by its length."""
+
+    identity = "lengths"
+    dimension = 2
+
+    def fit(self, texts: Sequence[str]) -> Fit:
+        return Fit(None, "cut", len(texts))
+
+    def encode(self, texts: Sequence[str], *, kind: str) -> Any:
+        return unit([len(text) / 40 for text in texts])
+
+
+def unit(angles: Sequence[float]) -> Any:
+    """Unit vectors of these angles, float32 (n, 2)."""
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+def dense(matrix: Any) -> list[list[int]]:
+    """The rows of a sparse matrix."""
+    return matrix.toarray().astype(int).tolist()
+
+
+def chunks_of(matrix: Any) -> list[list[int]]:
+    """The columns of every row of a sparse matrix."""
+    return [row.indices.tolist() for row in matrix]
+
+
+def facts(graph: Graph) -> list[tuple[str, str, str, float]]:
+    """Head, relation, tail and weight of every relationship."""
+    names = list(graph.names)
+    columns = zip(
+        graph.source.tolist(), graph.relations, graph.target.tolist(), graph.weight.tolist(),
+        strict=True,
+    )  # fmt: skip
+    return [(names[head], name, names[tail], weight) for head, name, tail, weight in columns]

@@ -1,0 +1,224 @@
+"""KET-RAG: nearest chunks, PageRank, records of the core; keywords and their means, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builds import QUIET, Known, Lengths, table, unit
+
+from graphrag_bench.algorithms.extraction import ChunkRecords, EntityRecord
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.contract import builders
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.nlp import Sentence
+from graphrag_bench.errors import UserError
+from graphrag_bench.expected import Sizes
+from graphrag_bench.graphs.text_graph import text_graph
+from graphrag_bench.indices.vector_index import VectorIndex
+from methods.ketrag.chunk_graph import (
+    chunk_graph,
+    core_chunks,
+    core_nlp,
+    keyword_graph,
+    keyword_index,
+)
+
+TEXTS = ["Ada founded Norvik.", "Ada inherited Norvik.", "Ada slept.", "Mira sang."]
+PATH = Graph.from_arrays(source=[0, 0, 2], target=[1, 2, 3])
+"""Chunks 1 - 0 - 2 - 3: PageRank 0.325 in the middle, 0.175 at the ends."""
+
+
+class Names:
+    """A tagger that knows three names, every text one sentence."""
+
+    identity = "names"
+
+    def sentences(self, texts):
+        for text in texts:
+            found = [name for name in ("Ada", "Norvik", "Mira") if name in text]
+            yield [Sentence(text, tuple((name, "PERSON") for name in found), (), ())]
+
+    def entities(self, text):
+        return []
+
+
+def made(texts=TEXTS, degrees=(0, 10, 80, 90), **settings) -> Graph:
+    return chunk_graph(
+        chunk_table=table(*texts), chunk_index=VectorIndex(unit(np.deg2rad(degrees))),
+        progress=QUIET, **settings,
+    )  # fmt: skip
+
+
+def edges(graph: Graph) -> list[tuple[int, int, str]]:
+    columns = zip(graph.source.tolist(), graph.target.tolist(), graph.relations, strict=True)
+    return list(columns)
+
+
+def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
+    """Chunk 2 shares "ada" with 0 and 1 alike, and is joined to the lower; 3 shares nothing."""
+    assert edges(made()) == [
+        (0, 1, "shares words, is similar"),
+        (0, 2, "shares words"),
+        (2, 3, "is similar"),
+    ]
+
+
+def test_each_kind_of_neighbour_can_be_left_out_and_more_can_be_taken():
+    assert edges(made(semantic=0)) == [(0, 1, "shares words"), (0, 2, "shares words")]
+    assert edges(made(lexical=0)) == [(0, 1, "is similar"), (2, 3, "is similar")]
+    by_words = edges(made(lexical=2, semantic=0))
+    assert [ends[:2] for ends in by_words] == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_frequent_words_join_nothing_and_are_counted():
+    graph = made(semantic=0, max_df=2)
+    assert edges(graph) == [(0, 1, "shares words")]
+    assert graph.statistics == {"words": 7, "too_frequent": 1}
+    assert made(max_df=None).statistics["too_frequent"] == 0
+
+
+def test_chunks_without_a_word_are_joined_by_vectors_alone_and_never_to_themselves():
+    similar = [(0, 1, "is similar"), (2, 3, "is similar")]
+    assert edges(made(texts=["!", "?", "the", "--"])) == similar
+    equal = edges(made(degrees=(0, 0, 0, 90), lexical=0))
+    assert [pair[:2] for pair in equal] == [(0, 1), (0, 2), (0, 3)]
+
+
+def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
+    rng = np.random.default_rng(5)
+    words = [f"word{number}" for number in range(40)]
+    texts = [" ".join(rng.choice(words, size=6, replace=False)) for _ in range(300)]
+    vectors = np.tile(np.array([[1.0, 0.0]], np.float32), (300, 1))
+    graph = chunk_graph(
+        chunk_table=ChunkTable.of([(str(row), "", text) for row, text in enumerate(texts)]),
+        chunk_index=VectorIndex(vectors), progress=QUIET, lexical=3, semantic=0,
+    )  # fmt: skip
+    held = [set(text.split()) for text in texts]
+    wanted = set()
+    for row, own in enumerate(held):
+        shared = sorted((-len(own & other), at) for at, other in enumerate(held) if at != row)
+        wanted |= {(min(row, at), max(row, at)) for _, at in shared[:3]}
+    assert {pair[:2] for pair in edges(graph)} == wanted
+
+
+@pytest.mark.parametrize(
+    ("share", "core"), [(0.1, [0]), (0.5, [0, 2]), (0.75, [0, 1, 2]), (1.0, [0, 1, 2, 3])]
+)
+def test_the_core_has_the_highest_pagerank_and_ties_go_to_the_lower_id(share, core):
+    assert core_chunks(PATH, share, 0.85).tolist() == core
+
+
+def test_a_share_of_ten_chunks_is_not_lost_to_rounding():
+    ring = Graph.from_arrays(source=range(10), target=[*range(1, 10), 0])
+    assert core_chunks(ring, 0.7, 0.85).tolist() == list(range(7))  # 10 * 0.7 = 7.000...
+
+
+def test_the_core_alone_is_read():
+    found = core_nlp(
+        chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=Names(), progress=QUIET, share=0.5
+    )
+    named = [[entity.name for entity in row.entities] for row in found.rows]
+    assert named == [["Ada", "Norvik"], [], ["Ada"], []]
+    assert found.rows[1] == found.rows[3] == ChunkRecords()
+    assert found.statistics["core_chunks"] == 2
+
+
+def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
+    """The core is 0, 1 and 2, of 5, 5 and 3 tokens: 0 and 1 are read as one, and 2 alone."""
+    texts = []
+
+    class Noting(Names):
+        def sentences(self, given):
+            texts.extend(given)
+            return super().sentences(given)
+
+    found = core_nlp(
+        chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=Noting(), progress=QUIET, share=0.75,
+        join_tokens=11,
+    )  # fmt: skip
+    assert texts == ["Ada founded Norvik. Ada inherited Norvik.", "Ada slept."]
+    first, second, third, outside = found.rows
+    assert [entity.description for entity in first.entities] == [texts[0]] * 2
+    assert second.entities == (EntityRecord("Ada"), EntityRecord("Norvik"))
+    assert [(one.source, one.strength) for one in second.relationships] == [("Ada", 0.0)]
+    assert [entity.name for entity in third.entities] == ["Ada"]
+    assert outside == ChunkRecords()
+    assert text_graph(found, table(*TEXTS), keywords=False).weight.tolist() == [1.0]
+
+
+def test_chunks_of_other_titles_are_read_together_under_their_titles():
+    chunks = ChunkTable.of([("a", "A", "one"), ("a", "A", "two"), ("b", "B", "Ada")])
+    texts = []
+
+    class Noting(Names):
+        def sentences(self, given):
+            texts.extend(given)
+            return super().sentences(given)
+
+    core_nlp(
+        chunk_table=chunks, chunk_graph=Graph.from_arrays([0, 1], [1, 2]), nlp=Noting(),
+        progress=QUIET, share=1.0, join_tokens=100,
+    )  # fmt: skip
+    assert texts == ["A\none two\n\nB\nAda"]
+
+
+def test_the_language_model_is_asked_about_the_core_alone():
+    builder = builders.get("text_extraction.core_llm")
+    whole = builders.get("text_extraction.llm")
+    sizes = Sizes(chunk=100.0, n_chunks=10)
+    assert builder.expected_calls({"share": 0.4}, sizes) == 8
+    assert whole.expected_calls({}, sizes) == 20
+    assert builder.expected_calls({"share": 0.4, "join_tokens": 200}, sizes) == 4
+
+
+TITLED = [("Tarn", "Ada climbed it. Mira climbed."), ("", "Mira climbed. She and the.")]
+
+
+DOTS = Known({})
+"""A sentence ends at a dot, and names nothing."""
+
+
+class Directions(Lengths):
+    """`Ada climbed it` lies along the first axis, every other text along the second."""
+
+    def encode(self, texts, *, kind):
+        assert kind == "passage"
+        return np.array([[1, 0] if "Ada" in text else [0, 1] for text in texts], np.float32)
+
+
+def keywords_of(chunks=TITLED, **settings):
+    table = ChunkTable.of([(f"d{row}", *chunk) for row, chunk in enumerate(chunks)])
+    return keyword_graph(chunk_table=table, nlp=DOTS, progress=QUIET, **settings)
+
+
+def test_keywords_are_the_words_of_titles_and_texts_without_stop_words():
+    graph = keywords_of()
+    assert list(graph.keywords) == ["ada", "climbed", "mira", "tarn"]
+    assert list(graph.sentences) == ["Tarn", "Ada climbed it.", "Mira climbed."]
+    assert graph.keyword_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 1], [1, 1], [1, 0]]
+    assert graph.keyword_sentence.toarray().astype(int).tolist() == [
+        [0, 1, 0],
+        [0, 1, 1],
+        [0, 0, 1],
+        [1, 0, 0],
+    ]
+
+
+def test_titles_and_rare_words_can_be_left_out():
+    assert list(keywords_of(titles=False).keywords) == ["ada", "climbed", "mira"]
+    rare = keywords_of(min_chunks=2)
+    assert list(rare.keywords) == ["climbed", "mira"]
+    assert list(rare.sentences) == ["Ada climbed it.", "Mira climbed."]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "settings"), [([("", "the and")], {}), (TITLED, {"min_chunks": 3})]
+)
+def test_a_graph_without_a_keyword_is_refused(chunks, settings):
+    with pytest.raises(UserError, match="no keyword"):
+        keywords_of(chunks, **settings)
+
+
+def test_a_keyword_lies_at_the_mean_of_its_sentences():
+    index = keyword_index(keyword_graph=keywords_of(), embedder=Directions(), progress=QUIET)
+    assert np.asarray(index.vectors).tolist() == [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]

@@ -1,0 +1,162 @@
+"""Documents to chunks, by hand; a word of the tests is one token."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_worlds import dataset
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.chunking import presplit, separator, token, windows
+from graphrag_bench.text import count_tokens
+
+
+def spans(n_tokens: int, size: int = 1200, overlap: int = 100, tail: str = "keep"):
+    """First and last + 1 token of every window over the tokens 0, 1, 2, ..."""
+    tokens = range(n_tokens)
+    return [(part[0], part[-1] + 1) for part in windows(tokens, size, overlap, tail)]
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "tail", "expected"),
+    [
+        (0, "keep", []),
+        (1, "keep", [(0, 1)]),
+        (1200, "keep", [(0, 1200), (1100, 1200)]),
+        (1201, "keep", [(0, 1200), (1100, 1201)]),
+        (2400, "keep", [(0, 1200), (1100, 2300), (2200, 2400)]),
+        (0, "drop_contained", []),
+        (1200, "drop_contained", [(0, 1200)]),
+        (1201, "drop_contained", [(0, 1200), (1100, 1201)]),
+        (2300, "drop_contained", [(0, 1200), (1100, 2300)]),
+    ],
+)
+def test_windows_of_1200_tokens_start_every_1100(n_tokens, tail, expected):
+    assert spans(n_tokens, tail=tail) == expected
+
+
+@given(st.integers(0, 60), st.integers(1, 12), st.integers(0, 11), st.booleans())
+def test_windows_hold_every_token_and_are_never_too_long(n_tokens, size, overlap, drop):
+    if overlap >= size:
+        return
+    found = spans(n_tokens, size, overlap, "drop_contained" if drop else "keep")
+    assert {token for first, end in found for token in range(first, end)} == set(range(n_tokens))
+    assert all(end - first <= size for first, end in found)
+
+
+def texts(table: ChunkTable) -> list[str]:
+    return list(table.texts)
+
+
+def test_each_document_is_cut_into_windows_of_tokens_by_itself():
+    corpus = dataset(("d", "Count", "one two three four five six seven"), ("e", "", "eight nine"))
+    table = token(corpus=corpus, size=3, overlap=1)
+    windows = ["one two three", "three four five", "five six seven", "seven", "eight nine"]
+    assert texts(table) == windows
+    assert list(table.titles) == ["Count"] * 4 + [""]
+
+
+FOUR = (
+    ("a", "", "one two three"),
+    ("b", "", "four five"),
+    ("c", "", " "),
+    ("d", "", "six seven eight nine"),
+)
+"""Nine words and, between documents that are not blank, two blank lines: 11 tokens."""
+
+
+@pytest.mark.parametrize(
+    ("size", "overlap", "expected"),
+    [
+        (4, 0, [("one two three", "a"), ("four five\n\nsix", "bd"), ("seven eight nine", "d")]),
+        (5, 1, [("one two three\n\nfour", "ab"), ("four five\n\nsix seven", "bd"),
+                ("seven eight nine", "d")]),
+        (20, 0, [("one two three\n\nfour five\n\nsix seven eight nine", "abd")]),
+    ],
+)  # fmt: skip
+def test_over_the_corpus_a_window_holds_several_documents_and_is_from_each(size, overlap, expected):
+    table = token(corpus=dataset(*FOUR), size=size, overlap=overlap, join="corpus")
+    found = [(text, "".join(table.documents_of(row))) for row, text in enumerate(table.texts)]
+    assert found == expected
+    assert list(table.titles) == [""] * len(expected)
+    assert table.chunks_of("d") == [row for row, (_, of) in enumerate(expected) if "d" in of]
+
+
+def test_over_the_corpus_a_title_stands_before_its_text_and_scopes_stay_apart():
+    rows = [("a", "First", "one"), ("b", "Second", "two"), ("c", "", "three")]
+    corpus = dataset(*rows)
+    scoped = [replace(row, scope="s" if row.id == "c" else "r") for row in corpus.documents]
+    corpus = replace(corpus, documents=tuple(scoped))
+    table = token(corpus=corpus, size=100, overlap=0, join="corpus")
+    assert texts(table) == ["First\none\n\nSecond\ntwo", "three"]
+
+
+def test_sizes_give_other_chunks_over_the_corpus_and_the_same_for_short_documents():
+    corpus = dataset(
+        *((f"d{row}", "", f"passage number {row} " + "word " * 75) for row in range(90))
+    )
+
+    def counts(join: str) -> list[int]:
+        return [len(token(corpus=corpus, size=size, join=join)) for size in (600, 1200, 2400)]
+
+    assert counts("document") == [90, 90, 90]
+    n_tokens = sum(count_tokens(row.text.strip()) for row in corpus.documents) + 89
+    assert counts("corpus") == [-(-n_tokens // stride) for stride in (500, 1100, 2300)]
+
+
+@pytest.mark.parametrize("chunking", [token, separator])
+def test_an_overlap_that_leaves_no_room_is_refused(chunking):
+    with pytest.raises(UserError, match="overlap 3 must be below size 3"):
+        chunking(corpus=dataset(("d", "", "one two")), size=3, overlap=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "overlap", "expected"),
+    [
+        ("One two. Three four. Five.", 6, 0, ["One two. Three four.", "Five."]),
+        ("one two three four five six", 4, 1, ["one two three", "three four five six"]),
+        ("東京。大阪。", count_tokens("東京。"), 0, ["東京。", "大阪。"]),
+    ],
+)
+def test_sentences_are_joined_while_they_fit_and_begin_with_the_end_of_the_one_before(
+    text, size, overlap, expected
+):
+    corpus = dataset(("d", "", text))
+    assert texts(separator(corpus=corpus, size=size, overlap=overlap)) == expected
+
+
+def test_a_piece_that_is_too_long_is_cut_by_tokens():
+    word = "antidisestablishmentarianism"
+    table = separator(corpus=dataset(("d", "", word)), size=2, overlap=0)
+    assert "".join(texts(table)) == word
+    assert all(count_tokens(text) <= 2 for text in table.texts)
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(12, 0), (12, 3), (40, 10)])
+def test_chunks_are_filled_and_hardly_longer_than_their_size(size, overlap):
+    sentence = "The river rises on a mountain, and flows through two towns into the sea. "
+    table = separator(corpus=dataset(("d", "", sentence * 20)), size=size, overlap=overlap)
+    counts = [count_tokens(text) for text in table.texts]
+    assert max(counts) <= size + 1
+    assert min(counts[1:-1]) >= size - 2  # the first has nothing before it to begin with
+
+
+@pytest.mark.parametrize("chunking", [presplit, token, separator])
+def test_a_blank_document_gives_no_chunk_and_a_corpus_of_blanks_is_refused(chunking):
+    assert texts(chunking(corpus=dataset(("a", "A", " \n"), ("b", "B", "text")))) == ["text"]
+    with pytest.raises(UserError, match="every document of the corpus is blank"):
+        chunking(corpus=dataset(("a", "A", ""), ("b", "B", "  ")))
+
+
+def test_a_row_of_the_corpus_is_a_chunk_and_equal_contents_are_one_of_all_their_documents():
+    long = "word " * 3000
+    rows = [("a", "T", "same"), ("b", "T", long), ("c", "T", "same"), ("d", "S", "same")]
+    table = presplit(corpus=dataset(*rows))
+    assert texts(table) == ["same", long.strip(), "same"]
+    assert table.passage(2) == "S\nsame"
+    assert table.documents_of(0) == ["a", "c"]
+    assert list(table.ranked_documents([1, 0])) == ["b", "a", "c"]
+    one = token(corpus=dataset(("d", "", "go go go go")), size=2, overlap=0)
+    assert (texts(one), one.documents_of(0)) == (["go go"], ["d"])

@@ -1,0 +1,220 @@
+"""Communities: hierarchical Leiden seen by eye, and structure with meaning by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.communities import Communities
+from graphrag_bench.algorithms.evidence import NodeAttributes
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
+from graphrag_bench.graphs.communities import (
+    _Detection,
+    _leading_to,
+    dual,
+    keywords_of,
+    leiden,
+    subgraph_texts,
+)
+from graphrag_bench.progress import Progress
+
+CLIQUES = [*combinations(range(3), 2), *combinations(range(3, 6), 2), (2, 3)]
+"""Two triangles, 0-1-2 and 3-4-5, joined by the edge 2-3."""
+
+
+def graph_with(edges, weight=None, node_chunk=None, n_nodes=None) -> Graph:
+    source, target = zip(*edges, strict=True) if edges else ((), ())
+    return Graph.from_arrays(source, target, node_chunk, weight=weight, n_nodes=n_nodes)
+
+
+def found_in(made: Graph, **other) -> Communities:
+    return leiden(graph=made, **other)
+
+
+def members(found: Communities) -> list[list[int]]:
+    return [np.flatnonzero(row).tolist() for row in found.nodes.toarray()]
+
+
+def ring(n_cliques: int, size: int) -> list[tuple[int, int]]:
+    """Cliques in a ring, each joined to the next by one edge."""
+    starts = [clique * size for clique in range(n_cliques)]
+    inside = [pair for at in starts for pair in combinations(range(at, at + size), 2)]
+    return inside + [*pairwise(starts), (starts[-1], starts[0])]
+
+
+def test_two_cliques_joined_by_an_edge_are_two_communities():
+    found = found_in(graph_with(CLIQUES))
+    assert members(found) == [[0, 1, 2], [3, 4, 5]]
+    assert found.level.tolist() == [0, 0]
+    assert found.parent.tolist() == [-1, -1]
+
+
+def test_weights_decide_where_the_border_runs():
+    """Of the path 0-1-2-3 the outer edges hold, and then the inner one."""
+    path = [(0, 1), (1, 2), (2, 3)]
+    assert members(found_in(graph_with(path, [9.0, 1.0, 9.0]))) == [[0, 1], [2, 3]]
+    heavy = members(found_in(graph_with(path, [1.0, 99.0, 1.0])))
+    assert any({1, 2} <= set(community) for community in heavy)
+
+
+def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_parent():
+    """Four triangles in a row, fifteen edges, at resolution 0.3.
+
+    In twos 14/15 - 0.3 * 2/4 = 0.78, each by itself about 12/15 - 0.3 * 4/16 = 0.73, all 0.7: twos.
+    Within a two, of seven edges, 6/7 - 0.3 * 2/4 = 0.707 against 0.7 for all: it falls apart.
+    """
+    triangles = [pair for at in (0, 3, 6, 9) for pair in combinations(range(at, at + 3), 2)]
+    made = graph_with([*triangles, (2, 3), (5, 6), (8, 9)])
+    found = found_in(made, max_cluster_size=5, resolution=0.3)
+    halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
+    assert members(found) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+    assert found.level.tolist() == [0, 0, 1, 1, 1, 1]
+    assert found.parent.tolist() == [-1, -1, 0, 0, 1, 1]
+
+
+def test_each_level_holds_a_node_once_and_level_zero_all_that_have_an_edge():
+    found = found_in(graph_with(ring(12, 3), n_nodes=38), max_cluster_size=5)
+    counts = found.nodes.toarray().astype(int)
+    assert counts[found.level == 0].sum(axis=0).tolist() == [1] * 36 + [0, 0]
+    for level in range(int(found.level.max()) + 1):
+        assert counts[found.level == level].sum(axis=0).max() == 1
+
+
+def test_nodes_without_a_positive_edge_are_in_no_community():
+    found = found_in(graph_with([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], n_nodes=6))
+    assert members(found) == [[0, 1]]
+
+
+def test_components_are_partitioned_each_by_itself_or_the_largest_alone():
+    made = graph_with([(0, 1), (2, 3), (3, 4), (2, 4)])
+    assert members(found_in(made)) == [[0, 1], [2, 3, 4]]
+    assert members(found_in(made, use_lcc=True)) == [[2, 3, 4]]
+    even = graph_with([(0, 1), (2, 3)])
+    assert members(found_in(even, use_lcc=True)) == [[0, 1]]
+
+
+def test_the_chunks_of_a_community_are_those_of_its_members():
+    """Nodes 0, 1, 2 are in chunk 0, node 3 in chunk 1, nodes 4 and 5 in chunk 2."""
+    chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
+    found = found_in(graph_with(CLIQUES, node_chunk=chunks))
+    assert found.chunks.toarray().tolist() == [[True, False, False], [False, True, True]]
+    assert found.occurrence.tolist() == [0.5, 1.0]
+
+
+def test_chunks_with_weights_count_as_present():
+    chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
+    plain = graph_with(CLIQUES, node_chunk=chunks)
+    weighted = replace(plain, node_chunk=plain.node_chunk.astype(np.int64) * 3)
+    found = found_in(weighted).chunks
+    assert found.dtype == bool
+    assert (found != found_in(plain).chunks).nnz == 0
+
+
+@pytest.mark.parametrize("n_nodes", [0, 1, 3])
+def test_a_graph_without_an_edge_has_no_community(n_nodes):
+    found = found_in(graph_with([], n_nodes=n_nodes))
+    assert len(found) == 0
+    assert found.nodes.shape == (0, n_nodes)
+
+
+def plain_graph(source, target, n_nodes: int) -> Graph:
+    return Graph.from_arrays(source, target, np.eye(n_nodes), n_nodes=n_nodes)
+
+
+def detection(graph: Graph, vectors, **settings) -> _Detection:
+    given = {
+        "struct_weight": 0.3, "members_per_cluster": 10, "most_clusters": 200,
+        "min_similarity": 0.5, "most_members": 100, "seed": 0, **settings,
+    }  # fmt: skip
+    return _Detection(graph, np.asarray(vectors, np.float64), _leading_to(graph), **given)
+
+
+def test_a_node_states_its_triples_as_a_head_and_its_attributes_or_else_its_name() -> None:
+    graph = replace(
+        plain_graph([0, 0], [1, 1], 3),
+        names=Texts.of(["ada", "bo", "cy"]),
+        node_attributes=NodeAttributes.of([(1, "born", "1867", (0,))], 3),
+    )
+    assert subgraph_texts(graph) == ["ada related to bo", "bo born: 1867", "cy"]
+
+
+def test_a_keyword_is_well_connected_and_near_the_mean() -> None:
+    """Degrees 2, 1, 1 by the largest: 1, 1/2, 1/2. Vectors at 0, 0 and 90 degrees: the mean is
+    (2/3, 1/3), of cosine 2/sqrt(5) = 0.894 with the first two and 0.447 with the last.
+
+    node 0: 0.3 + 0.7 * 0.894 = 0.926; node 1: 0.15 + 0.626 = 0.776; node 2: 0.15 + 0.313 = 0.463
+    """
+    graph = plain_graph([0, 0], [1, 2], 3)
+    vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    found = keywords_of(graph, vectors, np.arange(3), 0.3, 3)
+    assert found.ids.tolist() == [0, 1, 2]
+    assert found.scores == pytest.approx([0.926, 0.776, 0.463], abs=1e-3)
+    assert keywords_of(graph, vectors, np.arange(3), 0.3, 1).ids.tolist() == [0]
+
+
+def test_similarity_is_shared_targets_and_the_cosine_of_what_is_stated() -> None:
+    """0 leads to 2 and 3, 1 to 3 alone: Jaccard 1/2. Cosine 0.6: 0.3 / 2 + 0.7 * 0.6 = 0.57."""
+    graph = plain_graph([0, 0, 1], [2, 3, 3], 4)
+    vectors = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]]
+    similar = detection(graph, vectors)._similarity(np.array([0, 1]))
+    assert similar[0, 1] == pytest.approx(0.57)
+    assert detection(graph, vectors, struct_weight=1.0)._similarity(np.array([0, 1]))[0, 1] == 0.5
+    apart = detection(graph, vectors)._similarity(np.array([2, 3]))
+    assert apart[0, 1] == pytest.approx(0.7)  # neither leads anywhere: no structure in common
+
+
+PARTS = [np.array([0]), np.array([1]), np.array([2, 3])]
+AT = {0: 0, 1: 50, 2: 80, 3: 80}
+"""The direction of each node in degrees: cosines of 0.643 (0, 1), 0.866 (1, 2), 0.174 (0, 2)."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [[0], [1, 2, 3]]),
+        ({"min_similarity": 0.9}, [[0], [1], [2, 3]]),
+        ({"most_members": 2}, [[0, 1], [2, 3]]),
+    ],
+)
+def test_the_most_similar_parts_are_merged_each_once(settings, expected) -> None:
+    """Without structure 0.7 * cosine would be too little for 0 and 1: struct_weight is 0."""
+    angles = np.radians([AT[node] for node in range(4)])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    made = detection(plain_graph([], [], 4), vectors, struct_weight=0.0, **settings)
+    assert [sorted(part.tolist()) for part in made.merged(PARTS)] == expected
+
+
+def test_few_or_equal_nodes_are_one_cluster() -> None:
+    made = detection(plain_graph([], [], 4), [[1.0, 0.0]] * 4)
+    assert [one.tolist() for one in made.clusters(np.array([0, 1]))] == [[0, 1]]
+    assert [one.tolist() for one in made.clusters(np.arange(4))] == [[0, 1, 2, 3]]
+    assert made.clusters(np.zeros(0, np.int64)) == []
+
+
+class Sides:
+    """Texts with an `a` lie on one axis, others on another."""
+
+    identity = "sides"
+    dimension = 2
+
+    def encode(self, texts, *, kind):
+        return np.array([[1.0, 0.0] if "a" in text else [0.0, 1.0] for text in texts], np.float32)
+
+
+def test_nodes_that_state_alike_are_one_community_with_the_chunks_of_its_nodes() -> None:
+    names = Texts.of(["xa", "y1", "ya", "y2", "za", "y3"])
+    graph = replace(plain_graph([], [], 6), names=names)
+    found = dual(graph=graph, embedder=Sides(), progress=Progress(quiet=True))
+    assert [row.indices.tolist() for row in found.nodes] == [[0, 2, 4], [1, 3, 5]]
+    assert (found.nodes != found.chunks).nnz == 0
+    assert (found.level.tolist(), found.parent.tolist()) == ([0, 0], [-1, -1])
+
+
+def test_a_node_by_itself_is_no_community() -> None:
+    graph = replace(plain_graph([], [], 3), names=Texts.of(["xa", "ya", "z"]))
+    found = dual(graph=graph, embedder=Sides(), progress=Progress(quiet=True))
+    assert [row.indices.tolist() for row in found.nodes] == [[0, 1]]

@@ -1,0 +1,199 @@
+"""Names joined to passages, and entities, sentences and chunks without relationships, by hand."""
+
+from __future__ import annotations
+
+import pytest
+from builds import dense
+from small_worlds import Capitals
+
+from graphrag_bench.algorithms.bipartite import TriGraph
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.name_dictionary import Merge
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Card, Dataset, Document
+from graphrag_bench.embedding.nlp import Sentence
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.entity_passage import entities, entity_passage, tri_graph
+from graphrag_bench.progress import Progress
+
+CARD = Card(name="tiny", title="", task="", license="", citation="", reader="jsonl")
+TABLE = ChunkTable.of(
+    [
+        ("a", "Hello (song)", "Otto sang Hello. Ten listened."),
+        ("b", "History of Velia", "Velià fell. Otto left."),
+        ("c", "", "Ada came."),
+    ]
+)
+
+
+class Tagger(Capitals):
+    """Capitalised words are people; `Ten` is a count."""
+
+    def sentences(self, texts):
+        for text in texts:
+            kinds = {"Ten": "CARDINAL"}
+            named = [word.strip(".()") for word in text.split() if word[0].isupper()]
+            yield [Sentence(text, tuple((n, kinds.get(n, "PERSON")) for n in named), (), ())]
+
+
+def made(
+    table: ChunkTable = TABLE, documents: tuple[Document, ...] = (), **settings: object
+) -> Graph:
+    corpus = Dataset("tiny", documents, (), {}, CARD)
+    return entity_passage(
+        corpus=corpus, chunk_table=table, nlp=Tagger(), progress=Progress(quiet=True), **settings
+    )
+
+
+def test_titles_without_brackets_and_names_are_nodes_in_order_of_first_mention() -> None:
+    assert list(made().names) == ["hello", "otto", "history of velia", "history", "velia", "ada"]
+
+
+def test_the_title_of_a_passage_weighs_more_than_other_names_and_numbers_are_none() -> None:
+    graph = made()
+    assert graph.node_chunk.toarray().tolist() == [
+        [3, 0, 0],
+        [1, 1, 0],
+        [0, 3, 0],
+        [0, 1, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+    ]
+    assert made(title_weight=1).node_chunk.max() == 1
+    assert graph.n_relationships == 0
+
+
+def test_names_that_differ_in_accents_are_one_node_under_the_first_one_read() -> None:
+    """Without titles only the texts are read."""
+    assert list(made(title_weight=0).names) == ["otto", "hello", "velià", "ada"]
+
+
+def test_names_in_too_few_passages_are_left_out_unless_they_are_titles() -> None:
+    graph = made(min_chunks=2)
+    assert list(graph.names) == ["hello", "otto", "history of velia"]
+    assert graph.node_chunk.toarray().tolist() == [[3, 0, 0], [1, 1, 0], [0, 3, 0]]
+
+
+NOTHING = ChunkTable.of([("a", "", "nothing here")])
+
+
+def test_a_corpus_without_a_name_is_refused() -> None:
+    with pytest.raises(UserError, match="no entities"):
+        made(NOTHING)
+    with pytest.raises(UserError, match="no entities"):
+        tri_graph(chunk_table=NOTHING, nlp=Speakers(), progress=Progress(quiet=True))
+
+
+CURIES = ChunkTable.of(
+    [
+        ("a", "Marie Curie (chemist)", "Curie came."),
+        ("b", "Pierre Curie", "Curie left. Marie left."),
+        ("c", "", "Sklodowska came."),
+    ]
+)
+KNOWN = (Document("a", "Marie Curie (chemist)", "Curie came.", aliases=("Sklodowska",)),)
+
+
+class Whole(Tagger):
+    """As the tagger, but two capitalised words in a row are one name."""
+
+    def sentences(self, texts):
+        for text, (sentence,) in zip(texts, super().sentences(texts), strict=True):
+            names = [name for name, _ in sentence.entities]
+            if text.split(" (")[0] == " ".join(names[:2]):
+                names = [" ".join(names[:2]), *names[2:]]
+            yield [Sentence(text, tuple((name, "PERSON") for name in names), (), ())]
+
+
+def curies(**settings: object) -> Graph:
+    corpus = Dataset("curies", KNOWN, (), {}, CARD)
+    quiet = Progress(quiet=True)
+    return entity_passage(
+        corpus=corpus, chunk_table=CURIES, nlp=Whole(), progress=quiet, **settings
+    )
+
+
+def test_a_name_is_joined_to_the_passage_under_the_name_it_stands_for() -> None:
+    graph = curies()
+    assert list(graph.names) == ["marie curie", "curie", "pierre curie", "marie"]
+    assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [1, 1, 0], [0, 3, 0], [0, 1, 0]]
+
+
+def test_every_merge_is_listed_with_its_rule_and_document_and_kept_on_disk(tmp_path) -> None:
+    graph = curies()
+    assert graph.merges == (
+        Merge("marie curie chemist", "marie curie", "brackets", "a", True),
+        Merge("sklodowska", "marie curie", "redirects", "a", True),
+        Merge("curie", "marie curie", "surnames", "a", False),
+        Merge("curie", "pierre curie", "surnames", "b", False),
+    )
+    graph.save(tmp_path)
+    assert Graph.load(tmp_path).merges == graph.merges
+
+
+def test_an_alias_of_one_node_is_found_in_a_question_and_one_of_two_is_its_own() -> None:
+    graph = curies()
+    assert graph.dictionary.row("Sklodowska") == 0
+    assert graph.dictionary.matches("When did sklodowska come?") == [("sklodowska", 0)]
+    assert graph.dictionary.row("Curie") == list(graph.names).index("curie")
+
+
+def test_without_rules_names_stay_as_they_are_read() -> None:
+    graph = curies(resolve=())
+    names = ["marie curie", "curie", "pierre curie", "marie", "sklodowska"]
+    assert list(graph.names) == names
+    assert [merge.rule for merge in graph.merges] == ["brackets"]
+
+
+SPOKEN = ChunkTable.of(
+    [
+        ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
+        ("b", "Velia", "Otto came. ada met Otto."),
+    ]
+)
+
+
+class Speakers(Capitals):
+    """Capitalised words are people; `Nothing` is a count, and a title stands in no sentence."""
+
+    def sentences(self, texts):
+        for text in texts:
+            yield [self._sentence(part.strip()) for part in text.split("\n")[-1].split(".") if part]
+
+    def _sentence(self, text):
+        kinds = {"Nothing": "CARDINAL"}
+        names = tuple((name, kinds.get(name, "PERSON")) for name in self.entities(text))
+        return Sentence(text, names, (), ())
+
+
+def made_tri(titles: str = "off") -> TriGraph:
+    return tri_graph(
+        chunk_table=SPOKEN, nlp=Speakers(), progress=Progress(quiet=True), titles=titles
+    )
+
+
+def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:
+    graph = made_tri()
+    assert list(graph.names) == ["ada", "otto"]
+    assert list(graph.sentences) == ["Ada met Otto", "Ada left", "Otto came", "ada met Otto"]
+    assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]
+    assert dense(graph.sentence_entity) == [[1, 1], [1, 0], [0, 1], [0, 1]]
+    assert dense(graph.entity_chunk) == [[2, 0], [1, 2]]
+
+
+def test_a_title_can_be_an_entity_named_once_in_its_passage():
+    graph = made_tri("entity")
+    assert list(graph.names) == ["ada", "otto", "velia"]
+    assert dense(graph.entity_chunk) == [[2, 0], [1, 2], [0, 1]]
+    assert dense(graph.entity_sentence)[2] == [0, 0, 0, 0]
+
+
+def test_a_title_can_be_in_every_sentence_of_its_passage():
+    assert dense(made_tri("about").entity_sentence)[2] == [0, 0, 1, 1]
+
+
+def test_its_entities_are_nodes_without_relationships():
+    graph = entities(tri_graph=made_tri())
+    assert list(graph.names) == ["ada", "otto"]
+    assert graph.n_relationships == 0
+    assert dense(graph.node_chunk) == [[1, 0], [1, 1]]

@@ -1,0 +1,342 @@
+"""Entities and triples of a chunk: out of an OpenIE file, by a tagger, by a model; pruning."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from builds import Told
+
+from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.extraction import (
+    CO_OCCURS,
+    llm_extraction,
+    nlp_extraction,
+    openie_file,
+    pruned,
+)
+from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import count_tokens
+
+ADA = "Ada Marsh\nAda Marsh founded Norvik."
+OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
+
+
+def table(*passages: str) -> ChunkTable:
+    """Chunks of passages that are a title and a text."""
+    rows = [passage.split("\n", 1) for passage in passages]
+    return ChunkTable.of([(f"d{i}", title, text) for i, (title, text) in enumerate(rows)])
+
+
+# ---- an OpenIE file
+
+
+@pytest.fixture
+def openie(tmp_path):
+    """A file with this content: a text, or passages as mappings."""
+
+    def write(*content):
+        path = tmp_path / "openie.json"
+        text = content[0] if isinstance(content[0], str) else json.dumps({"docs": content})
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def passage(text: str, entities=(), triples=()) -> dict:
+    return {
+        "passage": text,
+        "extracted_entities": list(entities),
+        "extracted_triples": [list(triple) for triple in triples],
+    }
+
+
+def test_rows_come_in_chunk_order_whatever_the_order_and_spaces_of_the_file(openie):
+    file = openie(
+        passage(OTTO, ["Otto Brandt"], [("Otto Brandt", "taught", "Mira Holt")]),
+        passage(" Ada Marsh \n\n Ada Marsh  founded\tNorvik.", ["Ada Marsh", "Norvik"]),
+        passage("Another."),
+    )
+    made = openie_file(chunk_table=table(ADA, OTTO), openie=file)
+    assert made.rows == (
+        ChunkExtraction(("Ada Marsh", "Norvik"), ()),
+        ChunkExtraction(("Otto Brandt",), (Triple("Otto Brandt", "taught", "Mira Holt"),)),
+    )
+    assert made.statistics == {"triples": 1, "skipped_triples": 0}
+
+
+def test_what_is_no_triple_is_skipped_and_counted(openie):
+    odd = [["a", "r", "b"], ["a", "r"], ["a", "r", "b", "c"], ["a", 1, "b"], [], [["x", "r", "y"]]]
+    made = openie_file(chunk_table=table(ADA), openie=openie(passage(ADA, [], odd)))
+    assert made.rows[0].triples == (Triple("a", "r", "b"), Triple("x", "r", "y"))
+    assert made.statistics == {"triples": 2, "skipped_triples": 4}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            [passage(OTTO)],
+            "1 of 1 passages of the corpus are not in the file, the first is: 'Ada M",
+        ),
+        (["{not json"], "line 1: not JSON"),
+        (["[]"], "the field 'docs' with a list of passages is missing"),
+        ([{"text": ADA}], "docs 0: the field 'passage' is missing"),
+        ([passage(ADA), 7], "docs 1: the field 'passage' is missing"),
+        ([{"passage": ADA, "extracted_triples": None}], "docs 0: the field 'extracted_triples'"),
+        ([{"passage": ADA, "extracted_entities": "Ada"}], "docs 0: the field 'extracted_entities'"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_an_error_that_names_the_place(openie, content, said):
+    file = openie(*content)
+    with pytest.raises(UserError) as raised:
+        openie_file(chunk_table=table(ADA), openie=file)
+    assert str(file) in str(raised.value)
+    assert said in str(raised.value)
+
+
+# ---- a tagger
+
+
+def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON") -> Sentence:
+    entities = tuple((name, label) for name in names)
+    triples = tuple(Relation(*relation) for relation in relations)
+    return Sentence("", entities, tuple(phrases), triples, frozenset(pronouns))
+
+
+def read(*sentences: Sentence, about: str = "", **settings) -> ChunkExtraction:
+    """The row that a tagger's sentences, of a passage with this title, come to."""
+    made = nlp_extraction(
+        chunk_table=table(f"{about}\nSome text."),
+        nlp=Told(*sentences),
+        progress=Progress(quiet=True),
+        **settings,
+    )
+    return made.rows[0]
+
+
+def triples(row: ChunkExtraction) -> list[tuple[str, str, str]]:
+    return [(triple.head, triple.relation, triple.tail) for triple in row.triples]
+
+
+def test_a_relation_joins_the_names_of_a_sentence_and_others_co_occur():
+    row = read(sentence("Ada", "Norvik", "Tarn", relations=[("Ada", "found", "Norvik")]))
+    assert row.entities == ("Ada", "Norvik", "Tarn")
+    assert triples(row) == [
+        ("Ada", "found", "Norvik"),
+        ("Ada", CO_OCCURS, "Tarn"),
+        ("Norvik", CO_OCCURS, "Tarn"),
+    ]
+
+
+def test_a_sentence_with_too_many_names_gives_no_co_occurrence():
+    assert triples(read(sentence("a", "b", "c"), co_occurrence=2)) == []
+    assert triples(read(sentence("a", "b"), co_occurrence=2)) == [("a", CO_OCCURS, "b")]
+    assert triples(read(sentence("a", "b"), co_occurrence=0)) == []
+
+
+def test_dates_and_amounts_are_entities_and_co_occur_with_nothing():
+    row = read(sentence("1901", "Ada", label="DATE"))
+    assert row.entities == ("1901", "Ada")
+    assert triples(row) == []
+
+
+def test_noun_phrases_are_entities_only_when_asked_for():
+    told = sentence("Ada", phrases=["observatory"], relations=[("Ada", "found", "observatory")])
+    assert read(told).entities == ("Ada", "observatory")
+    assert triples(read(told)) == [("Ada", "found", "observatory")]
+    without = read(told, noun_phrases=False)
+    assert without.entities == ("Ada",)
+    assert triples(without) == []
+
+
+def test_a_title_co_occurs_with_the_names_of_sentences_that_do_not_name_it():
+    row = read(sentence("Norvik"), sentence("Ada", "Tarn"), about="Ada")
+    assert row.entities == ("Ada", "Norvik", "Tarn")
+    assert triples(row) == [("Ada", CO_OCCURS, "Norvik"), ("Ada", CO_OCCURS, "Tarn")]
+
+
+def test_a_title_stands_for_a_pronoun_or_is_a_node_only_or_nothing():
+    told = sentence("Norvik", relations=[("She", "find", "Norvik")], pronouns=["She"])
+    about, entity, off = (read(told, about="Ada", title=use) for use in ("about", "entity", "off"))
+    assert triples(about) == [("Ada", "find", "Norvik")]
+    assert (entity.entities, off.entities) == (("Ada", "Norvik"), ("Norvik",))
+    assert triples(entity) == triples(off) == []
+
+
+def test_the_share_of_sentences_with_a_relation_is_reported():
+    made = nlp_extraction(
+        chunk_table=table("\nSome text."),
+        nlp=Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence()),
+        progress=Progress(quiet=True),
+    )
+    assert made.statistics == {"triples": 1, "relation_share": 0.3333}
+
+
+# ---- the packaged tagger
+
+
+@pytest.fixture(scope="module")
+def spacy():
+    return Spacy()
+
+
+@pytest.mark.real
+def test_the_packaged_tagger_reads_who_did_what(spacy):
+    made = nlp_extraction(
+        chunk_table=table(
+            "Marie Curie\nMarie Curie discovered radium in Paris. She was born in Warsaw."
+        ),
+        nlp=spacy,
+        progress=Progress(quiet=True),
+    )
+    (row,) = made.rows
+    assert {"Marie Curie", "Paris", "Warsaw"} <= set(row.entities)
+    assert ("Marie Curie", "discover in", "Paris") in triples(row)
+    assert ("Marie Curie", "be born in", "Warsaw") in triples(row)
+    assert made.statistics["relation_share"] == 1.0
+    assert spacy.entities("Was Marie Curie born in Warsaw?") == ["Marie Curie", "Warsaw"]
+
+
+def test_a_tagger_that_is_not_installed_is_an_error_with_the_remedy():
+    with pytest.raises(UserError, match=r"pip install 'graphrag-bench\[nlp\]'"):
+        Spacy("no_such_model").entities("Ada")
+
+
+NONSENSE = "I would rather not."
+ASKED_AGAIN = ("could not be read", NONSENSE)
+
+
+def said_names(*found: str) -> str:
+    return json.dumps({"named_entities": found})
+
+
+def said_facts(*found: list[str]) -> str:
+    return json.dumps({"triples": found})
+
+
+def extracted(model: Scripted, *texts: str) -> Extraction:
+    table = ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(texts)])
+    return llm_extraction(chunk_table=table, llm_build=model, progress=Progress(quiet=True))
+
+
+def counts(**other: int) -> dict[str, int]:
+    """The statistics of a chunk with one triple in two replies, but for these."""
+    usual = {"triples": 1, "skipped_triples": 0, "replies": 2}
+    return {**usual, "truncated_replies": 0, "failed_chunks": 0, **other}
+
+
+def test_first_the_names_are_asked_for_then_with_them_the_facts():
+    """Triples that are not three texts are skipped and counted."""
+    found = said_facts(["Ada Marsh", "founded", "Norvik"], ["a", "r"], ["a", " ", "b"])
+    model = Scripted([("Entities:", found), ("founded", said_names("Ada Marsh", "Norvik"))])
+    made = extracted(model, "Ada Marsh founded Norvik.")
+    assert made.rows == (
+        ChunkExtraction(("Ada Marsh", "Norvik"), (Triple("Ada Marsh", "founded", "Norvik"),)),
+    )
+    assert '["Ada Marsh", "Norvik"]' in model.asked[1][-1].content
+    assert (made.statistics, len(model.asked)) == (counts(skipped_triples=2), 2)
+
+
+def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
+    """The first chunk gives no names, the second names and no facts, the third both."""
+    model = Scripted(
+        [
+            ASKED_AGAIN,
+            ("re:second.*Entities:", NONSENSE),
+            ("re:third.*Entities:", said_facts(["c", "r", "d"])),
+            ("first", NONSENSE),
+            ("second", said_names("b")),
+            ("third", said_names("c")),
+        ]
+    )
+    made = extracted(model, "The first.", "The second.", "The third.")
+    assert made.rows == (
+        ChunkExtraction((), ()),
+        ChunkExtraction(("b",), ()),
+        ChunkExtraction(("c",), (Triple("c", "r", "d"),)),
+    )
+    assert made.statistics == counts(replies=7, failed_chunks=2)
+
+
+def cut_at(text: str) -> Completion:
+    return Completion(text, 10, 512, "length")
+
+
+def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
+    """The third triple is cut in the middle of its tail: it may be half a name."""
+    said = said_facts(["a", "r", "b"], ["b, too", "s", "c [x]"], ["c", "t", "do"])
+    model = Scripted(
+        [
+            ("Entities:", cut_at(said[: said.index("do") + 1])),
+            ("Passage:", said_names("a", "b", "c")),
+        ]
+    )
+    made = extracted(model, "About a, b and c.")
+    assert made.rows[0].triples == (Triple("a", "r", "b"), Triple("b, too", "s", "c [x]"))
+    assert made.statistics == counts(triples=2, truncated_replies=1)
+    assert len(model.asked) == 2  # no second reply is paid for
+
+
+def test_a_cut_reply_without_a_whole_triple_is_asked_for_again():
+    model = Scripted(
+        [
+            ("cut off before its end", said_facts(["a", "r", "b"])),
+            ("Entities:", cut_at('{"triples": [["a", "r"')),
+            ("Passage:", said_names("a", "b")),
+        ]
+    )
+    made = extracted(model, "About a and b.")
+    assert (made.statistics["triples"], made.statistics["truncated_replies"]) == (1, 1)
+
+
+def test_a_reply_of_45_triples_has_room():
+    """670 tokens: more than the 512 that replies were once cut at."""
+    said = said_facts(*(["Ada Marsh", f"founded number {row}", "Norvik"] for row in range(45)))
+    asked: list[int] = []
+
+    class Measuring(Scripted):
+        def call(self, request: Request) -> Completion:
+            asked.append(request.max_tokens)
+            return super().call(request)
+
+    model = Measuring([("Entities:", said), ("Passage:", said_names("Ada Marsh"))])
+    assert len(extracted(model, "Ada Marsh founded.").rows[0].triples) == 45
+    assert asked[1] >= count_tokens(said) > 512
+
+
+ROWS = [
+    ChunkExtraction(
+        ("Ada Marsh", "a lamp", "the river", "a boat", "fog"),
+        (Triple("Ada Marsh", "built", "a boat"), Triple("a boat", "crossed", "the river")),
+    ),
+    ChunkExtraction(
+        ("Norvik", "fog", "the quay"),
+        (Triple("Norvik", "has", "the quay"), Triple("fog", "hid", "the quay")),
+    ),
+    ChunkExtraction(("The Quay",), ()),
+]
+NAMED = [{"ada marsh"}, {"norvik"}, set()]
+
+
+@pytest.mark.parametrize(
+    ("prune", "first"),
+    [
+        ("none", (("Ada Marsh", "a lamp", "the river", "a boat", "fog"), 2)),
+        ("unjoined", (("Ada Marsh", "the river", "a boat", "fog"), 2)),
+        ("leaves", (("Ada Marsh", "a boat", "fog"), 1)),
+        ("single", (("Ada Marsh", "fog"), 0)),
+    ],
+)
+def test_phrases_of_one_passage_go_by_their_neighbours(prune, first) -> None:
+    """What joins two others is no leaf; what is in two passages stays, and so do named entities."""
+    found = [(row.entities, len(row.triples)) for row in pruned(ROWS, NAMED, prune)]
+    assert found == [first, (("Norvik", "fog", "the quay"), 2), (("The Quay",), 0)]
+    rows = [ChunkExtraction(("Norvik",), ()), ChunkExtraction(("quay",), ())]
+    assert pruned(rows, [{"norvik"}, {"quay"}], prune) == rows

@@ -1,0 +1,216 @@
+"""Graph networks: a released checkpoint is read, and one learns from another world."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gnn_checkpoints import HIDDEN, SHAPE, TEXT, checkpoint, config, parameters
+from small_worlds import Capitals
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.query_gnn import GnnWeights, Shape, mentions_weight
+from graphrag_bench.embedding.checkpoint import Checkpoint
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.errors import UserError
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import Ranked
+from graphrag_bench.world.facts import WorldSettings
+from graphrag_bench.world.making import make_world
+from methods.gfmrag.gnn_scorers import entity_scorer, released_weights
+from methods.gfmrag.gnn_training import (
+    chunks_of,
+    first_parameters,
+    read_graph,
+    trained_weights,
+)
+
+SHORT_WORDS = Hashing(TEXT)
+
+
+def read(folder: Path, embedder: Hashing = SHORT_WORDS, **settings: str) -> GnnWeights:
+    return released_weights(checkpoint=Checkpoint(str(folder)), embedder=embedder, **settings)
+
+
+def test_a_checkpoint_of_the_release_is_read_by_its_names(tmp_path: Path) -> None:
+    found = read(checkpoint(tmp_path / "gfm"))
+    assert found.shape == SHAPE
+    assert found.short_cut
+    for name, values in parameters().items():
+        assert found.parameters[name].tolist() == values.tolist()
+
+
+def test_weights_without_a_layer_around_them_and_safetensors_are_read_too(tmp_path: Path) -> None:
+    import torch
+    from safetensors.numpy import save_file
+
+    bare, safe = (checkpoint(tmp_path / name) for name in ("bare", "safe"))
+    state = {name: torch.from_numpy(values) for name, values in parameters().items()}
+    torch.save(state, bare / "model.pth")
+    (safe / "model.pth").unlink()
+    save_file(parameters(), safe / "model.safetensors")
+    for folder in (bare, safe):
+        found = read(folder).parameters
+        assert found["rel_mlp.bias"].tolist() == parameters()["rel_mlp.bias"].tolist()
+
+
+def test_a_checkpoint_is_known_by_what_its_files_hold_and_not_by_where_they_are(
+    tmp_path: Path,
+) -> None:
+    first, same = (checkpoint(tmp_path / name / "gfm") for name in ("a", "b"))
+    held = parameters()
+    held["rel_mlp.bias"] = held["rel_mlp.bias"] + 1
+    other = checkpoint(tmp_path / "c" / "gfm", held)
+    one, two, three = (Checkpoint(str(folder)).identity for folder in (first, same, other))
+    assert one == two != three
+    assert Checkpoint("lab/network", "v2").identity == "lab/network@v2"
+
+
+class Evil:
+    def __reduce__(self):
+        return print, ("this must never be run",)
+
+
+def test_a_file_that_would_run_code_is_refused(tmp_path: Path, capsys) -> None:
+    folder = checkpoint(tmp_path)
+    (folder / "model.pth").write_bytes(pickle.dumps({"model": Evil()}, protocol=2))
+    with pytest.raises(UserError, match="no file of tensors alone"):
+        read(folder)
+    assert "never" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "sentence-transformers/all-mpnet-base-v2",
+            r"embedder\.model=sentence",
+        ),
+        ("hash", "hash'"),
+        ("", r"does not name the embedder .*embedder_check=length"),
+    ],
+)
+def test_an_embedder_that_the_checkpoint_does_not_name_is_refused_until_it_is_said_to_be_ours(
+    tmp_path: Path, name: str, said: str
+) -> None:
+    folder = checkpoint(tmp_path, told=config(name))
+    with pytest.raises(UserError, match=said):
+        read(folder)
+    assert read(folder, embedder_check="length").shape == SHAPE
+
+
+def test_vectors_of_another_length_are_refused_even_under_the_same_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"vectors of 32 numbers; the\s+embedder gives 16"):
+        read(checkpoint(tmp_path), Hashing(16))
+    graph = Graph.from_arrays([0], [1])
+    with pytest.raises(UserError, match="vectors of 32 numbers"):
+        entity_scorer(
+            gnn_weights=GnnWeights(parameters()),
+            graph=graph, embedder=Hashing(16), progress=Progress(quiet=True),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        ({"message_func": "rotate"}, "message_func='rotate'"),
+        ({"aggregate_func": "pna"}, "aggregate_func='pna'"),
+        ({"hidden_dims": [4, 8]}, r"\[4, 8\] wide"),
+        ({"hidden_dims": 4}, "must state"),
+        ({"hidden_dims": [4, 4, 4]}, r"lack entity_model\.layers\.2"),
+        ({"hidden_dims": [4]}, r"hold entity_model\.layers\.1"),
+        ({"input_dim": 8, "hidden_dims": [8, 8]}, r"shape \(4, 32\).*\(8, 32\)"),
+        ({"layer_norm": False}, "layer_norm"),
+    ],
+)
+def test_a_network_that_is_not_the_one_described_is_refused(
+    tmp_path: Path, network: dict, said: str
+) -> None:
+    folder = checkpoint(tmp_path, told=config(**network))
+    with pytest.raises(UserError, match=said):
+        read(folder)
+
+
+def test_a_network_without_normalisation_and_short_cut_is_what_its_config_says(
+    tmp_path: Path,
+) -> None:
+    shape = Shape(TEXT, HIDDEN, 1, mlp_layers=1, layer_norm=False)
+    told = config(hidden_dims=[HIDDEN], layer_norm=False, short_cut=False, num_mlp_layer=1)
+    found = read(checkpoint(tmp_path, parameters(shape), told))
+    assert found.shape == shape
+    assert not found.short_cut
+    found.save(tmp_path)
+    assert GnnWeights.load(tmp_path).shape == shape
+    assert json.loads((tmp_path / "config.json").read_text())
+    assert np.isfinite(found.parameters["entity_model.mlp.0.weight"]).all()
+
+
+WORDS, QUIET = Hashing(64), Progress(quiet=True)
+SMALL = {
+    "hidden": 32, "layers": 3, "world_size": 120, "questions": 60, "readings": ("stated",),
+    "learning_rate": 2e-3,
+}  # fmt: skip
+
+
+def learnt(**settings: object) -> GnnWeights:
+    chosen = {**SMALL, **settings}
+    return trained_weights(embedder=WORDS, nlp=Capitals(), progress=QUIET, **chosen)
+
+
+def recall_of(weights: GnnWeights) -> float:
+    """The mean share of a question's evidence entities among the 20 best, in a world of its own."""
+    world = make_world(WorldSettings(size=120, n_questions=40, seed=9))
+    table = chunks_of(world)
+    graph = read_graph(table, "stated", WORDS, Capitals(), QUIET)
+    scorer = entity_scorer(gnn_weights=weights, graph=graph, embedder=WORDS, progress=QUIET)
+    share, found = mentions_weight(graph), []
+    for chain in world.chains:
+        start = np.array([graph.row_of[normalise_name(world.entities[chain.start].name)]])
+        (vector,) = WORDS.encode([chain.text], kind="question")
+        best = Ranked.top(scorer.logits(vector, share[start], start), 20)
+        chunks = [row for one in world.evidence(chain) for row in table.chunks_of(one)]
+        wanted = graph.node_chunk.T.tocsr()[chunks].indices
+        found.append(np.isin(np.unique(wanted), best.ids).mean())
+    return float(np.mean(found))
+
+
+@pytest.mark.slow
+def test_what_it_learns_on_one_world_it_finds_in_another() -> None:
+    after = learnt(epochs=6)
+    untrained = dict(first_parameters(after.shape, np.random.default_rng(0)))
+    assert recall_of(after) > recall_of(GnnWeights(untrained)) + 0.25
+
+
+@pytest.mark.slow
+def test_the_kept_epoch_is_told_with_its_losses_and_recall() -> None:
+    told = learnt(epochs=2, readings=("stated", "tagged")).statistics
+    assert told["epoch"] in (1, 2)
+    assert told["train_questions"] + told["dev_questions"] <= 2 * SMALL["questions"]
+    assert told["dev_questions"] >= 2
+    assert 0 < told["dev_recall"] <= 1
+    assert told["dev_loss"] > 0
+    assert told["train_loss"] > 0
+
+
+def test_another_seed_is_another_world_and_another_network() -> None:
+    one, other = (
+        learnt(epochs=1, questions=6, hidden=4, training_seed=seed).parameters["rel_mlp.bias"]
+        for seed in (0, 1)
+    )
+    assert one.tolist() != other.tolist()
+
+
+def test_without_readings_or_questions_to_train_on_it_says_what_is_missing() -> None:
+    with pytest.raises(UserError, match=r"build\.gnn_weights\.readings"):
+        learnt(readings=())
+    with pytest.raises(UserError, match="nothing to learn from"):
+        learnt(questions=2, dev_share=0.9)
+
+
+def test_training_that_diverges_says_so() -> None:
+    with pytest.raises(UserError, match=r"Lower build\.gnn_weights\.learning_rate"):
+        learnt(epochs=2, questions=20, hidden=8, learning_rate=1e30)

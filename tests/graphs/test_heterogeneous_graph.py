@@ -1,0 +1,148 @@
+"""NodeRAG's graph by hand: which nodes there are, and what joins them."""
+
+from __future__ import annotations
+
+import pytest
+from builds import Lengths
+
+from graphrag_bench.algorithms.extraction import (
+    ChunkRecords,
+    EntityRecord,
+    RelationshipRecord,
+    TextExtraction,
+)
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.progress import Progress
+from methods.noderag.heterogeneous_graph import (
+    heterogeneous,
+    important_nodes,
+)
+
+MET = "Ada met Bo."
+ROWS = [
+    ChunkRecords(
+        (EntityRecord("Ada", "person", MET), EntityRecord("Bo", "person", MET)),
+        (RelationshipRecord("Ada", "Bo", MET),),
+    ),
+    ChunkRecords((EntityRecord("Ada", "person", "Ada wrote."),)),
+]
+
+
+def made(rows=ROWS, **settings) -> Graph:
+    table = ChunkTable.of([(str(row), "", f"Text {row}") for row in range(len(rows))])
+    return heterogeneous(
+        text_extraction=TextExtraction.of(rows, {}),
+        chunk_table=table,
+        embedder=Lengths(),
+        progress=Progress(quiet=True),
+        **{"neighbours": 0, "llm_build": None, **settings},
+    )
+
+
+def joined(graph: Graph) -> set[tuple[str, str]]:
+    names = list(graph.names)
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    return {(names[head], names[tail]) for head, tail in ends}
+
+
+def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
+    """Two communities: Bo with all that tells of both, and Ada with what tells of her alone."""
+    graph = made()
+    assert graph.types is not None and graph.descriptions is not None
+    assert list(zip(graph.types, graph.descriptions, strict=True)) == [
+        ("entity", "ada"),
+        ("entity", "bo"),
+        ("relationship", "ada, Ada met Bo., bo"),
+        ("semantic unit", MET),
+        ("semantic unit", "Ada wrote."),
+        ("attribute", "Ada met Bo. Ada wrote."),
+        ("high-level element", "Ada wrote. Ada met Bo. Ada wrote."),
+        ("title", "ada"),
+        ("high-level element", MET),
+        ("title", "bo"),
+        ("text", "Text 0"),
+        ("text", "Text 1"),
+    ]
+
+
+def test_each_node_is_joined_to_what_it_tells_of() -> None:
+    met, wrote = "semantic unit: 0", "semantic unit: 1"
+    of_ada, of_bo = "high-level element: 0", "high-level element: 1"
+    assert joined(made()) == {
+        ("relationship: 0", "ada"),
+        ("relationship: 0", "bo"),
+        (met, "ada"),
+        (met, "bo"),
+        (wrote, "ada"),
+        ("attribute: ada", "ada"),
+        (of_ada, wrote),
+        (of_ada, "attribute: ada"),
+        (of_bo, met),
+        ("title: ada", of_ada),
+        ("title: bo", of_bo),
+        (met, "text: 0"),
+        (wrote, "text: 1"),
+    }
+
+
+def test_an_edge_weighs_one_by_the_higher_degree_of_its_ends() -> None:
+    """Four neighbours: of Ada the relationship, both units and the attribute."""
+    graph = made()
+    weights = dict(zip(zip(graph.source, graph.target, strict=True), graph.weight, strict=True))
+    assert (weights[3, 0], weights[3, 10], weights[4, 11]) == (1 / 4, 1 / 4, 1 / 3)
+    assert set(made(balance=False).weight) == {1.0}
+
+
+def test_nodes_are_in_the_chunks_that_they_are_read_from() -> None:
+    held = [row.indices.tolist() for row in made().node_chunk]
+    both = [0, 1]
+    assert held == [both, [0], [0], [0], [1], both, both, both, [0], [0], [0], [1]]
+
+
+def test_similar_units_attributes_elements_and_texts_are_joined() -> None:
+    """The two texts are equally long, and so is nothing else."""
+    new = joined(made(neighbours=1)) - joined(made())
+    assert ("text: 0", "text: 1") in new
+    assert not any("entity" in end or "relationship" in end for pair in new for end in pair)
+
+
+def test_important_nodes_are_in_the_core_or_between_many_others() -> None:
+    """A path of five: no core of 1.61 * 1.26 = 2; node 2 is on 4 paths, 1 and 3 on 3, mean 2."""
+    path = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
+    assert important_nodes(path, pivots=5).tolist() == [False, True, True, True, False]
+
+
+def test_records_that_describe_nothing_are_refused() -> None:
+    with pytest.raises(UserError, match="no semantic unit"):
+        made([ChunkRecords((EntityRecord("Ada"),))])
+
+
+def written(answer) -> dict[str, list[str]]:
+    """The texts of attributes and elements that a model writes, and what it was asked."""
+    scripted = Scripted(answer=answer)
+    graph = made(llm_build=Metered(scripted))
+    assert graph.types is not None and graph.descriptions is not None
+    pairs = list(zip(graph.types, graph.descriptions, strict=True))
+    found = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
+    return {**found, "asked": [chat[-1].content for chat in scripted.asked]}
+
+
+WRITTEN = ("attribute", "high-level element")
+
+
+def test_the_model_writes_attributes_of_units_and_elements_of_units_and_attributes() -> None:
+    found = written(lambda chat: "A wise one." if "Entity: " in chat[-1].content else "A meeting.")
+    assert found["attribute"] == ["A wise one."]
+    assert found["high-level element"] == ["A meeting.", "A meeting."]
+    of_attribute, *of_elements = found["asked"]
+    assert f"Entity: ada\nStatements:\n{MET}\nAda wrote." in of_attribute
+    assert any("Statements:\nAda wrote.\nA wise one." in asked for asked in of_elements)
+
+
+def test_an_element_that_the_model_leaves_empty_is_central_sentences() -> None:
+    found = written(lambda chat: "" if "named: bo" in chat[-1].content else "Said.")
+    assert found["high-level element"] == ["Said.", MET]

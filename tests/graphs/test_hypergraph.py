@@ -1,0 +1,132 @@
+"""The hypergraph of facts by hand: its nodes, its edges, their weights and chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builds import QUIET, chunks_of, texts
+
+from graphrag_bench.algorithms.extraction import (
+    ChunkFacts,
+    EntityRecord,
+    FactExtraction,
+    FactRecord,
+)
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.hypergraph import hypergraph, hypergraph_synonymy
+
+MET, WROTE = "Ada met Bo in Ys.", "Ada wrote."
+
+
+def fact(text: str, *names: str, complete: float = 10.0) -> FactRecord:
+    told = tuple(EntityRecord(name, "", f"{name} there.") for name in names)
+    return FactRecord(text, told, complete)
+
+
+ROWS = [
+    ChunkFacts((fact(MET, "Ada", "Bo", "Ys", complete=8.0), fact(WROTE, "Ada"))),
+    ChunkFacts((fact(f" {MET}", "ADA", "Bo"),)),
+]
+"""The first fact is told twice; the second time it does not name Ys."""
+
+
+def made(rows=ROWS, build=hypergraph, **settings) -> Graph:
+    extraction = FactExtraction.of(rows, {})
+    return build(fact_extraction=extraction, chunk_table=texts(len(rows)), **settings)
+
+
+def edges(graph: Graph) -> dict[tuple[str, str], float]:
+    """The weight of each edge by the texts of its ends."""
+    assert graph.descriptions is not None
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    told = [(graph.descriptions[head], graph.names[tail]) for head, tail in ends]
+    return dict(zip(told, graph.weight.tolist(), strict=True))
+
+
+def test_entities_and_distinct_facts_are_nodes_with_their_texts():
+    graph = made()
+    assert graph.types is not None and graph.descriptions is not None
+    assert list(zip(graph.names, graph.types, graph.descriptions, strict=True)) == [
+        ("ada", "entity", "ada: Ada there. ADA there."),
+        ("bo", "entity", "bo: Bo there."),
+        ("ys", "entity", "ys: Ys there."),
+        ("hyperedge: 0", "hyperedge", MET),
+        ("hyperedge: 1", "hyperedge", WROTE),
+    ]
+
+
+def test_a_fact_is_joined_to_all_its_entities_by_how_complete_it_was_told():
+    """8 / 10 and 10 / 10 of two places: 1.8."""
+    assert edges(made()) == pytest.approx(
+        {(MET, "ada"): 1.8, (MET, "bo"): 1.8, (MET, "ys"): 1.8, (WROTE, "ada"): 1.0}
+    )
+
+
+def test_an_edge_of_a_fact_that_is_not_complete_at_all_has_a_weight():
+    assert edges(made([ChunkFacts((fact(MET, "Ada", complete=0.0),))])) == {(MET, "ada"): 0.1}
+
+
+def test_nodes_and_edges_are_in_the_chunks_that_tell_them():
+    graph = made()
+    assert chunks_of(graph.node_chunk) == [[0, 1], [0, 1], [0], [0, 1], [0]]
+    assert chunks_of(graph.relationship_chunk) == [[0, 1], [0, 1], [0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "described"),
+    [(None, "ada: Ada there. ADA there."), (0, "ada"), (1, "ada: Ada there.")],
+)
+def test_an_entity_is_told_of_by_as_much_as_fits_one_text_at_least(tokens, described):
+    graph = made(description_tokens=tokens)
+    assert graph.descriptions is not None
+    assert graph.descriptions[0] == described
+
+
+def test_facts_of_few_entities_are_left_out_and_entities_of_these_alone_too():
+    graph = made([*ROWS, ChunkFacts((fact("Cy slept.", "Cy", "cy"),))], min_entities=2)
+    assert list(graph.names) == ["ada", "bo", "ys", "hyperedge: 0"]
+
+
+@pytest.mark.parametrize("rows", [[ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]])
+def test_without_a_fact_the_graph_is_refused(rows):
+    with pytest.raises(UserError, match="no fact that names 1 entities or more"):
+        made(rows)
+
+
+class Initials:
+    """Names of the same initial have cosine 0.9, others 0."""
+
+    identity = "initials"
+    dimension = 6
+
+    def encode(self, texts, *, kind):
+        rows = np.zeros((len(texts), 6), np.float32)
+        for row, text in enumerate(texts):
+            rows[row, "aby".index(text[0])] = 0.9**0.5
+            rows[row, 3 + len(text) % 3] = 0.1**0.5
+        return rows
+
+
+def synonyms(**settings) -> dict[tuple[str, str], float]:
+    """The synonymy edges of Ada, Adah and Bo, who met in one fact."""
+    rows = [ChunkFacts((fact(MET, "Ada", "Bo", "Adah"),))]
+    graph = made(rows, hypergraph_synonymy, embedder=Initials(), progress=QUIET, **settings)
+    names = list(graph.names)
+    assert graph.statistics["synonyms"] == graph.synonym.sum()
+    assert chunks_of(graph.relationship_chunk[graph.synonym]) == [[]] * int(graph.synonym.sum())
+    rows_of = np.flatnonzero(graph.synonym)
+    return {
+        (names[graph.source[row]], names[graph.target[row]]): float(graph.weight[row])
+        for row in rows_of
+    }
+
+
+def test_entities_of_similar_names_are_joined_by_their_cosine():
+    assert synonyms() == pytest.approx({("ada", "adah"): 0.9})
+
+
+def test_with_synonyms_entities_are_described_by_their_names_alone():
+    graph = made(build=hypergraph_synonymy, embedder=Initials(), progress=QUIET)
+    assert graph.descriptions is not None
+    assert graph.descriptions.take(range(3)) == ["ada", "bo", "ys"]

@@ -1,0 +1,451 @@
+"""Graphs of other tools: Microsoft GraphRAG's tables, GraphML, triples; and back."""
+
+import json
+from pathlib import Path
+
+import pytest
+from builds import dense, facts
+from small_worlds import dataset
+
+from graphrag_bench.algorithms.extraction import (
+    AttributeRecord,
+    ChunkRecords,
+    EntityRecord,
+    RelationshipRecord,
+    SchemaExtraction,
+    SchemaRecords,
+    TextExtraction,
+    Triple,
+)
+from graphrag_bench.algorithms.graph import Graph, attributes_of
+from graphrag_bench.artifacts.exporters import export_graphml, export_parquet
+from graphrag_bench.artifacts.importers import msgraphrag
+from graphrag_bench.artifacts.importers.graphml import graphml, triples
+from graphrag_bench.artifacts.importers.paths import content_digest, file_of, variants_for
+from graphrag_bench.artifacts.importers.rows import chunk_id, chunks_of_texts, mentions
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.knowledge_graph import attributed
+from graphrag_bench.graphs.text_graph import text_graph
+from graphrag_bench.text import normalise_name
+
+TKG, RKG = ("described",), ("described", "keywords")
+CHUNKS = ChunkTable.of(
+    [
+        ("ada", "Ada Marsh", "Ada Marsh founded Norvik."),
+        ("otto", "", "Otto Brandt taught Mira Holt in Norvik."),
+    ]
+)
+
+
+# ---- where a name stands
+
+
+def test_a_name_is_mentioned_where_its_words_stand_in_the_title_or_the_text():
+    found = mentions(["ADA MARSH", "Norvik", "Marsh founded", "Nor", "...", "Ada Holt"], CHUNKS)
+    assert found == {"ADA MARSH": (0,), "Norvik": (0, 1), "Marsh founded": (0,)}
+
+
+def test_a_text_unit_is_the_chunk_of_its_text_or_what_holds_it_or_what_it_holds():
+    texts = {
+        "same": "Ada Marsh\n founded Norvik.",
+        "part": "taught Mira Holt",
+        "whole": "Ada Marsh founded Norvik. Otto Brandt taught Mira Holt in Norvik.",
+        "other": "Nothing of it.",
+        "blank": " ",
+    }
+    found = chunks_of_texts(texts, CHUNKS)
+    assert found == {"same": (0,), "part": (1,), "whole": (0, 1), "other": (), "blank": ()}
+
+
+# ---- triples
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A file of this name and text."""
+
+    def write(name: str, text: str) -> Path:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return write
+
+
+SAME = [
+    ("t.csv", "head,relation,tail\nAda Marsh,founded,Norvik\nOtto Brandt,taught,Mira Holt\n"),
+    ("t.csv", "Ada Marsh,founded,Norvik\n\nOtto Brandt,taught,Mira Holt\n"),
+    ("t.csv", '\ufeffObject,Predicate,Subject\nNorvik,"founded","Ada Marsh"\n'
+              "Mira Holt,taught,Otto Brandt\n"),
+    ("t.jsonl", '["Ada Marsh", "founded", "Norvik"]\n\n["Otto Brandt", "taught", "Mira Holt"]'),
+    ("t.jsonl", '{"head": "Ada Marsh", "relation": "founded", "tail": "Norvik"}\n'
+                '{"source": "Otto Brandt", "relation": "taught", "target": "Mira Holt"}\n'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), SAME)
+def test_triples_are_read_from_csv_and_json_lines(file, name, text):
+    graph = triples(import_from=file(name, text), chunk_table=CHUNKS)
+    assert facts(graph) == [
+        ("ada marsh", "founded", "norvik", 1.0),
+        ("otto brandt", "taught", "mira holt", 1.0),
+    ]
+
+
+def test_without_documents_a_fact_is_in_the_chunks_that_name_both_its_ends(file):
+    path = file("t.csv", "Ada Marsh,founded,Norvik\nOtto Brandt,knew,Ada Marsh\n")
+    graph = triples(import_from=path, chunk_table=CHUNKS)
+    assert list(graph.names) == ["ada marsh", "norvik", "otto brandt"]
+    assert dense(graph.node_chunk) == [[1, 0], [1, 1], [0, 1]]
+    assert dense(graph.relationship_chunk) == [[1, 0], [0, 0]]
+
+
+def test_a_fact_is_in_the_document_that_the_file_names(file):
+    path = file("t.csv", "head,relation,tail,document\nAda Marsh,founded,Norvik,otto\na,r,b,\n")
+    graph = triples(import_from=path, chunk_table=CHUNKS)
+    assert dense(graph.relationship_chunk) == [[0, 1], [0, 0]]
+    both = triples(import_from=path, chunk_table=CHUNKS, chunks_by="mentions")
+    assert dense(both.relationship_chunk) == [[1, 0], [0, 0]]
+
+
+def test_equal_facts_are_one_row_and_their_weights_are_summed(file):
+    path = file("t.csv", "head,relation,tail,weight\na,r,b,2\nA!,R,b,\nb,r,a,0.5\na,r,a,1\na,,b,1")
+    graph = triples(import_from=path, chunk_table=CHUNKS)
+    assert facts(graph) == [("a", "r", "b", 3.0), ("b", "r", "a", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.jsonl", "{", "line 1: not JSON"),
+        ("t.jsonl", r'["a", "r", "\ud800"]', "line 1: "),
+        ("t.jsonl", '["a", "r", "b"]\n["a", "r"]', "line 2: an object or a list of three"),
+        ("t.jsonl", '{"head": "a", "tail": "b"}', "line 1: the field 'relation' is missing"),
+        ("t.jsonl", '{"head": ["a"], "relation": "r", "tail": "b"}', "the field 'head' is miss"),
+        ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: 4 cells, not 3"),
+        ("t.csv", "head,relation,tail,weight\na,r,b,-1\n", "line 2: weight is '-1'"),
+        ("t.csv", "head,relation,tail,weight\na,r,b,nan\n", "line 2: weight is 'nan'"),
+        ("t.csv", "head,relation,tail,document\na,r,b,x\n", "the corpus has no document 'x'"),
+        ("t.csv", "head,tail\na,b\n", "line 2: the field 'relation' is missing"),
+        ("t.jsonl", "", "no node with a name"),
+    ],
+)  # fmt: skip
+def test_a_file_of_triples_that_cannot_be_read_is_an_error_that_names_the_line(
+    file, name, text, said
+):
+    with pytest.raises(UserError) as raised:
+        triples(import_from=file(name, text), chunk_table=CHUNKS)
+    assert said in str(raised.value)
+
+
+def test_chunks_that_only_the_file_may_name_must_be_named(file):
+    with pytest.raises(UserError, match="chunks_by=mentions"):
+        triples(import_from=file("t.csv", "a,r,b"), chunk_table=CHUNKS, chunks_by="source")
+
+
+# ---- GraphML
+
+LIGHTRAG = """<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d8" for="edge" attr.name="source_id" attr.type="string"/>
+  <key id="d7" for="edge" attr.name="keywords" attr.type="string"/>
+  <key id="d6" for="edge" attr.name="description" attr.type="string"/>
+  <key id="d5" for="edge" attr.name="weight" attr.type="double"/>
+  <key id="d3" for="node" attr.name="source_id" attr.type="string"/>
+  <key id="d2" for="node" attr.name="description" attr.type="string"/>
+  <key id="d1" for="node" attr.name="entity_type" attr.type="string"/>
+  <key id="d0" for="node" attr.name="entity_id" attr.type="string"/>
+  <graph edgedefault="undirected">
+    <node id="Ada Marsh"><data key="d0">Ada Marsh</data><data key="d1">PERSON</data>
+      <data key="d2">A founder.&lt;SEP&gt;A painter.</data><data key="d3">{ada}</data></node>
+    <node id="Norvik"><data key="d0">Norvik</data><data key="d1">UNKNOWN</data>
+      <data key="d3">{ada}&lt;SEP&gt;{otto}</data></node>
+    <edge source="Ada Marsh" target="Norvik"><data key="d5">9.0</data>
+      <data key="d6">She founded it.</data><data key="d7">founding, art</data>
+      <data key="d8">{ada}</data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def lightrag(ada: str, otto: str) -> str:
+    return LIGHTRAG.replace("{ada}", ada).replace("{otto}", otto)
+
+
+def test_lightrags_graph_is_a_rich_one_over_the_chunks_of_its_ids(file):
+    ids = [chunk_id(text) for text in CHUNKS.texts]
+    path = file("graph_chunk_entity_relation.graphml", lightrag(*ids))
+    assert variants_for(path) == {"graph": "graphml_rkg"}
+    graph = graphml(columns=RKG, import_from=path, chunk_table=CHUNKS)
+    assert list(graph.names) == ["ada marsh", "norvik"]
+    assert list(graph.types) == ["person", "unknown"]
+    assert list(graph.descriptions) == ["A founder. A painter.", ""]
+    assert (list(graph.facts), list(graph.keywords)) == (["She founded it."], ["founding, art"])
+    assert graph.weight.tolist() == [9.0]
+    assert dense(graph.node_chunk) == [[1, 0], [1, 1]]
+    assert dense(graph.relationship_chunk) == [[1, 0]]
+
+
+def test_chunks_beside_the_file_are_found_by_their_text(file):
+    path = file("g.graphml", lightrag("c1", "c2"))
+    held = {"c1": {"content": "Ada Marsh  founded Norvik."}, "c2": {"content": "taught Mira"}}
+    before = content_digest(path)
+    file("kv_store_text_chunks.json", json.dumps(held))
+    assert content_digest(path) != before
+    graph = graphml(columns=RKG, import_from=path, chunk_table=CHUNKS)
+    assert dense(graph.node_chunk) == [[1, 0], [1, 1]]
+
+
+def test_a_rich_graph_can_be_read_as_a_poorer_one(file):
+    path = file("g.graphml", lightrag("?", "?"))
+    assert graphml(columns=TKG, import_from=path, chunk_table=CHUNKS).keywords is None
+    plain = graphml(columns=(), import_from=path, chunk_table=CHUNKS)
+    assert plain.descriptions is None
+    assert facts(plain) == [("ada marsh", "related to", "norvik", 9.0)]
+
+
+def test_a_plain_graph_takes_names_from_ids_and_keeps_parallel_relationships(file):
+    text = """<graphml><key id="k" for="edge" attr.name="label"/>
+      <graph edgedefault="directed"><node id="Ada"/><node id="Otto"/>
+      <edge source="Ada" target="Otto"><data key="k">taught</data></edge>
+      <edge source="Otto" target="Ada"><data key="k">thanked</data></edge>
+      </graph></graphml>"""
+    path = file("g.graphml", text)
+    assert variants_for(path) == {"graph": "graphml"}
+    graph = graphml(columns=(), import_from=path, chunk_table=CHUNKS)
+    assert facts(graph) == [("ada", "taught", "otto", 1.0), ("otto", "thanked", "ada", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<graphml>", "not GraphML"),
+        ("<svg/>", "its outermost element is 'svg'"),
+        ('<graphml><graph><edge source="a" target="b"/></graph></graphml>', "edge 1: there is no"),
+        (lightrag("?", "?").replace("9.0", "-9"), "edge 1: weight is '-9'"),
+        ("<graphml><graph/></graphml>", "no node with a name"),
+    ],
+)
+def test_graphml_that_cannot_be_read_is_an_error_that_names_the_place(file, text, said):
+    with pytest.raises(UserError) as raised:
+        graphml(columns=TKG, import_from=file("g.graphml", text), chunk_table=CHUNKS)
+    assert said in str(raised.value)
+
+
+# ---- there and back
+
+
+def small_graph() -> Graph:
+    ada = ChunkRecords(
+        (EntityRecord("Ada Marsh", "person", "A \x0bfounder & painter."),),
+        (RelationshipRecord("Ada Marsh", "Norvik", "Founded <it>.", ("art",), 2.5),),
+    )
+    otto = ChunkRecords((EntityRecord("Norvik", "geo", ""), EntityRecord("Velia", "", "")))
+    return text_graph(TextExtraction((ada, otto), {}), CHUNKS, keywords=True)
+
+
+def same(first: Graph, second: Graph, *columns: str) -> None:
+    for column in ("names", "types", "facts", *columns):
+        assert list(getattr(first, column)) == list(getattr(second, column))
+    assert facts(first) == facts(second)
+    assert dense(first.node_chunk) == dense(second.node_chunk)
+    assert dense(first.relationship_chunk) == dense(second.relationship_chunk)
+
+
+def test_a_graph_goes_to_graphml_and_back_and_networkx_reads_it(tmp_path):
+    import networkx
+
+    graph = small_graph()
+    export_graphml(graph, CHUNKS, tmp_path / "g.graphml")
+    assert variants_for(tmp_path) == {"graph": "graphml_rkg"}
+    assert file_of(tmp_path) == tmp_path / "g.graphml"
+    again = graphml(columns=RKG, import_from=file_of(tmp_path), chunk_table=CHUNKS)
+    same(graph, again, "keywords")
+    assert again.descriptions[0] == "A founder & painter."
+    read = networkx.read_graphml(tmp_path / "g.graphml")
+    assert read.nodes["n0"]["name"] == "ada marsh"
+    assert read.edges["n0", "n1"]["weight"] == 2.5
+
+
+def test_a_graph_goes_to_parquet_and_back(tmp_path):
+    pytest.importorskip("pyarrow")
+    graph = small_graph()
+    export_parquet(graph, CHUNKS, tmp_path)
+    assert variants_for(tmp_path) == {"graph": "msgraphrag", "chunk_table": "msgraphrag"}
+    again = msgraphrag.graph(columns=TKG, import_from=tmp_path, chunk_table=CHUNKS)
+    same(graph, again, "descriptions")
+    units = msgraphrag.text_units(import_from=tmp_path, corpus=dataset(("ada", "", "x")))
+    assert list(units.texts) == list(CHUNKS.texts)
+    assert list(units.documents) == ["ada", "otto"]
+
+
+def attributed_graph() -> Graph:
+    """Ada's craft is stated by both chunks, her birth by the first; a value has a control sign."""
+    ada = SchemaRecords(
+        (EntityRecord("Ada Marsh", "person"),),
+        (Triple("Ada Marsh", "founded", "Norvik"),),
+        (
+            AttributeRecord("Ada Marsh", "craft", "painter & \x0b poet"),
+            AttributeRecord("Ada Marsh", "born", "1867"),
+        ),
+    )
+    otto = SchemaRecords((), (), (AttributeRecord("Ada Marsh", "craft", "Painter, poet"),))
+    return attributed(schema_extraction=SchemaExtraction.of([ada, otto], {}), chunk_table=CHUNKS)
+
+
+def stated(graph: Graph) -> list[tuple[int, str, list[int]]]:
+    held = attributes_of(graph)
+    chunks = [row.indices.tolist() for row in held.chunk]
+    return [(node, held.told(row), chunks[row]) for row, node in enumerate(held.node.tolist())]
+
+
+def test_attributes_go_to_graphml_and_back(tmp_path):
+    graph = attributed_graph()
+    export_graphml(graph, CHUNKS, tmp_path / "g.graphml")
+    assert variants_for(tmp_path) == {"graph": "graphml_attributed"}
+    again = graphml(columns=("attributes",), import_from=file_of(tmp_path), chunk_table=CHUNKS)
+    assert stated(again) == stated(graph)
+    assert [chunks for _, _, chunks in stated(graph)] == [[0, 1], [0]]
+    assert list(again.types or ()) == ["person", ""]
+    assert facts(again) == facts(graph)
+
+
+def test_attributes_that_are_none_of_ours_are_an_error_that_names_the_node(tmp_path, file):
+    export_graphml(attributed_graph(), CHUNKS, tmp_path / "g.graphml")
+    text = (tmp_path / "g.graphml").read_text().replace("[[&quot;", "{[").replace('[["', "{[")
+    with pytest.raises(UserError, match="node 'n0': node_attributes"):
+        graphml(columns=("attributes",), import_from=file("h.graphml", text), chunk_table=CHUNKS)
+
+
+def test_attributes_go_to_parquet_and_back(tmp_path):
+    pytest.importorskip("pyarrow")
+    graph = attributed_graph()
+    export_parquet(graph, CHUNKS, tmp_path / "out")
+    assert variants_for(tmp_path / "out")["graph"] == "msgraphrag_attributed"
+    again = msgraphrag.graph(
+        columns=(*TKG, "attributes"), import_from=tmp_path / "out", chunk_table=CHUNKS
+    )
+    assert stated(again) == stated(graph)
+    plain = msgraphrag.graph(columns=TKG, import_from=tmp_path / "out", chunk_table=CHUNKS)
+    assert plain.node_attributes is None
+
+
+# ---- Microsoft GraphRAG
+
+DULCE = Path(__file__).resolve().parents[3] / "shared" / "data" / "msgraphrag_dulce"
+
+
+@pytest.fixture(scope="module")
+def dulce() -> Path:
+    """A finished index of a short novella."""
+    pytest.importorskip("pyarrow")
+    if not DULCE.is_dir():
+        pytest.skip(f"the index of Microsoft GraphRAG is not there: {DULCE}")
+    return DULCE
+
+
+@pytest.fixture(scope="module")
+def units(dulce) -> ChunkTable:
+    return msgraphrag.text_units(import_from=dulce, corpus=dataset(("d1", "", "Another text.")))
+
+
+@pytest.fixture(scope="module")
+def story(dulce, units) -> Graph:
+    return msgraphrag.graph(columns=TKG, import_from=dulce, chunk_table=units)
+
+
+def tables(folder: Path, name: str) -> list[dict]:
+    return [dict(row) for row in msgraphrag.read_parquet(folder, name, ())]
+
+
+def n_columns(matrix) -> list[int]:
+    return matrix.sum(axis=1).ravel().tolist()[0]
+
+
+def test_text_units_become_chunks_in_their_order_of_the_document_of_the_same_text_or_title(
+    dulce, units
+):
+    told = sorted(tables(dulce, "text_units"), key=lambda row: row["human_readable_id"])
+    assert list(units.texts) == [row["text"].strip() for row in told]
+    assert list(units.documents) == ["dulce.txt"]
+    text = tables(dulce, "documents")[0]["text"]
+    for corpus, name in ((("op", "", f" {text}\n"), "op"), (("x", "dulce.txt", "a"), "x")):
+        own = msgraphrag.text_units(import_from=dulce, corpus=dataset(corpus))
+        assert list(own.documents) == [name]
+
+
+def test_entities_and_relationships_keep_their_types_descriptions_weights_and_units(dulce, story):
+    told = tables(dulce, "entities")
+    rows = range(len(told))
+    assert story.names.take(rows) == [normalise_name(row["title"]) for row in told]
+    assert story.types.take(rows) == [row["type"].lower() for row in told]
+    assert story.descriptions.take(rows) == [row["description"] for row in told]
+    for row, has in zip(told, n_columns(story.node_chunk), strict=False):
+        assert has >= len(row["text_unit_ids"])
+    told = tables(dulce, "relationships")
+    assert story.weight.sum() == sum(row["weight"] for row in told)
+    assert story.facts[0] == told[0]["description"]
+    assert story.names[int(story.source[0])].upper() == told[0]["source"]
+    assert n_columns(story.relationship_chunk)[0] == len(told[0]["text_unit_ids"])
+
+
+def test_communities_keep_levels_parents_members_and_reports(dulce, story, units):
+    made = msgraphrag.communities(import_from=dulce, graph=story, chunk_table=units)
+    told = sorted(tables(dulce, "communities"), key=lambda row: (row["level"], row["community"]))
+    assert made.level.tolist() == [0] * 7 + [1] * 3
+    assert made.parent.tolist() == [-1] * 7 + [0] * 3
+    assert n_columns(made.nodes) == [row["size"] for row in told]
+    assert n_columns(made.chunks) == [len(row["text_unit_ids"]) for row in told]
+    reports = msgraphrag.reports(import_from=dulce, communities=made)
+    written = {row["community"]: row for row in tables(dulce, "community_reports")}
+    assert list(reports.titles) == [written[number]["title"] for number in range(10)]
+    assert list(reports.texts) == [written[number]["full_content"] for number in range(10)]
+    assert reports.ratings.tolist() == [written[number]["rank"] for number in range(10)]
+
+
+def test_a_folder_of_another_corpus_names_no_chunk_and_mentions_take_over(dulce):
+    other = ChunkTable.of([("d", "", "Taylor Cruz met Alex Mercer."), ("e", "", "Nothing.")])
+    graph = msgraphrag.graph(columns=TKG, import_from=dulce, chunk_table=other)
+    assert dense(graph.node_chunk)[list(graph.names).index("alex mercer")] == [1, 0]
+
+
+def test_communities_of_another_graph_are_refused(dulce, units):
+    with pytest.raises(UserError, match="build.graph=msgraphrag"):
+        msgraphrag.communities(
+            import_from=dulce, graph=Graph.from_arrays([0], [1], [[1], [1]]), chunk_table=units
+        )
+
+
+# ---- paths
+
+
+@pytest.mark.parametrize("name", ["nothing.csv", "graph.xml", "folder"])
+def test_a_path_that_is_no_graph_is_refused_with_what_would_be_one(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "graph.xml").write_text("<graphml/>")
+    with pytest.raises(UserError, match=r"folder with entities\.parquet"):
+        variants_for(tmp_path / name)
+
+
+def test_the_digest_of_a_folder_is_that_of_the_tables_that_are_read(dulce, tmp_path):
+    for path in dulce.glob("*.parquet"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    same_tables = content_digest(tmp_path)
+    assert same_tables == content_digest(dulce)
+    (tmp_path / "covariates.parquet").unlink()
+    assert content_digest(tmp_path) == same_tables
+    (tmp_path / "entities.parquet").write_bytes(b"edited")
+    assert content_digest(tmp_path) != same_tables
+
+
+def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "entities.parquet").write_bytes(b"no parquet")
+    with pytest.raises(UserError, match=r"entities\.parquet: not parquet"):
+        msgraphrag.graph(columns=TKG, import_from=tmp_path, chunk_table=CHUNKS)
+    export_parquet(small_graph(), CHUNKS, tmp_path)
+    with pytest.raises(UserError, match="the column level is missing"):
+        msgraphrag.read_parquet(tmp_path, "entities", ("id", "level"))
+    (tmp_path / "relationships.parquet").unlink()
+    with pytest.raises(UserError, match=r"relationships\.parquet: there is no such file"):
+        msgraphrag.graph(columns=TKG, import_from=tmp_path, chunk_table=CHUNKS)

@@ -1,0 +1,106 @@
+"""What is embedded for each node, relationship and community, and TF-IDF against its formula."""
+
+from dataclasses import replace
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.communities import Reports
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.errors import UserError
+from graphrag_bench.indices.tfidf import Tfidf, tfidf
+from graphrag_bench.indices.vectors import (
+    community_index,
+    description_index,
+    relationship_index,
+    relationship_texts,
+    text_index,
+)
+from graphrag_bench.progress import Progress
+
+EMBEDDER = Hashing(32)
+PLAIN = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
+RICH = replace(
+    PLAIN,
+    relations=Texts.of(["", "near"]),
+    keywords=Texts.of(["founding, harbour", "place"]),
+    descriptions=Texts.of(["A keeper.", "", "A mount."]),
+    facts=Texts.of(["Ada founded Norvik.", ""]),
+)
+
+
+def indexed(builder, tmp_path, **given) -> list[list[float]]:
+    index = builder(embedder=EMBEDDER, progress=Progress(quiet=True), **given)
+    return index.vectors.tolist()
+
+
+def vectors(*texts: str) -> list[list[float]]:
+    return EMBEDDER.encode(list(texts), kind="passage").tolist()
+
+
+def test_a_node_is_embedded_by_name_and_description_or_the_name_alone(tmp_path):
+    found = indexed(description_index, tmp_path, graph=RICH)
+    assert found == vectors("ada: A keeper.", "norvik", "tarn: A mount.")
+
+
+@pytest.mark.parametrize("builder", [description_index, text_index, relationship_index])
+def test_an_index_in_float16_holds_the_same_vectors_rounded(builder, tmp_path):
+    given = {"graph": RICH, "embedder": EMBEDDER, "progress": Progress(quiet=True)}
+    full, half = builder(**given), builder(**given, stored_as="float16")
+    assert (full.vectors.dtype, half.vectors.dtype) == (np.float32, np.float16)
+    np.testing.assert_array_equal(half.vectors, full.vectors.astype(np.float16))
+    assert half.statistics == full.statistics
+
+
+def test_a_text_node_is_embedded_by_its_description_or_else_its_name(tmp_path):
+    assert indexed(text_index, tmp_path, graph=RICH) == vectors("A keeper.", "norvik", "A mount.")
+
+
+def test_a_graph_without_descriptions_is_embedded_by_its_names(tmp_path):
+    assert indexed(text_index, tmp_path, graph=PLAIN) == vectors("ada", "norvik", "tarn")
+
+
+def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_what_describes_it():
+    assert relationship_texts(RICH) == [
+        "ada founding, harbour norvik Ada founded Norvik.",
+        "norvik near tarn",
+    ]
+
+
+def test_a_relationship_can_be_its_description_alone_where_it_has_one(tmp_path):
+    """Equation 5 of PathCoRAG compares the question with the description of an edge."""
+    assert relationship_texts(RICH, "description") == ["Ada founded Norvik.", "norvik near tarn"]
+    assert relationship_texts(PLAIN, "description") == relationship_texts(PLAIN)
+    found = indexed(relationship_index, tmp_path, graph=RICH, text="description")
+    assert found == vectors("Ada founded Norvik.", "norvik near tarn")
+
+
+def test_a_community_without_a_report_has_a_vector_of_zeros(tmp_path):
+    reports = Reports(Texts.of(["A", "B"]), Texts.of(["", "# B"]), np.zeros(2))
+    found = indexed(community_index, tmp_path, reports=reports)
+    assert found == [[0.0] * 32, *vectors("# B")]
+
+
+def test_tfidf_scores_are_cosines_of_counts_times_smoothed_inverse_frequency():
+    """Two texts, "tarn" in both, "ada" in the first: weights 1 and 1 + ln(3/2).
+
+    The query "ada" meets the first text at its second weight by its length.
+    """
+    idf = 1 + log(3 / 2)
+    scores = Tfidf.of(["Ada tarn", "Tarn"]).scores("ada")
+    assert scores.tolist() == pytest.approx([idf / sqrt(1 + idf**2), 0.0])
+
+
+def test_tfidf_is_fitted_on_the_descriptions_of_the_nodes():
+    index = tfidf(graph=RICH)
+    assert len(index) == 3
+    assert np.flatnonzero(index.scores("mount")).tolist() == [2]
+    assert np.flatnonzero(index.scores("norvik")).tolist() == [1]
+
+
+def test_texts_without_a_word_are_refused():
+    with pytest.raises(UserError, match="hold no word"):
+        Tfidf.of(["?", "!"])

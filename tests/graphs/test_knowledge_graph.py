@@ -1,0 +1,300 @@
+"""Triples to graphs, by hand: facts, titles, synonyms against pairs in a dict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builds import chunks_of, extraction, facts, texts
+
+from graphrag_bench.algorithms.extraction import (
+    ChunkExtraction,
+    ChunkRecords,
+    EntityRecord,
+    Extraction,
+    TextExtraction,
+    Triple,
+)
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.extraction import CO_OCCURS
+from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, node_rows
+from graphrag_bench.graphs.text_graph import text_graph
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.indices.vectors import name_index, node_index
+from graphrag_bench.progress import Progress
+
+
+def graph_of(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Graph:
+    return kg(extraction=extraction(*chunks), chunk_table=texts(len(chunks)))
+
+
+ADA, NORVIK, TARN = "Ada Marsh", "Norvik", "Mount Tarn"
+
+
+# ---- facts
+
+
+def test_nodes_are_normalised_names_in_order_of_first_appearance():
+    graph = graph_of(([NORVIK], [(ADA, "founded", "NORVIK")]), (["ada  marsh!", TARN], []))
+    assert list(graph.names) == ["norvik", "ada marsh", "mount tarn"]
+
+
+def test_the_same_fact_read_again_adds_to_its_weight_and_others_of_its_pair_do_not():
+    fact = (ADA, "founded", NORVIK)
+    others = [(NORVIK, "was founded by", ADA), (ADA, "left", NORVIK)]
+    graph = graph_of(([], [fact, fact]), ([], [("ada marsh", "Founded", "norvik"), *others]))
+    assert facts(graph)[0] == ("ada marsh", "founded", "norvik", 3.0)
+    assert chunks_of(graph.relationship_chunk) == [[0, 1], [1], [1]]
+    pairs = graph.pairs
+    assert (pairs.source.tolist(), pairs.target.tolist(), pairs.weight.tolist()) == ([0], [1], [5])
+
+
+@pytest.mark.parametrize(
+    "dropped",
+    [
+        pytest.param((ADA, "is", "ADA MARSH"), id="equal ends"),
+        pytest.param((ADA, "--", NORVIK), id="no relation"),
+        pytest.param(("", "founded", NORVIK), id="no head"),
+        pytest.param((ADA, "founded", "!"), id="no tail"),
+    ],
+)
+def test_a_triple_that_says_nothing_is_dropped_with_its_ends(dropped):
+    graph = graph_of(([TARN], [dropped]))
+    assert list(graph.names) == ["mount tarn"]
+    assert facts(graph) == []
+
+
+def test_a_node_is_in_the_chunks_of_its_entities_and_facts():
+    graph = graph_of(([TARN], [(ADA, "founded", NORVIK)]), ([ADA], []), ([], []))
+    found = dict(zip(graph.names, chunks_of(graph.node_chunk), strict=True))
+    assert found == {"mount tarn": [0], "ada marsh": [0, 1], "norvik": [0]}
+    assert graph.n_chunks == 3
+
+
+def test_a_graph_without_a_node_is_refused_with_the_likely_causes():
+    with pytest.raises(UserError, match="The graph has no entities. Likely causes: the model is"):
+        graph_of(([], []), (["--"], [("a", "", "b")]))
+
+
+# ---- indices over the graph
+
+
+def index_inputs(tmp_path):
+    return {"embedder": Hashing(64), "progress": Progress(quiet=True)}
+
+
+def test_the_name_index_has_a_row_for_each_node_in_node_order(tmp_path):
+    made = extraction(([TARN, ADA], [(ADA, "founded", NORVIK)]))
+    index = name_index(extraction=made, chunk_table=texts(1), **index_inputs(tmp_path))
+    expected = Hashing(64).encode(list(node_rows(made)), kind="passage")
+    assert list(node_rows(made)) == ["mount tarn", "ada marsh", "norvik"]
+    np.testing.assert_array_equal(index.vectors, expected)
+    assert node_index(name_index=index) is index
+
+
+TITLED = ChunkTable.of(
+    [("a", "Norvik", "It was founded by Ada Marsh on Mount Tarn."), ("b", "", "")]
+)
+
+
+def read_texts(*triples: tuple[str, str, str]) -> Extraction:
+    """The first chunk names Ada Marsh and Mount Tarn, the second Velia."""
+    first = ChunkExtraction(("Ada Marsh", "Mount Tarn"), tuple(Triple(*one) for one in triples))
+    return Extraction((first, ChunkExtraction(("Velia",), ())), {})
+
+
+def test_by_default_a_title_is_no_node():
+    graph = kg(extraction=read_texts(), chunk_table=TITLED)
+    assert list(graph.names) == ["ada marsh", "mount tarn", "velia"]
+
+
+def test_a_title_can_be_an_entity_of_its_passage():
+    graph = kg(extraction=read_texts(), chunk_table=TITLED, titles="entity")
+    assert list(graph.names) == ["norvik", "ada marsh", "mount tarn", "velia"]
+    assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 0], [1, 0], [0, 1]]
+    assert facts(graph) == []
+
+
+def test_a_passage_can_be_about_its_title():
+    """A fact already joins the title with Ada Marsh, so that only Mount Tarn is joined with it."""
+    given = read_texts(("Ada Marsh", "founded", "NORVIK"))
+    graph = kg(extraction=given, chunk_table=TITLED, titles="about")
+    assert facts(graph) == [
+        ("ada marsh", "founded", "norvik", 1.0),
+        ("norvik", CO_OCCURS, "mount tarn", 1.0),
+    ]
+
+
+def test_titles_do_not_hide_that_nothing_was_extracted():
+    nothing = Extraction((ChunkExtraction((), ()),) * 2, {})
+    with pytest.raises(UserError, match="no entities"):
+        kg(extraction=nothing, chunk_table=TITLED, titles="about")
+    none = TextExtraction((ChunkRecords(),) * 2, {})
+    with pytest.raises(UserError, match="no entities"):
+        text_graph(none, TITLED, "entity", keywords=False)
+
+
+def test_a_title_can_be_a_node_of_a_textual_graph():
+    told = ChunkRecords((EntityRecord("Ada Marsh", "person", "Ada founded it."),))
+    given = TextExtraction((told, ChunkRecords()), {})
+    graph = text_graph(given, TITLED, "entity", keywords=False)
+    assert list(graph.names) == ["norvik", "ada marsh"]
+    assert list(graph.descriptions) == ["", "Ada founded it."]
+    assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 0]]
+
+
+def test_the_name_index_has_the_titles_that_the_graph_has(tmp_path):
+    graph = kg(extraction=read_texts(), chunk_table=TITLED, titles="entity")
+    index = name_index(
+        extraction=read_texts(),
+        chunk_table=TITLED,
+        embedder=Hashing(32),
+        progress=Progress(quiet=True),
+        titles="entity",
+    )
+    expected = Hashing(32).encode(list(graph.names), kind="passage")
+    assert index.vectors.tolist() == expected.tolist()
+
+
+ALIKE = ["tarn", "mount tarn", "norvik", "lund"]
+"""Rows 0 to 3; tarn and mount tarn are 0.9 alike, mount tarn and norvik 0.8, the rest not."""
+
+
+def alike() -> VectorIndex:
+    """Vectors with the cosines 0.9 of rows 0 and 1, 0.8 of rows 1 and 2, row 3 by itself."""
+    cosines = np.array([[1, 0.9, 0.5, 0], [0.9, 1, 0.8, 0], [0.5, 0.8, 1, 0], [0, 0, 0, 1]])
+    return VectorIndex(np.linalg.cholesky(cosines).astype(np.float32))
+
+
+def with_synonyms(*triples: tuple[str, str, str], **settings) -> Graph:
+    return kg_synonymy(
+        extraction=extraction((ALIKE, list(triples))),
+        chunk_table=texts(1),
+        name_index=alike(),
+        progress=Progress(quiet=True),
+        **settings,
+    )
+
+
+def test_names_at_or_above_the_threshold_are_joined_once():
+    graph = with_synonyms()
+    assert [(*row[:3], round(row[3], 6)) for row in facts(graph)] == [
+        ("tarn", SYNONYM, "mount tarn", 0.9),
+        ("mount tarn", SYNONYM, "norvik", 0.8),
+    ]
+    assert graph.synonym.tolist() == [True, True]
+    assert chunks_of(graph.relationship_chunk) == [[], []]
+    assert len(facts(with_synonyms(synonymy_threshold=0.85))) == 1
+
+
+def test_only_so_many_neighbours_are_compared():
+    """The nearest of norvik is mount tarn, whose own nearest is tarn: one side is enough."""
+    assert len(facts(with_synonyms(synonyms_per_node=1))) == 2
+    assert len(facts(with_synonyms(synonyms_per_node=1, synonymy_threshold=0.5))) == 2
+    assert len(facts(with_synonyms(synonyms_per_node=2, synonymy_threshold=0.5))) == 3
+
+
+@pytest.mark.parametrize(
+    ("synonymy", "rows", "pair"),
+    [("skip", 2, 2.0), ("overwrite", 3, 0.9), ("add", 3, 2.9)],
+)
+def test_a_pair_that_a_fact_joins_is_left_alone_overwritten_or_added_to(synonymy, rows, pair):
+    fact = ("mount tarn", "is called", "tarn")
+    graph = with_synonyms(fact, fact, synonymy=synonymy)
+    assert graph.n_relationships == rows
+    assert graph.adjacency[0, 1] == pytest.approx(pair, abs=1e-6)
+    assert graph.adjacency[1, 2] == pytest.approx(0.8, abs=1e-6)
+
+
+def test_a_fact_that_a_chunk_states_twice_may_count_once_for_the_chunk():
+    twice = ("tarn", "is", "norvik"), ("tarn", "is", "norvik")
+    (read,) = [row for row in facts(with_synonyms(*twice)) if row[1] == "is"]
+    (once,) = [row for row in facts(with_synonyms(*twice, counted="chunk")) if row[1] == "is"]
+    assert (read[3], once[3]) == (2.0, 1.0)
+
+
+# ---- many names
+
+WORDS = 300
+
+
+def made_up(n_names: int) -> VectorIndex:
+    """Names of one to three of 300 words: unit vectors of 32 numbers, the words' sum and noise."""
+    chance = np.random.default_rng(7)
+    words = chance.standard_normal((WORDS, 32))
+    chosen = chance.integers(0, WORDS, (n_names, 3))
+    counted = np.arange(3) < chance.integers(1, 4, (n_names, 1))
+    vectors = (words[chosen] * counted[:, :, None]).sum(axis=1)
+    vectors += 0.2 * chance.standard_normal(vectors.shape)
+    return VectorIndex((vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32))
+
+
+def world(n_names: int) -> tuple[Extraction, VectorIndex]:
+    """So many names; every tenth is joined with its nearest by a fact, in either direction."""
+    index = made_up(n_names)
+    np_cosine = index.vectors @ index.vectors.T - 2 * np.eye(n_names, dtype=np.float32)
+    nearest = np_cosine.argmax(axis=1).tolist()
+    names = [f"name {row}" for row in range(n_names)]
+    triples = tuple(Triple(names[r], "is", names[nearest[r]]) for r in range(0, n_names, 10))
+    return Extraction((ChunkExtraction(tuple(names), triples),), {}), index
+
+
+def built(n_names: int, progress: Progress | None = None, **settings) -> Graph:
+    extraction, index = world(n_names)
+    return kg_synonymy(
+        extraction=extraction,
+        chunk_table=ChunkTable.of([("d", "", "text")]),
+        name_index=index,
+        progress=progress or Progress(quiet=True),
+        **settings,
+    )
+
+
+def synonyms(graph: Graph) -> dict[tuple[int, int], float]:
+    """The synonymy edges with their weights; raises where one comes twice."""
+    rows = np.flatnonzero(graph.synonym)
+    ends = zip(graph.source[rows].tolist(), graph.target[rows].tolist(), strict=True)
+    return dict(zip(ends, graph.weight[rows].tolist(), strict=True))
+
+
+def plain_pairs(vectors: np.ndarray, k: int, threshold: float) -> dict[tuple[int, int], float]:
+    """Every pair in a dict, from one sort of all cosines."""
+    found: dict[tuple[int, int], float] = {}
+    cosines = np.round(vectors @ vectors.T, 6)
+    for row, others in enumerate(cosines):
+        for other in np.argsort(-others, kind="stable")[: k + 1].tolist():
+            if other != row and others[other] >= threshold:
+                pair = (min(row, other), max(row, other))
+                found[pair] = max(found.get(pair, -1.0), float(others[other]))
+    return found
+
+
+@pytest.mark.parametrize("threshold", [0.7, 0.9])
+def test_the_edges_are_those_of_a_plain_search_sorted_by_their_ends(threshold):
+    graph = built(1500, synonymy="add", synonyms_per_node=5, synonymy_threshold=threshold)
+    expected = plain_pairs(made_up(1500).vectors, 5, threshold)
+    found = synonyms(graph)
+    assert len(expected) > 300
+    assert list(found) == sorted(expected)
+    assert found == pytest.approx(expected, abs=2e-6)
+    assert graph.statistics == {}
+
+
+@pytest.mark.parametrize("synonymy", ["skip", "overwrite", "add"])
+def test_pairs_that_facts_join_are_told_apart_as_by_sets(synonymy):
+    graph, everything = built(600, synonymy=synonymy), synonyms(built(600, synonymy="add"))
+    facts = ~graph.synonym
+    low = np.minimum(graph.source, graph.target)[facts].tolist()
+    high = np.maximum(graph.source, graph.target)[facts].tolist()
+    known = set(zip(low, high, strict=True))
+    both = known & set(everything)
+    assert both and known - both
+    left = {pair: w for pair, w in everything.items() if synonymy != "skip" or pair not in both}
+    assert synonyms(graph) == left
+    for pair, weight in zip(zip(low, high, strict=True), graph.weight[facts], strict=True):
+        assert weight == (0.0 if synonymy == "overwrite" and pair in both else weight)
+    assert (graph.weight[facts] == 0).any() == (synonymy == "overwrite")
+    assert list(graph.relations)[-1] == SYNONYM
+    assert graph.relationship_chunk.shape == (graph.n_relationships, 1)

@@ -1,0 +1,184 @@
+"""HiRAG's layers by hand: which entities are summarised by which, and when layers end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from builds import Lengths
+
+from graphrag_bench.algorithms.extraction import (
+    ChunkRecords,
+    EntityRecord,
+    RelationshipRecord,
+    TextExtraction,
+)
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Vectors
+from graphrag_bench.graphs.text_graph import text_graph
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.progress import Progress
+from methods.hirag.layered_graph import (
+    Entity,
+    Growth,
+    Layers,
+    Summarise,
+    cluster_sparsity,
+    grow,
+    layered,
+)
+
+ALWAYS = Growth(max_layers=50, most_sparse=1.0, least_change=0.0)
+
+
+def records() -> TextExtraction:
+    """Ada is joined to Bo and Cy, Bo to Ada alone, Dee and Eli to nobody."""
+    met = "Ada met Bo."
+    people = ("Ada", "Bo", "Cy", "Dee", "Eli")
+    rows = [
+        ChunkRecords(
+            tuple(EntityRecord(name, "person", f"{name} lived.") for name in people),
+            (RelationshipRecord("Ada", "Bo", met), RelationshipRecord("Ada", "Cy", met)),
+        )
+    ]
+    return TextExtraction.of(rows, {})
+
+
+def base() -> Graph:
+    return text_graph(records(), table(), keywords=False)
+
+
+def table() -> ChunkTable:
+    return ChunkTable.of([("0", "", "Text 0")])
+
+
+def named(made: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Entity]]:
+    return [[Entity("+".join(made.first_names(family)), kind, "")] for family in families]
+
+
+def grown(
+    *layers: Sequence[Sequence[int]], growth: Growth = ALWAYS, tell: Summarise = named
+) -> Graph:
+    """The layers of given clusters: rows of the pool of each layer."""
+    given = iter([[np.array(rows) for rows in layer] for layer in layers])
+
+    def no_vectors(texts: Sequence[str]) -> Vectors:
+        return np.zeros((len(texts), 1), np.float32)
+
+    return grow(base(), growth, tell, no_vectors, lambda _: next(given))
+
+
+def above(graph: Graph) -> dict[str, list[str]]:
+    """The names that each summary is joined to."""
+    found: dict[str, list[str]] = {}
+    names = list(graph.names)
+    ends = zip(graph.relations, graph.source.tolist(), graph.target.tolist(), strict=True)
+    for relation, head, tail in ends:
+        if relation == "summarises":
+            found.setdefault(names[head], []).append(names[tail])
+    return found
+
+
+def test_a_cluster_of_two_or_more_has_an_entity_above_it() -> None:
+    """Ada has two neighbours; Bo and Cy have one each, and Bo comes first; Dee is alone."""
+    one_layer = Growth(max_layers=1, most_sparse=1.0, least_change=0.0)
+    graph = grown([[1, 0, 2], [3], [4]], growth=one_layer)
+    assert list(graph.names)[5:] == ["ada+bo+cy"]
+    assert above(graph) == {"ada+bo+cy": ["bo", "ada", "cy"]}
+
+
+def test_the_next_layer_has_what_was_alone_and_what_is_new() -> None:
+    """The pool of layer 2 is Dee, Eli and the new one; a summary is called by its first member.
+
+    It has three members, and Eli nobody, so that its first name, Ada, comes first.
+    """
+    graph = grown([[0, 1, 2], [3], [4]], [[1, 2], [0]], [[0, 1]])
+    assert list(graph.names)[5:] == ["ada+bo+cy", "ada+eli"]
+    assert above(graph)["ada+eli"] == ["eli", "ada+bo+cy"]
+    assert list(graph.types or ())[5:] == ["layer 1", "layer 2"]
+
+
+def test_layers_end_when_two_entities_are_left() -> None:
+    """After layer 1 there are two summaries, and no clusters are asked for."""
+    graph = grown([[0, 1, 2], [3, 4]])
+    assert graph.statistics["layers"] == 1
+
+
+def test_a_summary_of_a_name_that_is_there_is_that_node() -> None:
+    def same(made: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Entity]]:
+        return [[Entity("ada", kind, "Others.")] for _ in families]
+
+    given = iter([[np.array([0, 1, 2]), np.array([3, 4])]])
+    graph = grow(
+        base(), ALWAYS, same, lambda texts: np.zeros((len(texts), 1)), lambda _: next(given)
+    )
+    assert graph.n_nodes == 5
+    assert above(graph) == {"ada": ["bo", "cy", "dee", "eli"]}
+    assert (graph.descriptions or [""])[0] == "Ada lived."
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n", "expected"),
+    [([3, 3], 6, 0.6), ([6], 6, 0.0), ([1] * 6, 6, 1.0), ([4, 4], 6, 0.2)],
+)
+def test_sparsity_is_the_share_of_pairs_in_no_cluster_together(sizes, n, expected) -> None:
+    """Two threes of six: 12 of 30 ordered pairs are together; two overlapping fours: 24."""
+    assert cluster_sparsity(sizes, n) == pytest.approx(expected)
+
+
+def test_clusters_that_are_sparse_enough_are_not_summarised() -> None:
+    """Three and two of five: 1 - 8 / 20 = 0.6."""
+    growth = Growth(max_layers=50, most_sparse=0.6, least_change=0.0)
+    assert grown([[0, 1, 2], [3, 4]], growth=growth).n_nodes == 5
+
+
+def test_clusters_that_are_as_sparse_as_those_before_are_not_summarised() -> None:
+    """Layer 1: 1 - 6 / 20 = 0.7; layer 2 has three entities: 1 - 2 / 6, less than 5 % below."""
+    growth = Growth(max_layers=50, most_sparse=0.98, least_change=0.05)
+    graph = grown([[0, 1, 2], [3], [4]], [[0, 1], [2]], growth=growth)
+    assert (graph.statistics["layers"], graph.statistics["sparsity"]) == (1, 0.7)
+
+
+def test_summaries_have_no_chunk_and_members_keep_theirs() -> None:
+    graph = grown([[0, 1, 2], [3, 4]])
+    assert graph.node_chunk.toarray().sum(axis=1).tolist() == [1, 1, 1, 1, 1, 0, 0]
+    assert graph.relationship_chunk.toarray().sum(axis=1).tolist() == [1, 1, 0, 0, 0, 0, 0]
+
+
+def built(**settings) -> Graph:
+    return layered(
+        text_extraction=records(),
+        chunk_table=table(),
+        embedder=Lengths(),
+        progress=Progress(quiet=True),
+        **{"llm_build": None, **settings},
+    )
+
+
+def test_without_a_language_model_a_summary_is_named_and_told_by_its_members() -> None:
+    """One cluster of all five: sparsity 0."""
+    graph = built(cluster_size=5)
+    assert list(graph.names)[5:] == ["ada, bo, cy"]
+    assert (graph.descriptions or [])[5] == "Ada lived. Bo lived. Cy lived. Dee lived. Eli lived."
+
+
+def written(answer) -> tuple[Graph, list[str]]:
+    scripted = Scripted(answer=answer)
+    graph = built(cluster_size=5, llm_build=Metered(scripted))
+    return graph, [chat[-1].content for chat in scripted.asked]
+
+
+REPLY = '{"entities": [{"name": "The Living", "type": "group", "description": "All lived."}]}'
+
+
+def test_the_model_writes_the_entities_above_a_cluster() -> None:
+    graph, asked = written(lambda chat: REPLY)
+    assert list(graph.names)[5:] == ["the living"]
+    assert (list(graph.types or ())[5], list(graph.descriptions or ())[5]) == (
+        "group",
+        "All lived.",
+    )
+    assert "ada: Ada lived.\nbo: Bo lived." in asked[0]

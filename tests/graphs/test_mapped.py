@@ -1,0 +1,122 @@
+"""What a run opens is mapped from its files: questions make no second copy of it."""
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.artifacts.store import loaded
+from graphrag_bench.columns import Texts
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.graphs.communities import leiden
+from graphrag_bench.graphs.reports import extractive
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.progress import Progress
+from graphrag_bench.values import Ranked
+from operators.chunk.aggregator import aggregator as chunks_of
+from operators.community.entity import entity
+from operators.node.ppr import ppr
+from operators.relationship.aggregator import aggregator as relationships_of
+from operators.relationship.onehop import onehop
+
+N_NODES, N_ROWS, N_CHUNKS, SEED = 400, 700, 60, 3
+
+
+def scattered() -> Graph:
+    """A seeded graph of several components with self-loops and parallel rows."""
+    chance = np.random.default_rng(0)
+    source, target = chance.integers(N_NODES, size=(2, N_ROWS))
+    near = chance.random(N_ROWS) < 0.7
+    target = np.where(near, source // 20 * 20 + target % 20, target)
+    target[:5], target[5:10] = source[:5], target[:5]
+    weight = chance.integers(0, 3, N_ROWS)
+    made = Graph.from_arrays(
+        source, target, chance.random((N_NODES, N_CHUNKS)) < 0.1, weight=weight,
+        names=[f"{'a b'[n % 3]}name of {'many ' * (n % 4)}words {n * 7 % N_NODES}"
+               for n in range(N_NODES)],
+    )  # fmt: skip
+    told = [
+        " ".join(f"The {n % 9} lamp of {n} burns in year {y}." for y in range(n % 5))
+        for n in range(N_NODES)
+    ]
+    facts = ["" if row % 3 else f"They met {row % 40} times. It rained." for row in range(N_ROWS)]
+    return replace(made, descriptions=Texts.of(told), facts=Texts.of(facts))
+
+
+OURS = {
+    "graph.row_of.numbers": N_NODES,  # 0, 1, 2, ...
+    "graph.degree": N_NODES,
+    "graph.walks.strength": N_NODES,
+    "graph.walks.isolated": N_NODES,
+}
+"""What is made of the files and kept, with its most rows: one number for each node at most."""
+
+
+def arrays(held: object, name: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Every array that an object holds, cached views included, by its name."""
+    if isinstance(held, np.ndarray):
+        yield name, held
+    elif isinstance(held, dict):
+        for part in held.values():
+            yield from arrays(part, name)
+    elif hasattr(held, "indptr"):
+        for part in ("data", "indices", "indptr"):
+            yield f"{name}.{part}", getattr(held, part)
+    elif is_dataclass(held):
+        names = {field.name for field in fields(held)} | set(vars(held))
+        for part in sorted(names):
+            yield from arrays(getattr(held, part), f"{name}.{part}")
+
+
+def is_mapped(array: object) -> bool:
+    """Whether its numbers lie in a mapped file."""
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
+    return array is not None
+
+
+@pytest.fixture
+def opened(tmp_path) -> dict[str, object]:
+    """A graph, its communities, their reports and vectors of the nodes, each saved and opened."""
+    graph = scattered()
+    found = leiden(graph=graph, seed=SEED)
+    vectors = np.random.default_rng(0).normal(size=(N_NODES, 8)).astype(np.float32)
+    reports = extractive(
+        communities=found, graph=graph, embedder=Hashing(64), progress=Progress(quiet=True)
+    )
+    kept = {
+        "graph": graph, "communities": found, "reports": reports,
+        "node_index": VectorIndex(vectors),
+    }  # fmt: skip
+    kinds = {"graph": Graph, "communities": Communities, "reports": Reports}
+    for name, one in kept.items():
+        (tmp_path / name).mkdir()
+        one.save(tmp_path / name)
+    return {name: loaded(kinds.get(name, VectorIndex), tmp_path / name) for name in kept}
+
+
+def ask(opened: dict[str, object], seeds: list[int]) -> None:
+    """One question through operators that read nodes, relationships, chunks and communities."""
+    graph = opened["graph"]
+    graph.dictionary.matches(f"Who met {graph.names[seeds[0]]}?")
+    opened["node_index"].search(np.ones((1, 8), np.float32), 3)
+    nodes = Ranked(np.array(seeds), np.ones(len(seeds)))
+    ((best, scores),) = ppr([nodes], graph=graph)
+    onehop(best, graph=graph)
+    _, of_rows = relationships_of(scores, graph=graph)
+    chunks_of(of_rows, scores, graph=graph)
+    entity(best, communities=opened["communities"], reports=opened["reports"])
+
+
+def test_what_is_opened_stays_mapped_after_questions(opened):
+    for seeds in ([1, 2], [30, 7, 9]):
+        ask(opened, seeds)
+    assert ("nodes", True) in opened["graph"].walks
+    found = [pair for name, one in opened.items() for pair in arrays(one, name)]
+    assert len(found) > 40
+    own = {name: array for name, array in found if array.size > 3 and not is_mapped(array)}
+    assert {name for name, array in own.items() if array.size > OURS.get(name, 0)} == set()

@@ -1,0 +1,247 @@
+"""Passages as nodes: joined by entities, by what they raise and answer; and pseudo-questions."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+from builds import QUIET, Known, unit
+
+from graphrag_bench.algorithms.bipartite import PseudoQuestions
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts, incidence
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.passage_graph import hop, llm_questions, nlp_questions, passage
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.progress import Progress
+
+TEXTS = [
+    ("Norvik", "Ada Marsh founded it."),
+    ("", "Ada Marsh came from Norvik."),
+    ("", "Mira Holt met Ada Marsh."),
+    ("", "Nobody is here."),
+    ("", "Mira Holt was born in 1901."),
+]
+NAMES = Known({"Norvik": "GPE", "Ada Marsh": "PERSON", "Mira Holt": "PERSON", "1901": "DATE"})
+
+
+def made(**settings) -> Graph:
+    table = ChunkTable.of([(f"d{row}", *text) for row, text in enumerate(TEXTS)])
+    return passage(chunk_table=table, nlp=NAMES, progress=Progress(quiet=True), **settings)
+
+
+def edges(graph: Graph) -> list[tuple[int, int, str, float]]:
+    columns = zip(graph.source, graph.target, graph.relations, graph.weight, strict=True)
+    return [(int(a), int(b), name, float(weight)) for a, b, name, weight in columns]
+
+
+def test_passages_that_share_an_entity_are_joined_and_the_edge_names_and_counts_all_of_them():
+    """Norvik is the title of passage 0, and titles count as entities."""
+    assert edges(made()) == [
+        (0, 1, "norvik, ada marsh", 2.0),
+        (0, 2, "ada marsh", 1.0),
+        (1, 2, "ada marsh", 1.0),
+        (2, 4, "mira holt", 1.0),
+    ]
+
+
+def test_titles_rare_pairs_and_frequent_entities_can_be_left_out():
+    """Ada Marsh is in three passages, the others in two."""
+    assert edges(made(title=False))[0] == (0, 1, "ada marsh", 1.0)
+    assert edges(made(min_shared=2)) == [(0, 1, "norvik, ada marsh", 2.0)]
+    assert edges(made(min_shared=3)) == []
+    graph = made(max_df=2)
+    assert edges(graph) == [(0, 1, "norvik", 1.0), (2, 4, "mira holt", 1.0)]
+    assert graph.statistics == {"entities": 3, "too_frequent": 1}
+
+
+def test_node_and_chunk_are_one_and_an_edge_is_of_both_its_passages():
+    graph = made()
+    assert list(graph.names) == [f"chunk {row}" for row in range(5)]
+    assert graph.descriptions is not None
+    assert graph.descriptions[0] == "Norvik\nAda Marsh founded it."
+    assert graph.node_chunk.toarray().tolist() == [[a == b for b in range(5)] for a in range(5)]
+    assert graph.relationship_chunk.toarray()[0].tolist() == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize("min_shared", [1, 2])
+def test_edges_are_those_of_a_plain_count(min_shared):
+    chance = np.random.default_rng(0)
+    held = [np.flatnonzero(chance.random(12) < 0.2).tolist() for _ in range(30)]
+    rows = [(f"d{row}", "", " ".join(f"n{one}" for one in own)) for row, own in enumerate(held)]
+    rows = [(name, title, f"{text} {name}") for name, title, text in rows]
+
+    words = Known({f"n{one} ": "PERSON" for one in range(12)})
+    graph = passage(
+        chunk_table=ChunkTable.of(rows),
+        nlp=words,
+        progress=Progress(quiet=True),
+        min_shared=min_shared,
+        max_df=6,
+    )
+    seen = list(dict.fromkeys(one for own in held for one in own))
+    frequent = {one for one in seen if sum(one in own for own in held) > 6}
+    assert frequent and len(frequent) < len(seen)
+    expected = []
+    for a, b in combinations(range(30), 2):
+        both = sorted((set(held[a]) & set(held[b])) - frequent, key=seen.index)
+        if len(both) >= min_shared:
+            expected.append((a, b, ", ".join(f"n{one}" for one in both), float(len(both))))
+    assert edges(graph) == expected
+
+
+A, B, C = range(3)
+ASKED = [
+    (0, True, "Who is a?", [A], 0),
+    (0, False, "Where is b?", [B], 0),
+    (1, True, "Where was b?", [B], 90),
+    (1, False, "Why?", [], 60),
+    (2, True, "When did c stop?", [C], 60),
+]
+"""Chunk, whether it answers, text, names and angle of each question."""
+
+
+def hopped(given=ASKED, n_chunks=3, n_names=3, **settings) -> Graph:
+    chunks, answered, texts, names, degrees = zip(*given, strict=True)
+    questions = PseudoQuestions(
+        Texts.of(list(texts)),
+        np.array(chunks, np.int64),
+        np.array(answered, bool),
+        Texts.of([f"name{number}" for number in range(n_names)]),
+        incidence(names, n_names),
+    )
+    return hop(
+        pseudo_questions=questions,
+        question_index=VectorIndex(unit(np.deg2rad(degrees))),
+        chunk_table=ChunkTable.of([(str(row), "", f"Text {row}") for row in range(n_chunks)]),
+        progress=Progress(quiet=True),
+        **settings,
+    )
+
+
+def hops(graph: Graph) -> list[tuple[int, int, str, str, float]]:
+    assert graph.facts is not None and graph.keywords is not None
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    told = zip(graph.facts, graph.keywords, np.round(graph.weight, 6).tolist(), strict=True)
+    return [(*pair, *rest) for pair, rest in zip(ends, told, strict=True)]
+
+
+def test_a_question_leads_to_the_passage_that_answers_the_most_similar_one():
+    """Names decide for chunk 0: (1 + 0) / 2 beats (0 + 0.5) / 2; the vectors for chunk 1."""
+    assert hops(hopped()) == [
+        (0, 1, "Where was b?", "name1", 0.5),
+        (1, 2, "When did c stop?", "name2", 0.5),
+    ]
+
+
+def test_frequent_names_propose_nothing():
+    """Two answered questions name b: chunk 1's, and chunk 2's, which is nearer by its vector."""
+    given = [*ASKED[:4], (2, True, "Where is b now?", [B], 80), (3, True, "Who is c?", [C], 0)]
+    assert hops(hopped(given, 4))[0] == (0, 2, "Where is b now?", "name1", 0.586824)
+    assert hops(hopped(given, 4, max_df=1))[0] == (0, 3, "Who is c?", "name1; name2", 0.5)
+
+
+def test_the_most_similar_edges_are_kept_of_a_pair_and_of_all_ties_to_the_lower_passages():
+    assert [edge[:2] for edge in hops(hopped(edges_per_chunk=0.34))] == [(0, 1)]
+    again = (0, False, "What is b?", [B], 90)
+    assert hops(hopped([*ASKED, again]))[0] == (0, 1, "Where was b?", "name1", 1.0)
+
+
+def test_one_passage_leads_nowhere():
+    with pytest.raises(UserError, match="No passage leads"):
+        hopped(ASKED[:2], n_chunks=1)
+
+
+def test_the_match_is_the_best_of_all_pairs():
+    rng = np.random.default_rng(3)
+    given = [
+        (chunk, answered, f"{chunk} {answered} {number}", rng.permutation(30)[:2].tolist(), degree)
+        for chunk in range(60)
+        for answered in (True, False)
+        for number, degree in enumerate(rng.integers(0, 180, 3).tolist())
+    ]
+    wanted: dict[tuple[int, int], float] = {}
+    for chunk, answered, _, names, degree in given:
+        if answered:
+            continue
+        best = (0.0, -1)
+        for other, answers, _, held, angle in given:
+            if answers and other != chunk:
+                jaccard = len({*names} & {*held}) / len({*names} | {*held})
+                similarity = round((jaccard + np.cos(np.deg2rad(degree - angle))) / 2, 5)
+                best = max(best, (similarity, -other))
+        pair = chunk, -best[1]
+        wanted[pair] = max(wanted.get(pair, 0.0), best[0])
+    graph = hopped(given, n_chunks=60, n_names=30, edges_per_chunk=60.0, max_df=None)
+    found = {edge[:2]: round(edge[4], 5) for edge in hops(graph)}
+    assert sum(wanted.values()) == pytest.approx(sum(found.values()), abs=1e-3)
+    assert found.keys() == wanted.keys()
+
+
+KNOWN = Known({"Ada Marsh": "PERSON", "Norvik": "GPE", "1901": "DATE"})
+NONSENSE = "I would rather not."
+
+
+def titled_table(*chunks: tuple[str, str]) -> ChunkTable:
+    return ChunkTable.of([(f"d{row}", *chunk) for row, chunk in enumerate(chunks)])
+
+
+def question_rows(made: PseudoQuestions) -> list[tuple[int, bool, str, list[str]]]:
+    """Chunk, whether it answers, text and names of every question."""
+    held = [made.names.take(made.question_name[row].indices) for row in range(len(made))]
+    columns = zip(made.chunk.tolist(), made.answered.tolist(), made.texts, held, strict=True)
+    return list(columns)
+
+
+def test_a_passage_answers_its_sentences_and_raises_its_other_names():
+    chunks = titled_table(
+        ("Norvik", "Ada Marsh founded Norvik. It stands. That was in 1901."),
+        ("", "Ada Marsh sang. Nobody heard."),
+    )
+    assert question_rows(nlp_questions(chunk_table=chunks, nlp=KNOWN, progress=QUIET)) == [
+        (0, True, "Norvik: Ada Marsh founded Norvik.", ["norvik", "ada marsh"]),
+        (0, True, "Norvik: It stands.", ["norvik"]),
+        (0, True, "Norvik: That was in 1901.", ["norvik"]),
+        (0, False, "What is Ada Marsh?", ["ada marsh"]),
+        (1, True, "Ada Marsh sang.", ["ada marsh"]),
+        (1, False, "What is Ada Marsh?", ["ada marsh"]),
+    ]
+
+
+def said(*questions: str) -> str:
+    return json.dumps({"questions": questions})
+
+
+def asked(*replies: str, chunks: ChunkTable) -> list[tuple[int, bool, str, list[str]]]:
+    left = list(replies)
+    model = Scripted(answer=lambda chat: left.pop(0) if left else NONSENSE)
+    made = llm_questions(chunk_table=chunks, llm_build=model, nlp=KNOWN, progress=QUIET)
+    return question_rows(made)
+
+
+def test_the_model_is_asked_for_what_a_passage_answers_and_for_what_it_raises():
+    chunks = titled_table(("", "Ada Marsh founded Norvik."))
+    found = asked(
+        said("Who founded Norvik?", " "), said("Where was Ada Marsh born?"), chunks=chunks
+    )
+    assert found == [
+        (0, True, "Who founded Norvik?", ["norvik"]),
+        (0, False, "Where was Ada Marsh born?", ["ada marsh"]),
+    ]
+
+
+def test_a_passage_without_a_readable_reply_has_no_question_and_all_without_one_are_refused():
+    chunks = titled_table(("", "Ada Marsh sang."), ("", "Norvik stands."))
+    answered = [NONSENSE, said("Where does Norvik stand?"), NONSENSE]
+    raised = [said("Who is Ada Marsh?"), said("Who founded Norvik?")]
+    assert [row[:2] for row in asked(*answered, *raised, chunks=chunks)] == [
+        (0, False),
+        (1, True),
+        (1, False),
+    ]
+    with pytest.raises(UserError, match="questions answered"):
+        asked(chunks=chunks)

@@ -1,0 +1,87 @@
+"""The plan of artifacts: the closure of needs, each with a key of all it is made from."""
+
+from typing import Any
+
+import pytest
+from tiny_builders import planned
+
+from graphrag_bench.artifacts.plan import plan
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs import chunking, extraction, knowledge_graph
+from graphrag_bench.indices import vectors as indices
+
+REAL = (chunking, extraction, knowledge_graph, indices)
+"""Importing them registers the builders that the last tests plan."""
+
+
+def test_the_plan_is_the_closure_of_the_needs_each_after_what_it_is_built_from():
+    assert list(planned("total")) == ["numbers", "doubled", "total"]
+    assert list(planned("numbers")) == ["numbers"]
+    assert list(planned()) == []
+
+    assert list(planned("total", "source", numbers="given")) == ["doubled", "total"]
+
+
+def test_a_changed_setting_variant_or_corpus_changes_the_keys_of_all_that_is_built_from_it():
+    def changed(first, second) -> set[str]:
+        return {name for name in first if first[name].key != second[name].key}
+
+    usual, every = planned("total"), {"numbers", "doubled", "total"}
+    assert changed(usual, planned("total", choices={"numbers": {"at_least": 2}})) == every
+    assert changed(usual, planned("total", choices={"numbers": {"at_least": 0}})) == set()
+    assert changed(usual, planned("total", choices={"doubled": "thrice"})) == {"doubled", "total"}
+    assert changed(usual, planned("total", source="b")) == every
+
+
+@pytest.mark.parametrize(
+    ("wanted", "choices", "said"),
+    [
+        ("totals", {}, "Nothing builds 'totals'. Did you mean 'total'?"),
+        ("slow", {}, "Nothing builds 'log', which slow is built from."),
+        ("total", {"doubled": "twise"}, "build.doubled: no variant 'twise'. Did you mean 'twice'"),
+        ("total", {"doubled": {}}, "build.doubled must name one of: thrice, twice."),
+        ("numbers", {"numbers": {"at_lest": 1}}, "build.numbers has no setting 'at_lest'"),
+        ("numbers", {"numbers": {"at_least": "1"}}, "build.numbers: setting 'at_least' is '1'"),
+        ("hen", {}, "hen is built from itself: hen <- egg <- hen."),
+    ],
+)
+def test_what_cannot_be_planned_is_said(wanted, choices, said):
+    with pytest.raises(UserError) as raised:
+        planned(wanted, choices=choices)
+    assert said in str(raised.value)
+
+
+def test_all_that_is_wrong_is_said_at_once():
+    with pytest.raises(UserError) as raised:
+        planned("total", "totals", choices={"doubled": "twise", "numbers": {"at_lest": 1}})
+    problems = str(raised.value).splitlines()[1:]
+    assert [problem.strip().partition("'")[0] for problem in problems] == [
+        "build.doubled: no variant ",
+        "build.numbers has no setting ",
+        "Nothing builds ",
+    ]
+
+
+# ---- the keys of the real builders
+
+
+def real_keys(**chunking_settings: Any) -> dict[str, str]:
+    """The keys of what HippoRAG with token windows builds."""
+    choices = {
+        "chunk_table": {"variant": "token", **chunking_settings},
+        "extraction": "nlp",
+        "graph": "kg_synonymy",
+        "name_index": "extraction",
+        "node_index": "name",
+    }
+    names = ("corpus", "nlp", "embedder")
+    identities = {name: (lambda name=name: name) for name in names}
+    made = plan({"graph", "node_index", "chunk_index", "bm25"}, choices, identities)
+    return {one.resource: one.key for one in made}
+
+
+def test_another_chunk_size_changes_every_key_downstream():
+    before, after = real_keys(), real_keys(size=600)
+    assert before.keys() == after.keys()
+    assert len(before) == 7
+    assert not set(before.values()) & set(after.values())

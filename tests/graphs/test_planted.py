@@ -1,0 +1,155 @@
+"""The planted extraction is perfect, and its faults are as many as were asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrag_bench.algorithms.extraction import Extraction, Triple
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import load_card
+from graphrag_bench.data.synthetic import world_dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.chunking import presplit
+from graphrag_bench.graphs.knowledge_graph import kg
+from graphrag_bench.graphs.planted import planted_extraction, planted_text_extraction
+from graphrag_bench.graphs.text_graph import text_graph
+from graphrag_bench.world.facts import World, WorldSettings
+from graphrag_bench.world.making import make_world
+
+TINY = ChunkTable.of(
+    [
+        (
+            "a",
+            "Ada Marsh",
+            "Ada Marsh is a painter. Ada Marsh is also known as Lia Sol. "
+            "Lia Sol worked for Nor Guild.",
+        ),
+        ("g", "Nor Guild", "Nor Guild is a guild. Nor Guild was founded by Otto Brandt."),
+        ("r", "Rumours about Nor Guild", "Rumour has it that Nor Guild was founded by Lia Sol."),
+    ]
+)
+
+
+def planted(**settings: object) -> Extraction:
+    return planted_extraction(chunk_table=TINY, **settings)  # type: ignore[arg-type]
+
+
+def triples(found: Extraction) -> list[tuple[str, str, str]]:
+    return [(one.head, one.relation, one.tail) for row in found.rows for one in row.triples]
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return make_world(
+        WorldSettings(size=200, n_questions=30, noise=0.2, alias_rate=0.3, removed=0.1)
+    )
+
+
+@pytest.fixture(scope="module")
+def table(world: World) -> ChunkTable:
+    return presplit(corpus=world_dataset(load_card("world"), world))
+
+
+def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(
+    world: World, table: ChunkTable
+) -> None:
+    found = planted_extraction(chunk_table=table)
+    names = [entity.name for entity in world.entities]
+    by_passage: dict[str, set[Triple]] = {}
+    for fact in (*world.facts, *world.distractors):
+        if fact.passage is not None:
+            said = Triple(names[fact.head], fact.phrase, names[fact.tail])
+            by_passage.setdefault(fact.passage, set()).add(said)
+    for row, read in enumerate(found.rows):
+        (document,) = table.documents_of(row)
+        assert set(read.triples) == by_passage.get(document, set())
+        assert set(read.entities) <= set(names)
+    n_facts = sum(fact.passage is not None for fact in (*world.facts, *world.distractors))
+    assert found.statistics == {"triples": n_facts}
+
+
+def test_its_graph_has_every_entity_and_every_stated_fact(world: World, table: ChunkTable) -> None:
+    graph = kg(extraction=planted_extraction(chunk_table=table), chunk_table=table)
+    assert graph.n_nodes == len(world.entities)
+    described = text_graph(planted_text_extraction(chunk_table=table), table, keywords=True)
+    assert described.n_nodes == len(world.entities)
+    assert described.types is not None
+    assert set(described.types) == {"person", "place", "organisation", "work"}
+
+
+def test_a_rumour_gives_entities_and_no_triple() -> None:
+    found = planted()
+    assert triples(found) == [
+        ("Ada Marsh", "worked for", "Nor Guild"),
+        ("Nor Guild", "was founded by", "Otto Brandt"),
+    ]
+    assert found.rows[2].entities == ("Nor Guild", "Ada Marsh")
+
+
+def test_a_believed_rumour_is_a_triple_like_any_other() -> None:
+    found = planted(rumours=1.0)
+    assert triples(found)[2] == ("Nor Guild", "was founded by", "Ada Marsh")
+    assert found.statistics == {"triples": 3, "believed_rumours": 1}
+
+
+def test_aliases_as_written_are_nodes_of_their_own_with_the_triple_that_introduces_them() -> None:
+    assert triples(planted(aliases="as_written"))[:2] == [
+        ("Ada Marsh", "is also known as", "Lia Sol"),
+        ("Lia Sol", "worked for", "Nor Guild"),
+    ]
+
+
+def test_dropped_facts_are_an_exact_share_and_keep_their_entities(table: ChunkTable) -> None:
+    whole = planted_extraction(chunk_table=table)
+    some, more = (planted_extraction(chunk_table=table, drop=rate) for rate in (0.25, 0.5))
+    n_facts = len(triples(whole))
+    assert len(triples(some)) == n_facts - round(0.25 * n_facts)
+    assert set(triples(more)) < set(triples(some)) < set(triples(whole))
+    assert [row.entities for row in more.rows] == [row.entities for row in whole.rows]
+
+
+def test_merged_names_are_an_exact_share_and_nowhere_left(table: ChunkTable) -> None:
+    before, after = (
+        {
+            name
+            for row in planted_extraction(chunk_table=table, merge=rate).rows
+            for name in row.entities
+        }
+        for rate in (0.0, 0.2)
+    )
+    assert after < before
+    assert len(before - after) == round(0.2 * len(before))
+
+
+def test_spurious_facts_are_so_many_for_each_true_one(table: ChunkTable) -> None:
+    whole = planted_extraction(chunk_table=table)
+    made_up = planted_extraction(chunk_table=table, spurious=0.5)
+    n_facts = len(triples(whole))
+    assert len(triples(made_up)) == n_facts + round(0.5 * n_facts)
+    assert set(triples(whole)) <= set(triples(made_up))
+    names = {name for row in whole.rows for name in row.entities}
+    assert {end for head, _, tail in triples(made_up) for end in (head, tail)} <= names
+
+
+def test_records_are_described_by_the_sentences_as_written() -> None:
+    found = planted_text_extraction(chunk_table=TINY)
+    first = found.rows[0]
+    assert [(one.name, one.type, one.description) for one in first.entities] == [
+        ("Ada Marsh", "person", "Ada Marsh is a painter."),
+        ("Ada Marsh", "", "Ada Marsh is also known as Lia Sol."),
+        ("Ada Marsh", "person", "Lia Sol worked for Nor Guild."),
+        ("Nor Guild", "organisation", "Lia Sol worked for Nor Guild."),
+    ]
+    (told,) = first.relationships
+    assert (told.source, told.target, told.keywords) == ("Ada Marsh", "Nor Guild", ("employer",))
+    assert (
+        not planted_text_extraction(chunk_table=TINY, keywords=False)
+        .rows[0]
+        .relationships[0]
+        .keywords
+    )
+
+
+def test_texts_without_a_planted_fact_are_refused() -> None:
+    with pytest.raises(UserError, match="dataset=world"):
+        planted_extraction(chunk_table=ChunkTable.of([("a", "", "Ada Marsh founded Norvik.")]))

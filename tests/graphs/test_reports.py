@@ -1,0 +1,313 @@
+"""Reports on two triangles: extracted, written, and the same prompt after a change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.algorithms.extraction import ChunkRecords, EntityRecord, TextExtraction
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
+from graphrag_bench.graphs.reports import coverage, extractive, llm_reports
+from graphrag_bench.graphs.text_graph import text_kg
+from graphrag_bench.llm.calls import CallFailed, Chat, Completion
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import count_tokens
+
+NAMES = ["ada", "bo", "cy", "dot", "eve", "fay"]
+PLAIN = Graph.from_arrays(
+    [0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3], node_chunk=np.eye(6)[[0, 0, 0, 1, 2, 3]],
+    names=NAMES,
+)  # fmt: skip
+"""Two triangles, joined by cy-dot; ada, bo and cy are in chunk 0, the others in one each."""
+GRAPH = replace(
+    PLAIN,
+    types=Texts.of(["person"] * 6),
+    descriptions=Texts.of(
+        [f"{n.title()} keeps the north lamp. {n.title()} owns a red boat." for n in NAMES]
+    ),
+    facts=Texts.of([f"They met in year {row}." for row in range(7)]),
+)
+
+
+def communities(*rows: tuple[int, int, list[int]]) -> Communities:
+    """Communities of (level, parent, members)."""
+    from scipy.sparse import csr_matrix
+
+    nodes = csr_matrix(np.array([np.isin(np.arange(6), members) for _, _, members in rows]))
+    level, parent = (np.array([row[at] for row in rows]) for at in (0, 1))
+    return Communities(level, parent, nodes, (nodes @ GRAPH.node_chunk).astype(bool).tocsr())
+
+
+TWO = communities((0, -1, [0, 1, 2]), (0, -1, [3, 4, 5]))
+NESTED = communities((0, -1, [0, 1, 2, 3, 4, 5]), (1, 0, [0, 1, 2]), (1, 0, [3, 4, 5]))
+
+
+def extracted(graph: Graph = GRAPH, found: Communities = TWO, **settings) -> Reports:
+    return extractive(
+        communities=found,
+        graph=graph,
+        embedder=Hashing(64),
+        progress=Progress(quiet=True),
+        **settings,
+    )
+
+
+# ---- without a model
+
+
+def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member():
+    """cy and dot have three neighbours, the others two; ties by name."""
+    found = extracted(findings=2)
+    assert list(found.titles) == ["cy, ada, bo", "dot, eve, fay"]
+    blocks = found.texts[0].split("\n\n")
+    assert (blocks[0], blocks[2], blocks[4], len(blocks)) == ("# cy, ada, bo", "## cy", "## ada", 6)
+    assert blocks[3].startswith("Cy")
+
+
+def test_summary_and_findings_keep_to_their_tokens():
+    blocks = extracted(summary_tokens=8, finding_tokens=4).texts[0].split("\n\n")
+    assert count_tokens(blocks[1]) <= 8
+    assert all(count_tokens(block) <= 4 for block in blocks[3::2])
+
+
+def test_every_sentence_is_of_a_member_or_of_a_relationship_inside():
+    """Row 6, cy-dot, goes out of the community."""
+    text = extracted(summary_tokens=1000).texts[0]
+    assert "Dot" not in text
+    assert "year 6" not in text
+
+
+def test_a_graph_without_descriptions_is_told_by_its_relations():
+    text = extracted(graph=PLAIN).texts[1]
+    assert text.startswith("# dot, eve, fay\n\n")
+    assert "related to" in text
+
+
+def test_the_rating_is_half_occurrence_and_half_size():
+    """Chunks 4, 1, 3, members 6, 3, 3: 5 * n / 4 + 5 * ln(1 + m) / ln 7; ln 4 / ln 7 = 0.7124."""
+    assert coverage(NESTED).tolist() == [10.0, 4.8, 7.3]
+
+
+# ---- the tables of a prompt
+
+
+def rows_of(tables: str, name: str) -> list[str]:
+    found = re.search(rf"-----{name}-----\n(.*?)(?:\n\n|$)", tables, re.DOTALL)
+    return found.group(1).split("\n")[1:] if found else []
+
+
+def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
+    """Ranks: ada-cy and bo-cy 5, ada-bo 4; of cy-dot, which leads out, cy alone counts: 3."""
+    tables = report_tables(Contents(GRAPH, TWO), 0, [], 1000)
+    assert [row.split(",")[1] for row in rows_of(tables, "Entities")] == ["cy", "ada", "bo"]
+    ends = [row.split(",")[1:3] for row in rows_of(tables, "Relationships")]
+    assert ends == [["ada", "cy"], ["bo", "cy"], ["ada", "bo"], ["cy", "dot"]]
+    assert rows_of(tables, "Relationships")[-1] == "3,cy,dot,They met in year 6.,3"
+    assert rows_of(tables, "Entities")[0].endswith(",3")
+
+
+def test_reports_on_parts_are_there_only_when_something_was_cut():
+    part = PartReport("# Ada's part", 8.0, 0.25, np.array([0, 1, 2]))
+    whole = report_tables(Contents(GRAPH, NESTED), 0, [part], 2000)
+    assert rows_of(whole, "Reports") == []
+    assert len(rows_of(whole, "Entities")) == 6
+    tight = report_tables(Contents(GRAPH, NESTED), 0, [part], 130)
+    assert rows_of(tight, "Reports") == ["0,# Ada's part,8.0,0.25"]
+    first = [row.split(",")[1] for row in rows_of(tight, "Entities")]
+    assert first[:2] == ["dot", "eve"]  # not covered by the part's report
+    assert rows_of(tight, "Relationships")[0].split(",")[1:3] == ["cy", "dot"]
+
+
+def test_reports_on_parts_go_by_occurrence():
+    parts = [
+        PartReport("small", 8.0, 0.25, np.array([0, 1, 2])),
+        PartReport("large", 2.0, 0.75, np.array([3, 4, 5])),
+    ]
+    tight = report_tables(Contents(GRAPH, NESTED), 0, parts, 80)
+    assert [row.split(",")[1] for row in rows_of(tight, "Reports")] == ["large", "small"]
+
+
+# ---- by a model
+
+
+def written_reply(title: str, rating: float = 7.0, **other: object) -> str:
+    held = {"title": title, "summary": "They met.", "rating": rating, "rating_explanation": "So."}
+    return json.dumps({**held, "findings": [{"summary": "A", "explanation": "B."}], **other})
+
+
+def by_model(model, found: Communities = TWO, **settings) -> Reports:
+    return llm_reports(
+        communities=found, graph=GRAPH, llm_build=model, progress=Progress(quiet=True), **settings
+    )  # fmt: skip
+
+
+def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():
+    made = by_model(
+        Scripted([("ada,", written_reply("First")), ("eve,", written_reply("Second", 3))])
+    )
+    assert list(made.titles) == ["First", "Second"]
+    assert made.texts[0] == "# First\n\nThey met.\n\n## A\n\nB."
+    assert made.ratings.tolist() == [7.0, 3.0]
+    assert made.statistics == {"communities": 2, "without_report": 0, "unreadable": 0}
+    plain = by_model(Scripted([("", written_reply("T", 99, findings=["Plain."]))]))
+    assert plain.texts[0] == "# T\n\nThey met.\n\n## Plain."
+    assert plain.ratings.tolist() == [10.0, 10.0]
+
+
+def test_parts_are_reported_on_before_the_whole_and_enter_its_prompt_when_it_is_cut():
+    model = Scripted(
+        [
+            ("-----Reports-----", written_reply("All")),
+            ("ada", written_reply("X")),
+            ("", written_reply("Y")),
+        ]
+    )
+    made = by_model(model, NESTED, max_input_tokens=130)
+    asked = [chat[-1].content for chat in model.asked]
+    assert ["-----Reports-----" in text for text in asked] == [False, False, True]
+    assert "# Y They met. ## A B." in asked[2]
+    assert list(made.titles) == ["All", "X", "Y"]
+
+
+def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
+    model = Metered(
+        Scripted([("ada,", "Just words."), ("eve,", written_reply("Fine")), ("", "Still no.")])
+    )
+    made = by_model(model)
+    assert made.texts[0] == "# cy, ada, bo\n\nStill no."
+    assert made.ratings.tolist() == [0.0, 7.0]
+    assert made.fallback.tolist() == [True, False]
+    assert made.statistics["unreadable"] == 1
+    assert model.fallbacks == 1
+    silent = Scripted([("ada,", CallFailed("refused", "no")), ("", written_reply("Fine"))])
+    assert (list(by_model(silent).texts)[0], by_model(silent).statistics["without_report"]) == (
+        "",
+        1,
+    )
+
+
+def test_a_small_window_leaves_room_for_prompt_and_reply():
+    model = Scripted([("", written_reply("T"))], window=600)
+    by_model(model, window_share=0.2)
+    for chat in model.asked:
+        tables = chat[-1].content
+        assert count_tokens(tables) <= 600 * 0.2 + 60  # headings and header lines beside the rows
+
+
+WHOLE, LEFT, RIGHT = "abcdef", "abc", "def"
+ROWS = ["ab", "ac", "bc", "de", "df", "ef", "cd", "cb", "ax"]
+"""Two triangles in one community; b and c are joined by two rows, and a to x outside."""
+
+
+def world(order: str, rows: Sequence[str], more: Sequence[str] = ()) -> tuple[Graph, Communities]:
+    """The graph with its nodes and rows in these orders; every node and row is in one chunk."""
+    from scipy.sparse import csr_matrix
+
+    names, every = list(order), [*rows, *more]
+    ends = [[names.index(pair[end]) for pair in every] for end in (0, 1)]
+    graph = Graph.from_arrays(*ends, np.eye(len(names)), names=names)
+    graph = Graph(
+        **{
+            **{field: getattr(graph, field) for field in graph.__dataclass_fields__},
+            "types": Texts.of(["person"] * len(names)),
+            "descriptions": Texts.of([f"{name} keeps lamp {name}. It burns." for name in names]),
+            "facts": Texts.of([f"{pair[0]} wrote to {pair[1]} of {pair}." for pair in every]),
+        }
+    )
+    parts = [(0, -1, WHOLE), (1, 0, LEFT), (1, 0, RIGHT)]
+    others = "".join(sorted(set(names) - set(WHOLE)))
+    parts = [*parts, (0, -1, others)] if others else parts
+    first = [names.index(min(told, key=names.index)) for _, _, told in parts]
+    ordered = sorted(range(len(parts)), key=lambda row: (parts[row][0], first[row]))
+    parent_of = [-1 if parts[row][1] < 0 else ordered.index(parts[row][1]) for row in ordered]
+    held = np.array([[name in parts[row][2] for name in names] for row in ordered])
+    nodes = csr_matrix(held)
+    level = np.array([parts[row][0] for row in ordered])
+    chunks = (nodes @ graph.node_chunk).astype(bool).tocsr()
+    return graph, Communities(level, np.array(parent_of), nodes, chunks)
+
+
+BEFORE = world(WHOLE + "x", ROWS)
+AFTER = world("zyx" + WHOLE[::-1], ROWS[::-1], ["xy", "xz", "yz"])
+"""Two nodes came in front and are joined to x, so that x has three neighbours; all rows moved."""
+
+
+class _Keeping(Hashing):
+    """An embedder that keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(32)
+        self.texts: set[str] = set()
+
+    def encode(self, texts: Sequence[str], **other: object) -> np.ndarray:
+        self.texts |= set(texts)
+        return super().encode(texts, **other)
+
+
+def reply(chat: Chat) -> Completion:
+    """A report that is told by its prompt alone."""
+    text = chat[-1].content
+    told = {"title": f"of {len(text)}", "summary": text[:40], "rating": 5.0, "findings": []}
+    return Completion(json.dumps(told), 1, 1)
+
+
+@pytest.mark.parametrize("budget", [60, 110, 140, 160, 4000])
+def test_a_report_prompt_is_told_by_the_members_alone(budget):
+    """In small budgets the whole is told by reports on its parts."""
+    asked = []
+    for graph, found in (BEFORE, AFTER):
+        model = Scripted((), reply)
+        llm_reports(
+            communities=found, graph=graph, llm_build=model, progress=Progress(quiet=True),
+            max_input_tokens=budget,
+        )  # fmt: skip
+        asked.append({chat[-1].content for chat in model.asked})
+    assert len(asked[0]) == 4
+    assert len(asked[0] & asked[1]) == 3  # all but the one on x
+    assert any("-----Reports-----" in text for text in asked[0]) == (budget < 4000)
+
+
+def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
+    told, texts = [], []
+    for graph, found in (BEFORE, AFTER):
+        embedder = _Keeping()
+        made = extractive(
+            communities=found, graph=graph, embedder=embedder, progress=Progress(quiet=True),
+            summary_tokens=12, finding_tokens=6,
+        )  # fmt: skip
+        inside = found.nodes.toarray()[:, list(graph.names).index("x")] == 0
+        told.append({made.texts[row] for row in np.flatnonzero(inside).tolist()})
+        texts.append({text for text in embedder.texts if "y" not in text and "z" not in text})
+    assert len(told[0]) == 3
+    assert told[0] == told[1]
+    assert texts[0] and texts[1] <= texts[0]
+
+
+@pytest.mark.parametrize("front", [[], ["Zoe", "Yan"]])
+def test_a_long_description_is_summarised_by_the_same_prompt(front):
+    """The descriptions of Ada are long; others came in front of her, of whom less is said."""
+    long = [f"Ada counted the {number} lamps of the harbour of Norvik." for number in range(60)]
+    rows = [ChunkRecords((EntityRecord(name, "person", f"{name} rests."),), ()) for name in front]
+    rows += [ChunkRecords((EntityRecord("Ada", "person", text),), ()) for text in long]
+    table = ChunkTable.of([(f"d{row}", "", f"text {row}") for row in range(len(rows))])
+    model = Scripted([("", "Ada counted lamps.")])
+    text_kg(
+        keywords=False,
+        text_extraction=TextExtraction.of(rows, {}), chunk_table=table, llm_build=model,
+        progress=Progress(quiet=True),
+    )  # fmt: skip
+    (chat,) = model.asked
+    told = "\n".join(sorted(long))
+    assert chat[-1].content.startswith("About: ada\nDescriptions:\n" + " ".join(told.split("\n")))

@@ -1,0 +1,222 @@
+"""Facts by a schema: by a tagger, by planned replies, and the graph that is made of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from builds import QUIET, Told
+
+from graphrag_bench.algorithms.extraction import (
+    AttributeRecord,
+    EntityRecord,
+    SchemaExtraction,
+    SchemaRecords,
+    Triple,
+)
+from graphrag_bench.algorithms.graph import attributes_of
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.nlp import Relation, Sentence
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.graphs.knowledge_graph import attributed
+from graphrag_bench.llm.calls import Completion
+from graphrag_bench.llm.scripted import Scripted
+from methods.youtugraphrag.schema_extraction import (
+    llm_schema_extraction,
+    nlp_schema_extraction,
+    read_facts,
+)
+
+CURIE, WARSAW, YEAR = ("Marie Curie", "PERSON"), ("Warsaw", "GPE"), ("1867", "DATE")
+
+
+def read(*sentences: Sentence, named: str = "", **settings) -> SchemaRecords:
+    table = ChunkTable.of([("d", named, "a text")])
+    tagger = Told(*sentences)
+    made = nlp_schema_extraction(chunk_table=table, nlp=tagger, progress=QUIET, **settings)
+    return made.rows[0]
+
+
+def said(facts: SchemaRecords) -> list[tuple[str, str, str]]:
+    return [(one.entity, one.name, one.value) for one in facts.attributes]
+
+
+# ---- by a tagger
+
+
+def test_a_relation_to_a_date_is_an_attribute_and_one_to_a_name_a_triple():
+    born = Sentence(
+        "She was born in Warsaw in 1867.",
+        (CURIE, WARSAW, YEAR),
+        (),
+        (
+            Relation("Marie Curie", "be born in", "Warsaw"),
+            Relation("Marie Curie", "be born in", "1867"),
+        ),
+    )
+    facts = read(born)
+    assert facts.triples == (Triple("Marie Curie", "be born in", "Warsaw"),)
+    assert said(facts) == [("Marie Curie", "be born in", "1867")]
+    assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("Warsaw", "gpe"))
+
+
+def test_a_copula_with_a_phrase_is_an_attribute():
+    was = Sentence("x", (CURIE,), ("physicist",), (Relation("Marie Curie", "be", "physicist"),))
+    assert said(read(was)) == [("Marie Curie", "is", "physicist")]
+    assert said(read(was, noun_phrases=False)) == [("Marie Curie", "is", "physicist")]
+
+
+def test_with_noun_phrases_what_a_relation_joins_to_a_name_is_an_entity():
+    taught = Sentence("x", (CURIE,), ("girls",), (Relation("Marie Curie", "teach", "girls"),))
+    assert read(taught, noun_phrases=False).triples == ()
+    facts = read(taught)
+    assert facts.triples == (Triple("Marie Curie", "teach", "girls"),)
+    assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("girls"))
+
+
+def test_the_title_stands_for_a_pronoun():
+    was = Sentence("x", (), ("teacher",), (Relation("She", "be", "teacher"),), frozenset({"She"}))
+    assert said(read(was, named="Ada")) == [("Ada", "is", "teacher")]
+    assert said(read(was, named="Ada", title="entity")) == []
+
+
+@pytest.mark.parametrize(
+    ("entities", "named", "expected"),
+    [
+        ((CURIE, YEAR), "", [("Marie Curie", "date", "1867")]),
+        ((YEAR,), "Ada", [("Ada", "date", "1867")]),
+        ((CURIE, WARSAW, YEAR), "Ada", []),
+        ((YEAR,), "", []),
+        ((CURIE, ("first", "ORDINAL"), ("two", "CARDINAL")), "", []),
+    ],
+)
+def test_a_number_that_no_relation_reaches_is_of_the_only_entity(entities, named, expected):
+    assert said(read(Sentence("x", entities, (), ()), named=named)) == expected
+
+
+def test_bare_numbers_state_something_behind_a_verb_alone():
+    number = ("900", "CARDINAL")
+    for relation, expected in (("have", [("Warsaw", "have", "900")]), ("be", [])):
+        has = Sentence("x", (WARSAW, number), (), (Relation("Warsaw", relation, "900"),))
+        assert said(read(has)) == expected
+
+
+def test_names_that_no_relation_joins_co_occur():
+    both = Sentence("x", (CURIE, WARSAW), (), ())
+    assert read(both).triples == (Triple("Marie Curie", "occurs with", "Warsaw"),)
+    assert read(both, co_occurrence=0).triples == ()
+    about = read(Sentence("x", (WARSAW,), (), ()), named="Ada")
+    assert about.triples == (Triple("Ada", "occurs with", "Warsaw"),)
+
+
+# ---- the graph
+
+
+def test_types_facts_and_attributes_of_all_chunks_are_merged():
+    rows = [
+        SchemaRecords(
+            (EntityRecord("Ada", "person"), EntityRecord("Norvik", "org")),
+            (Triple("Ada", "founded", "Norvik"), Triple("Ada", "founded", "Norvik")),
+            (AttributeRecord("Ada", "born_in", "1867"),),
+        ),
+        SchemaRecords(
+            (EntityRecord("ADA", "person"), EntityRecord("Ada", "org")),
+            (Triple("Norvik", "founded by", "Ada"), Triple("Ada", "is", "ada")),
+            (AttributeRecord("Bo", "born in", "1901"), AttributeRecord("Ada", "born in", "1867")),
+        ),
+    ]
+    table = ChunkTable.of([("a", "", "x"), ("b", "", "y")])
+    graph = attributed(schema_extraction=SchemaExtraction.of(rows, {}), chunk_table=table)
+    assert list(graph.names) == ["ada", "norvik", "bo"]
+    assert graph.types is not None
+    assert list(graph.types) == ["person", "org", ""]
+    assert list(graph.relations) == ["founded", "founded by"]
+    assert graph.weight.tolist() == [2.0, 1.0]
+    held = attributes_of(graph)
+    assert [(one, held.told(row)) for row, one in enumerate(held.node.tolist())] == [
+        (0, "born in: 1867"),
+        (2, "born in: 1901"),
+    ]
+    assert held.chunk.toarray().astype(int).tolist() == [[1, 1], [0, 1]]
+    assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 1], [1, 1], [0, 1]]
+    assert graph.statistics == {"attributes": 2}
+
+
+# ---- by a language model
+
+REPLY = {
+    "entities": [
+        {
+            "name": "Ada Marsh",
+            "type": "Person",
+            "attributes": [
+                {"name": "date", "value": "born 1867"},
+                {"name": "craft", "value": "painter"},
+            ],
+        },
+        {"name": "Norvik", "type": "observatory"},
+    ],
+    "triples": [["Ada Marsh", "created_by", "Norvik"], ["Ada Marsh", "owns", "Norvik"], ["Ada"]],
+    "new_types": {"nodes": ["observatory"], "attributes": ["craft"]},
+}
+
+
+def by_model(*replies: str | Completion, **settings) -> SchemaExtraction:
+    table = ChunkTable.of([(str(row), "", f"Text {row}") for row in range(len(replies))])
+    told = [(f"Text {row}", reply) for row, reply in enumerate(replies)]
+    scripted = Scripted([*told, ("Your last reply could not be read", "no")])
+    return llm_schema_extraction(chunk_table=table, llm_build=scripted, progress=QUIET, **settings)
+
+
+def test_an_agent_keeps_what_it_adds_to_the_schema():
+    made = by_model(json.dumps(REPLY))
+    (row,) = made.rows
+    assert row.entities == (
+        EntityRecord("Ada Marsh", "person"),
+        EntityRecord("Norvik", "observatory"),
+    )
+    assert [one.relation for one in row.triples] == ["created_by", "owns"]
+    assert said(row) == [("Ada Marsh", "date", "born 1867"), ("Ada Marsh", "craft", "painter")]
+    assert made.statistics["new_types"] == 2
+    assert (made.statistics["skipped_triples"], made.statistics["outside_schema"]) == (1, 0)
+
+
+def test_without_an_agent_what_is_not_of_the_schema_is_left_out():
+    """One type, one triple and one attribute."""
+    made = by_model(json.dumps(REPLY), agentic=False)
+    (row,) = made.rows
+    assert [one.type for one in row.entities] == ["person", ""]
+    assert [one.relation for one in row.triples] == ["created_by"]
+    assert said(row) == [("Ada Marsh", "date", "born 1867")]
+    assert made.statistics["outside_schema"] == 3
+
+
+def test_the_prompt_holds_the_schema_and_the_passage():
+    table = ChunkTable.of([("a", "", "A passage.")])
+    scripted = Scripted([("A passage.", json.dumps(REPLY))])
+    for agentic in (True, False):
+        llm_schema_extraction(
+            chunk_table=table, llm_build=scripted, progress=QUIET,
+            node_types=("ship",), relation_types=("sails to",), agentic=agentic,
+        )  # fmt: skip
+    agent, bound = scripted.asked
+    assert "Entity types: ship\nRelations: sails to\n" in agent[-1].content
+    assert ("use a new type" in agent[0].content, "use a new type" in bound[0].content) == (
+        True,
+        False,
+    )
+
+
+def test_a_reply_that_was_cut_gives_what_is_complete():
+    text = json.dumps(REPLY)
+    found = read_facts(text[: text.index('["Ada Marsh", "owns')], cut=True)
+    assert [one.name for one in found.entities] == ["Ada Marsh", "Norvik"]
+    assert found.triples == [["Ada Marsh", "created_by", "Norvik"]]
+    with pytest.raises(UnreadableReply):
+        read_facts('{"entities": [{"na', cut=True)
+
+
+def test_chunks_whose_replies_cannot_be_read_are_counted_and_all_of_them_refused():
+    made = by_model(json.dumps(REPLY), "no")
+    assert made.rows[1] == SchemaRecords()
+    assert made.statistics["failed_chunks"] == 1

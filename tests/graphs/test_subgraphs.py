@@ -1,0 +1,121 @@
+"""The triples of all questions become one graph that keeps their names, by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rog_sets import rog_folder
+from small_worlds import dataset
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.data.subgraphs import Subgraphs
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.chunking import presplit, token
+from graphrag_bench.graphs.knowledge_graph import fact_graph, subgraph_extraction, subgraph_graph
+from graphrag_bench.values import Question, Ranked, Relationship
+from operators.relationship.vdb import in_scope
+
+
+@pytest.fixture
+def cwq(tmp_path: Path) -> Dataset:
+    return read_dataset("cwq", rog_folder(tmp_path))
+
+
+def graph_of(data: Dataset) -> Graph:
+    return subgraph_graph(corpus=data, chunk_table=presplit(corpus=data))
+
+
+def rows_of(data: Dataset, question: Question) -> Ranked[Relationship]:
+    return in_scope(question, graph=graph_of(data), chunk_table=presplit(corpus=data))
+
+
+def said(graph: Graph, rows: np.ndarray) -> list[tuple[str, str, str]]:
+    return [
+        (graph.names[graph.source[row]], graph.relations[row], graph.names[graph.target[row]])
+        for row in rows.tolist()
+    ]
+
+
+def test_names_and_relations_stand_as_they_are_written(cwq: Dataset) -> None:
+    graph = graph_of(cwq)
+    assert list(graph.names) == [
+        "Rolf the Ram", "Norvik F.C.", "2012 Tarn Cup", "2014 Tarn Cup", "Norvik", "m.011zsc4_",
+        "NORVIK",
+    ]  # fmt: skip
+    assert graph.relations[0] == "sports.mascot.team"
+    assert graph.row_of["NORVIK"] == 6
+
+
+def test_a_triple_of_two_questions_is_one_row_that_weighs_two(cwq: Dataset) -> None:
+    graph = graph_of(cwq)
+    assert graph.n_relationships == 6
+    assert graph.weight.tolist() == [1, 1, 1, 1, 2, 1]
+    assert graph.relationship_chunk.toarray()[4].tolist() == [True, True, False]
+    assert graph.node_chunk.toarray()[4].tolist() == [True, True, False]
+
+
+def test_a_question_is_asked_of_its_own_triples(cwq: Dataset) -> None:
+    team, river, empty = cwq.questions
+    assert rows_of(cwq, team).ids.tolist() == [0, 1, 2, 3, 4]
+    assert said(graph_of(cwq), rows_of(cwq, river).ids) == [
+        ("m.011zsc4_", "location.location.contains", "Norvik"),
+        ("NORVIK", "is.not", "Norvik"),
+    ]
+    assert len(rows_of(cwq, empty)) == 0
+
+
+def test_a_graph_of_normalised_names_is_made_of_the_same_triples(cwq: Dataset) -> None:
+    table = presplit(corpus=cwq)
+    extraction = subgraph_extraction(corpus=cwq, chunk_table=table)
+    assert extraction.statistics == {"triples": 7}
+    graph = fact_graph(extraction, len(table))
+    assert graph.relations[0] == "sports mascot team"
+    assert graph.n_relationships == 5  # norvik is not norvik: equal ends
+
+
+def test_blank_parts_are_left_out_and_equal_ends_stay() -> None:
+    triples = {"d": [("a", "r", "a"), ("a", " ", "b"), ("", "r", "b")]}
+    graph = graph_of(holding(triples))
+    assert said(graph, np.arange(graph.n_relationships)) == [("a", "r", "a")]
+
+
+def test_a_graph_needs_triples_and_a_chunk_for_each_document(cwq: Dataset) -> None:
+    texts = dataset(("d", "", "A text."))
+    with pytest.raises(UserError, match="comes without triples"):
+        graph_of(texts)
+    with pytest.raises(UserError, match="every subgraph is empty"):
+        graph_of(holding({"d": []}))
+    with pytest.raises(UserError, match="chunking=presplit"):
+        subgraph_graph(corpus=cwq, chunk_table=token(corpus=cwq, size=20, overlap=0))
+
+
+names = st.sampled_from(["a", "B", "b", "c.d"])
+subgraphs = st.lists(
+    st.lists(st.tuples(names, st.sampled_from(["r", "r.s"]), names), max_size=6), min_size=1,
+    max_size=4,
+).filter(any)  # fmt: skip
+
+
+def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
+    data = dataset(*((name, "", f"Document {name}.") for name in triples))
+    documents = tuple(Document(d.id, d.title, d.text, d.id) for d in data.documents)
+    return Dataset("t", documents, (), {}, data.card, subgraphs=Subgraphs.of(triples))
+
+
+@given(subgraphs)
+def test_each_question_finds_exactly_its_own_distinct_triples(
+    given_triples: list[list[tuple[str, str, str]]],
+) -> None:
+    data = holding({str(at): own for at, own in enumerate(given_triples)})
+    graph = graph_of(data)
+    assert len(set(graph.names)) == graph.n_nodes
+    for at, own in enumerate(given_triples):
+        found = said(graph, rows_of(data, Question("q", "?", str(at))).ids)
+        assert len(found) == len(set(found))
+        assert set(found) == set(own)

@@ -1,0 +1,349 @@
+"""Described entities and relationships of a chunk: by a tagger, and by planned replies."""
+
+from functools import partial
+
+import pytest
+from builds import QUIET, Told, table
+
+from graphrag_bench.algorithms.extraction import (
+    ChunkRecords,
+    EntityRecord,
+    RelationshipRecord,
+    TextExtraction,
+)
+from graphrag_bench.artifacts.plan import plan
+from graphrag_bench.artifacts.store import Store
+from graphrag_bench.embedding.nlp import Relation, Sentence
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.graphs.gleaning import RecordReply, read_records
+from graphrag_bench.graphs.text_extraction import llm_text_extraction, nlp_text_extraction
+from graphrag_bench.llm.calls import CallFailed, Completion, Request
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.text import count_tokens
+
+ADA = '("entity"<|>ADA MARSH<|>person<|>Ada Marsh founded Norvik.)'
+NORVIK = '("entity"<|>NORVIK<|>organization<|>Norvik was founded by Ada Marsh.)'
+FOUNDED = '("relationship"<|>ADA MARSH<|>NORVIK<|>Ada Marsh founded Norvik.<|>9)'
+ADA_READ = EntityRecord("ADA MARSH", "person", "Ada Marsh founded Norvik.")
+NORVIK_READ = EntityRecord("NORVIK", "organization", "Norvik was founded by Ada Marsh.")
+FOUNDED_READ = RelationshipRecord("ADA MARSH", "NORVIK", "Ada Marsh founded Norvik.", (), 9.0)
+
+
+def read(text: str, *, cut: bool = False, keywords: bool = False) -> RecordReply:
+    return read_records(text, cut, keywords=keywords, purpose="test")
+
+
+def relationship(*fields: str, keywords: bool = False) -> RelationshipRecord:
+    """The one relationship of a record with these fields after its kind."""
+    text = "<|>".join(['("relationship"', *fields]) + ")<|COMPLETE|>"
+    (one,) = read(text, keywords=keywords).records.relationships
+    return one
+
+
+# ---- delimited records
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ADA}##{NORVIK}##\n{FOUNDED}<|COMPLETE|>",
+        f"Here are the records:\n{ADA}##\n{NORVIK}\n{FOUNDED}",
+        f"- {ADA} ## - {NORVIK} ## Those are all. ## {FOUNDED}",
+        "(entity<|>ADA MARSH<|>Person<|>Ada Marsh founded Norvik.<|>7)##"
+        "('entity'<|>'NORVIK'<|>\"organization\"<|>Norvik was founded by Ada Marsh.)##" + FOUNDED,
+    ],
+)
+def test_records_are_read_in_order_and_small_models_may_be_careless_about_quotes_and_talk(text):
+    reply = read(text)
+    assert reply.records == ChunkRecords((ADA_READ, NORVIK_READ), (FOUNDED_READ,))
+    assert (reply.malformed, reply.negative) == (0, 0)
+
+
+def test_what_counts_stands_between_the_first_and_the_last_bracket():
+    reply = read("1. (entity<|>NORVIK<|>geo<|>Norvik (founded 1901) lies on Mount Tarn.) or so")
+    assert reply.records.entities[0].description == "Norvik (founded 1901) lies on Mount Tarn."
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "(entity<|>NORVIK<|>geo)",
+        "(relationship<|>ADA MARSH<|>NORVIK<|>9)",
+        "(person<|>NORVIK<|>geo<|>A place.)",
+        "(entity<|>...<|>geo<|>A place.)",
+        "(relationship<|>ADA MARSH<|><|>founded<|>9)",
+        "entity<|>NORVIK<|>geo<|>A place without brackets.",
+    ],
+)
+def test_a_malformed_record_is_counted_and_left_out(bad):
+    reply = read(f"{ADA}##{bad}<|COMPLETE|>")
+    assert reply.records == ChunkRecords((ADA_READ,))
+    assert reply.malformed == 1
+
+
+def test_keywords_of_the_whole_passage_are_ignored_and_not_counted():
+    reply = read(f'{ADA}##("content_keywords"<|>astronomy, history)<|COMPLETE|>')
+    assert (reply.records, reply.malformed) == (ChunkRecords((ADA_READ,)), 0)
+
+
+@pytest.mark.parametrize(
+    ("last", "strength"),
+    [("9", 9.0), (" 2.5 ", 2.5), ("+3", 3.0), (".5", 0.5), ("0", 0.0)]
+    + [("strong", 1.0), ("1e3", 1.0), ("nan", 1.0), ("9/10", 1.0), ("", 1.0)],
+)
+def test_the_strength_is_the_last_field_where_it_is_a_decimal_number_and_else_one(last, strength):
+    assert relationship("A", "B", "A knows B.", last).strength == strength
+
+
+def test_keywords_are_the_fifth_field_of_at_least_six():
+    rich = relationship("A", "B", "A knows B.", "trust, work; trust,", "7", keywords=True)
+    assert rich == RelationshipRecord("A", "B", "A knows B.", ("trust", "work"), 7.0)
+    plain = relationship("A", "B", "A knows B.", "7", keywords=True)
+    assert plain == RelationshipRecord("A", "B", "A knows B.", (), 7.0)
+    unasked = relationship("A", "B", "A knows B.", "trust", "7", keywords=False)
+    assert unasked == RelationshipRecord("A", "B", "A knows B.", (), 7.0)
+
+
+@pytest.mark.parametrize("text", ["", "I would rather not.", "(entity<|>A)<|COMPLETE|>", "{}"])
+def test_a_reply_without_records_cannot_be_read(text):
+    with pytest.raises(UnreadableReply):
+        read(text)
+
+
+def test_a_passage_may_have_no_entities_and_the_last_record_of_a_cut_reply_is_left_out():
+    assert read("<|COMPLETE|>").records == ChunkRecords()
+    assert read(f"{ADA}##(entity<|>NOR", cut=True).records == ChunkRecords((ADA_READ,))
+    assert read(f"{ADA}##{NORVIK}", cut=True).records == ChunkRecords((ADA_READ,))
+
+
+# ---- by a language model
+
+
+def extracted(model: Scripted, *texts: str, **settings) -> TextExtraction:
+    return llm_text_extraction(
+        chunk_table=table(*texts), llm_build=model, progress=QUIET, **settings
+    )
+
+
+def roles(model: Scripted, call: int) -> list[str]:
+    return [message.role for message in model.asked[call]]
+
+
+def test_gleaning_goes_on_with_the_same_conversation():
+    model = Scripted([("missed", FOUNDED), ("Ada Marsh founded", f"{ADA}##{NORVIK}<|COMPLETE|>")])
+    made = extracted(model, "Ada Marsh founded Norvik.")
+    assert made.rows == (ChunkRecords((ADA_READ, NORVIK_READ), (FOUNDED_READ,)),)
+    assert roles(model, 0) == ["system", "user"]
+    assert roles(model, 1) == ["system", "user", "assistant", "user"]
+    assert model.asked[1][2].content == f"{ADA}##{NORVIK}<|COMPLETE|>"
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize(("says", "n_calls"), [("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)])
+def test_between_rounds_the_model_is_asked_whether_there_is_more(says, n_calls):
+    """First call, round 1, question, and on YES round 2, question, round 3: six."""
+    model = Scripted([("YES or NO", says), ("missed", NORVIK), ("Passage", ADA)])
+    made = extracted(model, "Ada.", max_gleaning=3)
+    assert len(model.asked) == n_calls
+    assert len(made.rows[0].entities) == {6: 4, 3: 2}[n_calls]
+
+
+def test_a_gleaning_reply_without_records_says_that_nothing_was_missed():
+    model = Scripted([("missed", "Nothing is missing."), ("Passage", ADA)])
+    made = extracted(model, "Ada.", max_gleaning=5)
+    assert made.rows == (ChunkRecords((ADA_READ,)),)
+    assert made.statistics["failed_gleanings"] == 0
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("missed", "window"), [(CallFailed("context_overflow", "too long"), None), (ADA, 600)]
+)
+def test_a_gleaning_call_that_fails_or_has_no_room_keeps_the_first_records(missed, window):
+    model = Scripted([("missed", missed), ("Passage", ADA)], window=window)
+    made = extracted(model, "Ada.", max_tokens=256)
+    assert made.rows == (ChunkRecords((ADA_READ,)),)
+    counts = made.statistics
+    assert (counts["failed_gleanings"], counts["failed_chunks"]) == (1, 0)
+    assert len(model.asked) == (1 if window else 2)
+
+
+def test_a_chunk_without_a_readable_record_contributes_nothing_and_is_counted():
+    model = Scripted(
+        [("could not be read", "No."), ("missed", "<|COMPLETE|>"), ("Otto", "No."), ("Ada", ADA)]
+    )
+    made = extracted(model, "Otto.", "Ada.")
+    assert made.rows == (ChunkRecords(), ChunkRecords((ADA_READ,)))
+    assert made.statistics["failed_chunks"] == 1
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_again_in_the_same_form():
+    model = Scripted(
+        [("missed", "<|COMPLETE|>"), ("could not be read", ADA), ("Passage", "Gladly!")]
+    )
+    made = extracted(model, "Ada.")
+    assert made.rows == (ChunkRecords((ADA_READ,)),)
+    assert "JSON" not in model.asked[1][-1].content
+
+
+def test_types_and_keywords_are_asked_for_as_set_and_the_passage_comes_last():
+    model = Scripted([("Passage", ADA)])
+    extracted(model, "Ada.", max_gleaning=0, entity_types=("star", "comet"), keywords=True)
+    extracted(model, "Ada.", max_gleaning=0)
+    rich, plain = (chat[0].content for chat in model.asked)
+    assert "one of: star, comet" in rich
+    assert "<|>keywords<|>strength" in rich
+    assert "keywords" not in plain
+    assert all("Ada.\n" in chat[-1].content for chat in model.asked)
+
+
+def test_counts_of_odd_records_are_kept():
+    odd = f"{ADA}##(entity<|>X)##(relationship<|>A<|>B<|>A hates B.<|>-1)"
+    made = extracted(Scripted([("Passage", odd)]), "Ada.", max_gleaning=0)
+    assert made.statistics == {
+        "entity_records": 1,
+        "relationship_records": 1,
+        "malformed_records": 1,
+        "negative_strengths": 1,
+        "replies": 1,
+        "truncated_replies": 0,
+        "failed_chunks": 0,
+        "failed_gleanings": 0,
+    }
+
+
+class Limited(Scripted):
+    """A model that keeps the most tokens of each of its calls."""
+
+    def __init__(self, reply: str | Completion, window: int | None = None) -> None:
+        super().__init__([("", reply)], window=window)
+        self.most: list[int] = []
+
+    def call(self, request: Request) -> Completion:
+        self.most.append(request.max_tokens)
+        return super().call(request)
+
+
+@pytest.mark.parametrize(
+    ("window", "given", "most"),
+    [(None, {}, 4096), (None, {"max_tokens": 99}, 99), (4096, {}, None)],
+)
+def test_a_reply_has_4096_tokens_or_what_the_window_leaves(window, given, most):
+    model = Limited(f"{ADA}<|COMPLETE|>", window)
+    extracted(model, "Ada.", max_gleaning=0, **given)
+    (prompt,) = model.asked
+    n_tokens = sum(count_tokens(message.content) for message in prompt)
+    left = 4096 - int(n_tokens * 1.15)
+    assert model.most == [most or left // 256 * 256]
+    assert window is None or 512 < model.most[0] <= window - n_tokens
+
+
+def test_prompts_of_unlike_length_are_asked_with_their_own_limits_in_their_order():
+    """2,000 words more take 2,300 tokens of the window with the margin: 9 steps of 256 or 8."""
+    model = Limited(f"{ADA}<|COMPLETE|>", 4096)
+    made = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0)
+    assert model.most[0] > model.most[1] >= 512
+    assert (model.most[0] - model.most[1]) // 256 in (8, 9)
+    assert [len(row.entities) for row in made.rows] == [1, 1]
+    assert made.statistics["replies"] == 2
+
+
+def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
+    """One chunk's only reply is cut: all of its replies are."""
+    known = {"corpus": "c", "llm_build": "m", "earlier": ""}
+    choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
+    made = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
+    cut = Completion(f"{ADA}##(entity<|>NORV", 10, 10, finish="length")
+    given = {"chunk_table": table("Ada."), "llm_build": Scripted([("", cut)])}
+    alone = [one for one in made if one.resource == "text_extraction"]
+
+    def built(**settings):
+        store = Store(tmp_path, QUIET, **settings)
+        return store.resources(alone, {"text_extraction"}, given), store.recipe(alone[0])
+
+    with pytest.raises(UserError, match="build.text_extraction.max_tokens") as raised:
+        built()
+    for said in ("1 of 1 replies (100.0%)", "4,096", "failures.allow_cut"):
+        assert said in str(raised.value)
+    _, recipe = built(allow_cut=1.0)
+    assert (recipe["statistics"]["truncated_replies"], recipe["statistics"]["replies"]) == (1, 1)
+
+
+# ---- by a tagger
+
+
+def tagged(*sentences: Sentence, named: str = "", **settings) -> ChunkRecords:
+    """The records of these sentences in a passage with this title."""
+    (row,) = nlp_text_extraction(
+        chunk_table=table("Any text.", title=named),
+        nlp=Told(*sentences),
+        progress=QUIET,
+        **settings,
+    ).rows
+    return row
+
+
+MET = Sentence(
+    "Ada met Otto in Paris in 1901.",
+    (("Ada", "PERSON"), ("Otto", "PERSON"), ("Paris", "GPE"), ("1901", "DATE")),
+    ("a meeting",),
+    (Relation("Ada", "meet", "Otto"), Relation("Ada", "meet in", "1901")),
+    lemmas=("meet",),
+)
+SHE = Sentence(
+    "She taught Mira.",
+    (("Mira", "PERSON"),),
+    (),
+    (Relation("She", "teach", "Mira"),),
+    frozenset({"She"}),
+    ("teach",),
+)
+
+
+def ends(row: ChunkRecords) -> list[tuple[str, str]]:
+    return [(record.source, record.target) for record in row.relationships]
+
+
+def test_an_entity_has_its_label_as_type_and_the_sentence_as_description():
+    assert tagged(MET).entities == (
+        EntityRecord("Ada", "person", MET.text),
+        EntityRecord("Otto", "person", MET.text),
+        EntityRecord("Paris", "gpe", MET.text),
+    )
+    names = [one.name for one in tagged(MET, numbers=True, noun_phrases=True).entities]
+    assert names == ["Ada", "Otto", "Paris", "1901", "a meeting"]
+
+
+def test_two_names_of_a_sentence_are_related_once_and_a_number_by_a_fact_alone():
+    row = tagged(MET)
+    assert ends(row) == [("Ada", "Otto"), ("Ada", "Paris"), ("Otto", "Paris")]
+    assert set(row.relationships) >= {RelationshipRecord("Ada", "Otto", MET.text, ("meet",), 1.0)}
+    assert ("Ada", "1901") in ends(tagged(MET, numbers=True))
+    assert all(not one.keywords for one in tagged(MET, keywords=False).relationships)
+
+
+@pytest.mark.parametrize(("at_most", "n_related"), [(0, 1), (2, 1), (3, 3)])
+def test_sentences_with_too_many_names_give_their_facts_only(at_most, n_related):
+    assert len(tagged(MET, co_occurrence=at_most).relationships) == n_related
+
+
+def test_the_title_stands_in_for_she_and_is_related_to_names_beside_it():
+    """Ada is the title: `She taught Mira` relates her to Mira, once."""
+    row = tagged(SHE, named="Ada")
+    assert row.relationships == (RelationshipRecord("Ada", "Mira", SHE.text, ("teach",), 1.0),)
+
+
+def test_the_title_is_described_by_the_sentences_that_name_it_or_else_by_the_first():
+    assert tagged(MET, SHE, named="Otto").entities[0] == EntityRecord("Otto", "", MET.text)
+    assert tagged(SHE, MET, named="Velia").entities[0] == EntityRecord("Velia", "", SHE.text)
+    assert tagged(named="Velia").entities == (EntityRecord("Velia", "", ""),)
+
+
+def test_a_title_may_be_an_entity_only_or_not_read_at_all():
+    only = tagged(SHE, named="Ada", title="entity")
+    assert (only.entities[0].name, ends(only)) == ("Ada", [])
+    unread = tagged(SHE, named="Ada", title="off")
+    assert ([one.name for one in unread.entities], ends(unread)) == (["Mira"], [])
+
+
+# ---- on disk

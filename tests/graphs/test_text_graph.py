@@ -1,0 +1,200 @@
+"""Records merged into textual and rich knowledge graphs."""
+
+from __future__ import annotations
+
+import pytest
+from builds import QUIET, dense, texts
+
+from graphrag_bench.algorithms.extraction import (
+    ChunkRecords,
+    EntityRecord,
+    RelationshipRecord,
+    TextExtraction,
+)
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.merging import Merger
+from graphrag_bench.graphs.text_graph import text_graph, text_kg
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.scripted import Scripted
+
+
+def three(*, named: bool = False) -> Merger:
+    """Two mentions of one pair, in both directions and under two relations."""
+    merger = Merger(named=named)
+    merger.node("Ada", "person", "She counts.", (1,))
+    merger.node("ada", "poet", " She counts. ", (0,))
+    merger.node("ADA", "poet", "A countess.", (1,))
+    merger.relationship(
+        "Ada", "Norvik", relation="born in", description="b", keywords=("x", "y"), chunks=(1,)
+    )
+    merger.relationship(
+        "norvik", "ada", relation="town of", description="a", keywords=("z", "x"), chunks=(0,)
+    )
+    merger.relationship("Ada", "ada")
+    merger.relationship("Ada", "--")
+    return merger
+
+
+def test_a_node_has_the_most_frequent_type_and_its_descriptions_once_and_sorted():
+    graph = three().graph(2)
+    assert graph.types is not None and graph.descriptions is not None
+    assert list(graph.names) == ["ada", "norvik"]
+    assert list(graph.types) == ["poet", ""]
+    assert list(graph.descriptions) == ["A countess. She counts.", ""]
+    assert graph.node_chunk.toarray().tolist() == [[True, True], [True, True]]
+
+
+def test_a_pair_keeps_direction_and_relation_of_its_first_mention_and_sums_the_weights():
+    graph = three().graph(2, keywords=True)
+    assert graph.facts is not None and graph.keywords is not None
+    assert (graph.source.tolist(), graph.target.tolist()) == ([0], [1])
+    assert list(graph.relations) == ["born in"]
+    assert graph.weight.tolist() == [2.0]
+    assert list(graph.facts) == ["a b"]
+    assert list(graph.keywords) == ["x, y, z"]
+    assert graph.relationship_chunk.toarray().tolist() == [[True, True]]
+
+
+def test_named_relationships_are_one_for_each_head_name_and_tail():
+    graph = three(named=True).graph(2)
+    assert list(graph.relations) == ["born in", "town of"]
+    assert (graph.source.tolist(), graph.target.tolist()) == ([0, 1], [1, 0])
+
+
+def test_the_first_descriptions_that_fit_are_taken_and_one_at_least():
+    merger = Merger()
+    for text in ("one two three", "b", "a"):
+        merger.node("Ada", description=text)
+    for most, expected in ((1, "one two three"), (4, "b one two three"), (9, "a b one two three")):
+        graph = merger.graph(1, most_tokens=most)
+        assert graph.descriptions is not None
+        assert list(graph.descriptions) == [expected]
+
+
+def entity(name: str, kind: str = "", description: str = "") -> EntityRecord:
+    return EntityRecord(name, kind, description)
+
+
+def told(source: str, target: str, description: str = "", *keywords: str, strength: float = 1.0):
+    return RelationshipRecord(source, target, description, keywords, strength)
+
+
+def chunk(*records) -> ChunkRecords:
+    """The records of one chunk."""
+    return ChunkRecords(
+        tuple(one for one in records if isinstance(one, EntityRecord)),
+        tuple(one for one in records if isinstance(one, RelationshipRecord)),
+    )
+
+
+def merged(*chunks: ChunkRecords, keywords: bool = False) -> Graph:
+    return text_graph(TextExtraction(chunks, {}), texts(len(chunks)), keywords=keywords)
+
+
+def test_nodes_stand_in_order_of_first_mention_and_entities_come_first():
+    graph = merged(chunk(told("Otto", "Mira"), entity("Velia")), chunk(entity("Ada")))
+    assert list(graph.names) == ["velia", "otto", "mira", "ada"]
+
+
+def test_names_that_are_the_same_when_normalised_are_one_node():
+    graph = merged(chunk(entity("ADA MARSH")), chunk(entity("Ada  Marsh!"), entity("...")))
+    assert list(graph.names) == ["ada marsh"]
+    assert dense(graph.node_chunk) == [[1, 1]]
+
+
+def test_the_type_is_the_most_frequent_one_ties_to_the_first_and_no_type_does_not_count():
+    graph = merged(
+        chunk(entity("a", "geo"), entity("b", "person"), entity("c")),
+        chunk(entity("a", "event"), entity("b"), entity("b"), entity("c", "geo")),
+        chunk(entity("a", "event")),
+    )
+    assert list(graph.types) == ["event", "person", "geo"]
+    tie = merged(chunk(entity("a", "geo"), entity("a", "event")))
+    assert list(tie.types) == ["geo"]
+
+
+def test_a_pair_is_one_row_whatever_the_direction_and_its_weight_the_sum_of_strengths():
+    graph = merged(
+        chunk(told("b", "a", "b paints a.", strength=2)),
+        chunk(told("a", "b", "a knows b.", strength=0.5), told("b", "a", "b paints a.")),
+    )
+    assert list(graph.names) == ["b", "a"]
+    assert (graph.source.tolist(), graph.target.tolist()) == ([0], [1])
+    assert graph.weight.tolist() == [3.5]
+    assert list(graph.facts) == ["a knows b. b paints a."]
+    assert list(graph.relations) == [""]
+    assert dense(graph.relationship_chunk) == [[1, 1]]
+
+
+def test_an_end_without_an_entity_record_is_a_node_without_type_and_description():
+    graph = merged(chunk(entity("a", "geo", "A place."), told("a", "b", "a is near b.")))
+    assert list(graph.names) == ["a", "b"]
+    assert (list(graph.types), list(graph.descriptions)) == (["geo", ""], ["A place.", ""])
+    assert dense(graph.node_chunk) == [[1], [1]]
+
+
+def test_keywords_are_the_distinct_ones_in_order_of_first_mention():
+    graph = merged(
+        chunk(told("a", "b", "", "trade", "art")), chunk(told("b", "a", "", "art", "war")),
+        keywords=True,
+    )  # fmt: skip
+    assert list(graph.keywords) == ["trade, art, war"]
+
+
+def test_nothing_extracted_and_a_rich_graph_without_any_keyword_are_refused():
+    with pytest.raises(UserError, match=r"build\.text_extraction\.keywords=true"):
+        merged(chunk(told("a", "b")), keywords=True)
+    with pytest.raises(UserError, match="The graph has no entities"):
+        merged(chunk(), chunk())
+
+
+# ---- summaries
+
+LONG = "Ada painted. " * 10
+"""30 tokens: three a time."""
+
+
+def summarised(model, *chunks: ChunkRecords, keywords=False, **settings) -> Graph:
+    return text_kg(
+        keywords=keywords,
+        text_extraction=TextExtraction(chunks, {}),
+        chunk_table=texts(len(chunks)),
+        llm_build=model,
+        progress=QUIET,
+        **settings,
+    )
+
+
+def test_only_descriptions_of_enough_tokens_are_summarised():
+    model = Scripted([("About: ada", " Ada was a painter. "), ("About: ada; otto", "Painters.")])
+    graph = summarised(
+        model,
+        chunk(entity("Ada", "", LONG), entity("Otto", "", "Short."), told("Ada", "Otto", "Met.")),
+        summary_from=20,
+    )
+    assert list(graph.descriptions) == ["Ada was a painter.", "Short."]
+    assert list(graph.facts) == ["Met."]
+    assert len(model.asked) == 1
+
+
+def test_the_threshold_is_500_tokens():
+    summarised(Scripted(), chunk(entity("Ada", "", "word " * 499)))
+    model = Scripted([("About", "Words.")])
+    summarised(model, chunk(entity("Ada", "", "word " * 501)))
+    assert len(model.asked) == 1
+
+
+def test_a_description_is_cut_to_the_window_of_the_model():
+    model = Scripted([("About", "Words.")], window=2000)
+    summarised(model, chunk(entity("Ada", "", "word " * 5000)))
+    assert 0 < model.asked[0][-1].content.count("word") < 1300
+
+
+def test_where_no_summary_came_the_description_stays():
+    model = Scripted(
+        [("About: ada", CallFailed("retries_exhausted", "down")), ("About: otto", "Otto.")]
+    )
+    chunks = chunk(entity("Ada", "", LONG), entity("Otto", "", LONG + "Otto too."))
+    graph = summarised(model, chunks, summary_from=20)
+    assert list(graph.descriptions) == [LONG.strip(), "Otto."]

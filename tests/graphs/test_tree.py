@@ -1,0 +1,165 @@
+"""Trees over passages whose clusters are known: vectors are given, summaries can be read."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from graphrag_bench.algorithms.clustering import Mixture
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.graphs.tree import Growth, grow, tree
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import count_tokens
+
+EMBEDDER = Hashing(32)
+PLACES = ["Norvik", "Mount Tarn", "Velia", "Port Isk"]
+TABLE = ChunkTable.of(
+    [
+        (f"d{row}", "", f"The harbour of {PLACES[row % 4]} freezes in month {row}. It is cold.")
+        for row in range(16)
+    ]
+)
+
+
+def growth(**other: object) -> Growth:
+    mixture = Mixture(int(other.pop("dimension", 1)), 0.1, 3500, "pca")
+    usual = {"clustering": "kmeans", "cluster_size": 2, "max_layers": 5, "min_cluster_size": 2}
+    return Growth(mixture=mixture, **usual | other)
+
+
+def grown(vectors: Sequence[Sequence[float]], **other: object) -> Graph:
+    """A tree of letters; a summary is its children in brackets, embedded by the first letter."""
+    texts = [chr(ord("a") + row) for row in range(len(vectors))]
+    held = list(texts)
+
+    def summarise(families):
+        made = [f"({''.join(held[row] for row in family)})" for family in families]
+        held.extend(made)
+        return made
+
+    def embed(summaries):
+        first = [texts.index(summary.strip("()")[0]) for summary in summaries]
+        return np.array(vectors, np.float32)[first]
+
+    rng = np.random.default_rng(0)
+    return grow(texts, np.array(vectors, np.float32), growth(**other), summarise, embed, rng)
+
+
+def built(**settings) -> Graph:
+    vectors = EMBEDDER.encode([TABLE.passage(row) for row in range(16)], kind="passage")
+    return tree(
+        chunk_table=TABLE,
+        chunk_index=VectorIndex(vectors),
+        embedder=EMBEDDER,
+        progress=Progress(quiet=True),
+        **{"llm_build": None, **settings},
+    )
+
+
+def children(graph: Graph) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for parent, child in zip(graph.source, graph.target, strict=True):
+        found.setdefault(graph.names[int(parent)], []).append(graph.names[int(child)])
+    return found
+
+
+PAIRS = [[0.0], [0.1], [9.0], [9.1]]
+"""a with b, and c with d."""
+
+
+def test_leaves_come_first_then_the_summaries_layer_by_layer():
+    """One dimension: growth goes on while more than two nodes are left."""
+    graph = grown(PAIRS)
+    assert graph.descriptions is not None and graph.types is not None
+    assert list(graph.names)[:4] == ["chunk 0", "chunk 1", "chunk 2", "chunk 3"]
+    assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]
+    assert list(graph.descriptions) == ["a", "b", "c", "d", "(ab)", "(cd)"]
+    assert list(graph.types) == ["layer 0"] * 4 + ["layer 1"] * 2
+    assert children(graph) == {
+        "summary 1.0": ["chunk 0", "chunk 1"],
+        "summary 1.1": ["chunk 2", "chunk 3"],
+    }
+
+
+def test_leaves_alone_are_evidence():
+    graph = grown(PAIRS)
+    assert graph.node_chunk.toarray()[:4].tolist() == np.eye(4).astype(bool).tolist()
+    assert not graph.node_chunk.toarray()[4:].any()
+    assert graph.relationship_chunk.nnz == 0
+
+
+def test_a_node_whose_cluster_is_too_small_stays_in_the_pool_of_the_next_layer():
+    """a, b, c make a cluster of three; d and e, a cluster too small, go up beside its summary."""
+    graph = grown([[0.0], [0.1], [0.2], [9.0], [9.1]], cluster_size=2, min_cluster_size=3)
+    assert list(graph.descriptions)[5:] == ["(abc)", "(de(abc))"]
+    assert children(graph)["summary 2.0"] == ["chunk 3", "chunk 4", "summary 1.0"]
+
+
+def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one():
+    assert [grown(PAIRS, dimension=n).n_nodes for n in (3, 2)] == [4, 6]
+    eight = [[float(row // 2 * 10 + row % 2)] for row in range(8)]
+    depths = [len(set(grown(eight, max_layers=n).types)) for n in (1, 2, 5)]
+    assert depths == [2, 3, 3]
+
+
+@pytest.mark.parametrize("clustering", ["gmm", "kmeans"])
+def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(clustering):
+    graph = built(clustering=clustering, cluster_size=4, summary_tokens=30)
+    assert graph.n_nodes > 16
+    sentences = {
+        f"{text}." for row in range(16) for text in TABLE.texts[row].rstrip(".").split(". ")
+    }
+    for text in list(graph.descriptions)[16:]:
+        assert count_tokens(text) <= 30
+        assert {f"{part}." for part in text.rstrip(".").split(". ")} <= sentences
+
+
+def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
+    rows = [(f"d{row}", "Ada Marsh", f"She went to sea in month {row}.") for row in range(12)]
+    table = ChunkTable.of(rows)
+    vectors = EMBEDDER.encode([table.passage(row) for row in range(12)], kind="passage")
+    graph = tree(
+        chunk_table=table, chunk_index=VectorIndex(vectors), embedder=EMBEDDER,
+        llm_build=None, progress=Progress(quiet=True), clustering="kmeans", max_layers=1,
+    )  # fmt: skip
+    assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
+
+
+# ---- by a model
+
+
+def by_model(model, **settings) -> Graph:
+    return built(llm_build=model, clustering="kmeans", cluster_size=4, max_layers=1, **settings)
+
+
+def test_the_model_is_asked_once_for_each_cluster_with_the_texts_of_its_children():
+    model = Scripted([("harbour", "  The harbour freezes. ")])
+    graph = by_model(model)
+    assert list(graph.descriptions)[16:] == ["The harbour freezes."] * 4
+    assert len(model.asked) == 4
+    asked = "".join(chat[-1].content for chat in model.asked)
+    assert all(f"month {row}." in asked for row in range(16))
+
+
+def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted():
+    """The cluster of month 3 gets no reply; four texts share eight tokens, two words each."""
+    failed = CallFailed("retries_exhausted", "no server")
+    model = Metered(Scripted([("month 3.", failed), ("harbour", "The harbour.")]))
+    graph = by_model(model, summary_tokens=8)
+    summaries = list(graph.descriptions)[16:]
+    assert summaries.count("The harbour.") == 3
+    assert summaries.count("The harbour The harbour The harbour The harbour") == 1
+    assert model.fallbacks == 1
+
+
+def test_texts_that_do_not_fit_the_window_are_cut_to_equal_shares():
+    model = Scripted([("The", "The harbour.")], window=200)
+    by_model(model, summary_tokens=20)
+    for chat in model.asked:
+        assert sum(count_tokens(message.content) for message in chat) <= 200

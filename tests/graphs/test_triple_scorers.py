@@ -1,0 +1,256 @@
+"""Triple scorers: texts, shortest paths, examples by hand, and learning from another world."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.data.synthetic import TrainingSet, training_set
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.chunking import presplit
+from graphrag_bench.graphs.knowledge_graph import kg
+from graphrag_bench.graphs.planted import planted_extraction
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import Node, Question, Ranked
+from methods.subgraphrag.triple_examples import examples_of, on_shortest_paths, questions_of
+from methods.subgraphrag.triple_scorers import (
+    mlp_scorer,
+    triple_index,
+    triple_text,
+    triple_weights,
+)
+from operators.relationship.triples import triple_scores
+
+
+def test_relations_are_words_and_machine_ids_are_left_out():
+    assert triple_text("lou seal", "sports.mascot.team", "giants") == (
+        "lou seal sports mascot team giants"
+    )
+    assert triple_text("m.0k2_1", "team_won", "g.11b") == "team won"
+    assert triple_text("m. night", "", "golf") == "m. night golf"
+
+
+def test_every_relationship_has_the_vector_of_its_triple(tmp_path):
+    graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
+    graph = replace(graph, relations=Texts.of(["founded_by", "near"]))
+    index = triple_index(graph=graph, embedder=Hashing(32), progress=Progress(quiet=True))
+    want = Hashing(32).encode(["ada founded by norvik", "norvik near tarn"], kind="passage")
+    assert index.vectors.tolist() == want.tolist()
+
+
+class First:
+    identity = "first"
+    dimension = 2
+
+    def encode(self, texts, *, kind):
+        return np.tile(np.array([1.0, 0.0], np.float32), (len(texts), 1))
+
+
+def test_triples_are_scored_by_half_of_one_and_the_cosine():
+    index = VectorIndex(np.array([(0, 1), (1, 0), (-1, 0), (0.6, 0.8)], np.float32))
+    graph = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 0])
+    given = {"triple_scorer": index, "graph": graph, "embedder": First()}
+    found = alone(triple_scores)(Question("q", "?"), top_k=3, **given)
+    assert found.ids.tolist() == [1, 3, 0]
+    assert found.scores.tolist() == pytest.approx([1.0, 0.8, 0.5])
+    some = alone(triple_scores)(Question("q", "?"), Ranked(np.array([2, 0]), np.ones(2)), **given)
+    assert some.ids.tolist() == [0, 2] and some.scores.tolist() == pytest.approx([0.5, 0.0])
+
+
+def path_rows(triples: list[tuple[int, int]], starts: list[int], ends: list[int]) -> list[int]:
+    source, target = np.array(triples, np.int64).reshape(-1, 2).T
+    return np.flatnonzero(on_shortest_paths(source, target, 6, starts, ends)).tolist()
+
+
+def test_all_shortest_paths_count_parallel_triples_too():
+    """0 to 3 by 1 or by 2; a second triple from 0 to 1; a detour by 4."""
+    triples = [(0, 1), (0, 2), (1, 3), (2, 3), (0, 1), (0, 4), (4, 1)]
+    assert path_rows(triples, [0], [3]) == [0, 1, 2, 3, 4]
+
+
+def test_the_shorter_of_both_directions_counts_and_both_when_equal():
+    assert path_rows([(0, 1), (1, 2), (2, 0)], [0], [2]) == [2]
+    assert path_rows([(0, 1), (1, 0)], [0], [1]) == [0, 1]
+
+
+def test_each_pair_of_a_start_and_an_end_has_paths_of_its_own():
+    assert path_rows([(0, 1), (1, 2), (3, 2)], [0, 3], [2]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("starts", "ends"), [([0], [5]), ([0], [0]), ([], [1]), ([0], [])])
+def test_nothing_lies_between_what_is_not_joined(starts: list[int], ends: list[int]):
+    assert path_rows([(0, 1), (1, 2)], starts, ends) == []
+
+
+node = st.integers(0, 5)
+
+
+@given(st.lists(st.tuples(node, node), max_size=14), st.sets(node), st.sets(node))
+def test_it_is_what_a_list_of_all_shortest_paths_holds(
+    triples: list[tuple[int, int]], starts: set[int], ends: set[int]
+) -> None:
+    graph = networkx.DiGraph(triples)
+    graph.add_nodes_from(range(6))
+    wanted: set[tuple[int, int]] = set()
+    for start in starts:
+        for end in ends - {start}:
+            ways = []
+            for first, last in ((start, end), (end, start)):
+                if networkx.has_path(graph, first, last):
+                    ways += list(networkx.all_shortest_paths(graph, first, last))
+            shortest = min(map(len, ways), default=0)
+            for way in ways:
+                if len(way) == shortest:
+                    wanted |= set(zip(way, way[1:], strict=False))
+    found = {triples[row] for row in path_rows(triples, sorted(starts), sorted(ends))}
+    assert found == wanted
+
+
+WORDS = Hashing(128)
+QUIET = Progress(quiet=True)
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read_dataset("world", settings={"size": 300, "n_questions": 40})
+
+
+@pytest.fixture(scope="module")
+def weights(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> MlpWeights:
+    return learnt(training_set(world))
+
+
+def learnt(training: TrainingSet, **settings: int) -> MlpWeights:
+    chosen = {"hidden": 32, "questions": 120, "negatives": 30, "epochs": 25, **settings}
+    return triple_weights(training=training, embedder=WORDS, progress=QUIET, **chosen)
+
+
+# ---- training questions
+
+
+def test_a_world_learns_from_another_world(world: Dataset) -> None:
+    found = training_set(world)
+    other = found.read(30)
+    assert other.world is not None
+    assert world.world is not None
+    assert len(other.questions) == 30
+    assert not {q.text for q in other.questions} & {q.text for q in world.questions}
+    assert found.identity == training_set(world).identity
+    assert found.identity != training_set(other).identity
+
+
+def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the_run(
+    tmp_path: Path,
+) -> None:
+    own = [{**row, "id": f"t{at}"} for at, row in enumerate(ROWS)]
+    found = training_set(read_dataset("cwq", rog_folder(tmp_path / "a", ROWS, own)))
+    assert [question.id for question in found.read(2).questions] == ["t0", "t1"]
+    same = training_set(read_dataset("cwq", rog_folder(tmp_path / "b", ROWS, [TEAM])))
+    with pytest.raises(UserError, match="is a question of the run"):
+        same.read(1)
+
+
+def test_without_training_questions_it_says_what_does_without(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"train\.jsonl.*scorer=cosine"):
+        training_set(read_dataset("cwq", rog_folder(tmp_path)))
+
+
+# ---- examples
+
+
+def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> None:
+    data = read_dataset("cwq", rog_folder(tmp_path, (EMPTY, RIVER, TEAM)))
+    found = examples_of(questions_of(data), 0, np.random.default_rng(0))
+    assert found.texts == (TEAM["question"],)  # the others have no answer in their subgraph
+    told = {
+        (found.names[head], found.names[tail]): bool(label)
+        for head, tail, label in zip(found.head, found.tail, found.label, strict=True)
+    }
+    assert told == {
+        ("Rolf the Ram", "Norvik F.C."): True,
+        ("Norvik F.C.", "2012 Tarn Cup"): True,
+        ("Norvik F.C.", "2014 Tarn Cup"): True,
+        ("Norvik F.C.", "Norvik"): False,
+        ("m.011zsc4_", "Norvik"): False,
+    }
+    assert found.near.shape == (5, 20)
+
+
+def test_negatives_are_drawn_half_of_them_near_the_topic_entities(world: Dataset) -> None:
+    found = examples_of(questions_of(world), 6, np.random.default_rng(0))
+    n_others = np.bincount(found.question[~found.label])
+    assert set(n_others.tolist()) == {6}
+    topics = found.near[:, 1::2].any(axis=1)
+    assert np.bincount(found.question[~found.label & topics]).min() >= 1
+    assert np.bincount(found.question[found.label]).min() >= 1
+
+
+# ---- training
+
+
+def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
+    data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
+    with pytest.raises(UserError, match="0 training questions"):
+        learnt(TrainingSet("none", lambda _: data))
+
+
+def test_weights_of_another_embedder_are_refused(weights: MlpWeights, tmp_path: Path) -> None:
+    graph = Graph.from_arrays([0], [1])
+    other = Hashing(64)
+    with pytest.raises(UserError, match="vectors of 128 numbers"):
+        mlp_scorer(triple_weights=weights, graph=graph, embedder=other, progress=QUIET)
+
+
+def test_on_the_world_the_trained_scorer_finds_more_of_the_chains_than_cosine(
+    world: Dataset, weights: MlpWeights, tmp_path: Path
+) -> None:
+    table = presplit(corpus=world)
+    graph = kg(extraction=planted_extraction(chunk_table=table), chunk_table=table)
+    for name in ("names", "triples"):
+        (tmp_path / name).mkdir()
+    given = {"graph": graph, "embedder": WORDS, "progress": QUIET}
+    mlp = mlp_scorer(triple_weights=weights, **given)
+    cosine = triple_index(**given)
+    by_mlp, by_cosine = (recall_of_chains(world, graph, scorer) for scorer in (mlp, cosine))
+    assert by_mlp > by_cosine + 0.15
+
+
+def recall_of_chains(
+    data: Dataset, graph: Graph, scorer: VectorIndex | MlpTripleScorer, top_k: int = 50
+) -> float:
+    """The mean share of a question's chain among the best triples, its start being linked."""
+    assert data.world is not None
+    known = data.world
+
+    def node(entity: int) -> int:
+        return graph.row_of[normalise_name(known.entities[entity].name)]
+
+    columns = (graph.source.tolist(), graph.relations, graph.target.tolist())
+    row_of = {triple: row for row, triple in enumerate(zip(*columns, strict=True))}
+    linked = [Ranked[Node](np.array([node(chain.start)]), np.ones(1)) for chain in known.chains]
+    found = triple_scores(
+        list(data.questions), [None] * len(linked), linked,
+        triple_scorer=scorer, graph=graph, embedder=WORDS, top_k=top_k,
+    )  # fmt: skip
+    shares = []
+    for chain, best in zip(known.chains, found, strict=True):
+        facts = [known.facts[row] for row in chain.facts]
+        rows = [row_of[node(f.head), normalise_name(f.phrase), node(f.tail)] for f in facts]
+        shares.append(float(np.isin(rows, best.ids).mean()))
+    return float(np.mean(shares))

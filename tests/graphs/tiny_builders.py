@@ -1,0 +1,134 @@
+"""Builders so small that every artifact is worked out by hand: lists of numbers.
+
+numbers <- doubled <- total
+numbers <- again (the same list under another name)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.artifacts.plan import Planned, plan
+from graphrag_bench.artifacts.store import Store
+from graphrag_bench.contract import artifact, builders
+from graphrag_bench.progress import Progress
+
+built: list[str] = []
+"""The builders that were called, in order."""
+loaded: list[str] = []
+"""The resources that were read from disk, in order."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A list of numbers that can be kept in a folder."""
+
+    values: tuple[int, ...]
+
+    def save(self, folder: Path) -> None:
+        (folder / "values.json").write_text(json.dumps(self.values))
+
+    @classmethod
+    def load(cls, folder: Path) -> Numbers:
+        loaded.append(folder.parent.name)
+        return cls(tuple(json.loads((folder / "values.json").read_text())))
+
+
+def numbers(*, source: list[int], at_least: int = 0) -> Numbers:
+    """The numbers of the source that are large enough."""
+    built.append("numbers")
+    return Numbers(tuple(value for value in source if value >= at_least))
+
+
+def twice(*, numbers: Numbers) -> Numbers:
+    """Every number doubled."""
+    built.append("twice")
+    return Numbers(tuple(2 * value for value in numbers.values))
+
+
+def thrice(*, numbers: Numbers) -> Numbers:
+    """Every number tripled."""
+    built.append("thrice")
+    return Numbers(tuple(3 * value for value in numbers.values))
+
+
+def total(*, doubled: Numbers, numbers: Numbers, scratch: Path, progress: Progress) -> Numbers:
+    """The sum of all; what was summed stands in the scratch folder. 13 brings bad luck."""
+    built.append("total")
+    with (scratch / "steps").open("a") as file:
+        file.write("begun\n")
+    if 13 in numbers.values:
+        raise ZeroDivisionError("unlucky")
+    return Numbers((sum(doubled.values) + sum(numbers.values),))
+
+
+def again(*, numbers: Numbers) -> Numbers:
+    """The same numbers under another name."""
+    built.append("again")
+    return numbers
+
+
+def slow(*, log: Path) -> Numbers:
+    """One number, after a while; the log says how often it was made."""
+    with log.open("a") as file:
+        file.write("built\n")
+    time.sleep(0.5)
+    return Numbers((7,))
+
+
+def hen(*, egg: Numbers) -> Numbers:
+    """What comes out of an egg."""
+    return egg
+
+
+def egg(*, hen: Numbers) -> Numbers:
+    """What a hen lays."""
+    return hen
+
+
+def register() -> None:
+    """Register them all."""
+    artifact("numbers")(numbers)
+    artifact("doubled.twice")(twice)
+    artifact("doubled.thrice")(thrice)
+    for function in (total, again, slow, hen, egg):
+        artifact(function.__name__)(function)
+
+
+def forget() -> None:
+    """Forget what was built and loaded so far."""
+    built.clear()
+    loaded.clear()
+
+
+def planned(
+    *wanted: str, choices: Mapping[str, Any] | None = None, source: str = "1 2 3", **more: str
+) -> dict[str, Planned]:
+    """The plan, by resource; `source` is the identity of what the numbers are made from."""
+    identities = {
+        name: (lambda text=text: text) for name, text in {"source": source, **more}.items()
+    }
+    made = plan(wanted, {"doubled": "twice", **(choices or {})}, identities)
+    return {one.resource: one for one in made}
+
+
+def resources(store: Store, *wanted: str, source: list[int], **choices: Any) -> dict[str, Numbers]:
+    """What was wanted, built from these numbers or loaded."""
+    plans = planned(*wanted, choices=choices, source=str(source))
+    return store.resources(list(plans.values()), set(wanted), {"source": source})
+
+
+if __name__ == "__main__":  # one of two processes that want the same artifact
+    root, log = map(Path, sys.argv[1:])
+    register()
+    assert builders.get("slow")
+    made = Store(root, Progress(quiet=True)).resources(
+        plan({"slow"}, {}, {"log": lambda: "log"}), {"slow"}, {"log": log}
+    )
+    sys.stdout.write(f"{made['slow'].values}\n")
