@@ -97,4 +97,4 @@ class ServerFailed(RunStopped):
     """The server, or the way to it, failed and may be there again later."""
 
 
-Outcome = Completion | CallFailed
+CallOutcome = Completion | CallFailed

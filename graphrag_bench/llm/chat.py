@@ -8,50 +8,32 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from queue import SimpleQueue
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
-from graphrag_bench.interrupts import check_stop
+from graphrag_bench.llm.cache import REUSABLE, Cache, Mode, StoredReply, reply_key
 from graphrag_bench.llm.calls import (
     CallFailed,
+    CallOutcome,
     Chat,
     Completion,
-    Outcome,
     Request,
     Schema,
 )
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.settings import Prices
-from graphrag_bench.models.cache import REUSABLE, Cache, Mode, StoredReply, reply_key
+from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
-Arrivals = Generator[tuple[int, Outcome], None, None]
-Log = Callable[[int, Outcome], None]
+if TYPE_CHECKING:
+    from graphrag_bench.llm.meter import FailureGate
+
+Arrivals = Generator[tuple[int, CallOutcome], None, None]
 TOKENS_A_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
 """Tokens of an unknown tokenizer per token of cl100k, at most, for what a call may cost."""
-
-
-class LLM(Protocol):
-    """A language model. Lists in, lists out, in the same order."""
-
-    @property
-    def identity(self) -> str:
-        """Name, revision and decoding settings: what can change a reply. No address, no key."""
-        ...
-
-    def complete(
-        self,
-        prompts: Sequence[Chat],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Schema | None = None,
-    ) -> list[Completion | CallFailed]:
-        """Return for each prompt a reply or the failure in its place; raises RunStopped."""
-        ...
 
 
 class ChatModel(ABC):
@@ -71,6 +53,8 @@ class ChatModel(ABC):
     trial: int = 0
     cache: ReplyCache | None = None
     budget: Budget | None = None
+    log: Callable[[CallOutcome, str], None] | None = None
+    gate: FailureGate | None = None
     _pool: ThreadPoolExecutor | None = None
     _pool_lock = threading.Lock()
 
@@ -112,9 +96,20 @@ class ChatModel(ABC):
         max_tokens: int,
         stop: Sequence[str] = (),
         schema: Schema | None = None,
+        items: Sequence[str] = (),
     ) -> list[Completion | CallFailed]:
-        """Return for each prompt a reply or the failure in its place; raises RunStopped."""
-        outcomes = dict(self.arrivals(prompts, max_tokens=max_tokens, stop=stop, schema=schema))
+        """Return for each prompt a reply or the failure in its place; raises RunStopped.
+
+        `items` names what each prompt is about (chunk ids), for the ledger.
+        """
+        outcomes: dict[int, CallOutcome] = {}
+        arriving = self.arrivals(
+            prompts, max_tokens=max_tokens, stop=stop, schema=schema, items=items
+        )
+        with closing(arriving):
+            for position, outcome in arriving:
+                outcomes[position] = outcome
+                self.note(isinstance(outcome, Completion), outcome)
         return [outcomes[position] for position in range(len(prompts))]
 
     def arrivals(
@@ -124,27 +119,29 @@ class ChatModel(ABC):
         max_tokens: int,
         stop: Sequence[str] = (),
         schema: Schema | None = None,
-        log: Log | None = None,
+        items: Sequence[str] = (),
     ) -> Arrivals:
         """Yield the position of each prompt and its reply, in order of arrival.
 
-        When a call raises RunStopped, or the caller looks no further, calls not yet begun are
-        left out; those under way are waited for (they are paid for: the cache keeps them, and
-        `log` is told of them, in the thread of the call).
+        The caller says of each what it was worth: `note`. When a call raises RunStopped, or the
+        caller looks no further, calls not yet begun are left out; those under way are waited for
+        (they are paid for: the cache keeps them, and they are entered).
         """
         requests = [
             Request(prompt, max_tokens, tuple(stop), schema, self.trial) for prompt in prompts
         ]
+        names = list(items) or [""] * len(requests)
         if len(requests) == 1 or self.concurrency == 1:
             for position, request in enumerate(requests):
-                yield position, self._outcome(position, request, log)
+                yield position, self._outcome(request, names[position])
             return
-        pool = self._threads()
-        finished: SimpleQueue[Future[Outcome]] = SimpleQueue()
-        positions: dict[Future[Outcome], int] = {}
+        finished: SimpleQueue[Future[CallOutcome]] = SimpleQueue()
+        positions: dict[Future[CallOutcome], int] = {}
+        pool = self.call_threads()
         try:
             for position, request in enumerate(requests):
-                positions[pool.submit(self._outcome, position, request, log)] = position
+                future = pool.submit(self._outcome, request, names[position])
+                positions[future] = position
             for future in positions:
                 future.add_done_callback(finished.put)
             for _ in requests:
@@ -155,14 +152,25 @@ class ChatModel(ABC):
                 future.cancel()
             wait(positions)
 
+    def enter(self, outcome: CallOutcome, item: str) -> None:
+        """Log how a call ended, in its thread."""
+        if self.log is not None:
+            self.log(outcome, item)
+
+    def note(self, ok: bool, outcome: CallOutcome) -> None:
+        """Tell the gate whether a call was of use; raises RunStopped at too many failures."""
+        if self.gate is not None:
+            sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
+            self.gate.note(ok, sample, of_server=outcome.of_server)
+
     def judge(self, reply: Completion, verdict: str) -> None:
         """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
         if self.cache is not None:
             self.cache.judge(reply, verdict)
 
-    def _outcome(self, position: int, request: Request, log: Log | None) -> Outcome:
+    def _outcome(self, request: Request, item: str) -> CallOutcome:
         check_stop()
-        outcome: Outcome
+        outcome: CallOutcome
         try:
             if self.cache is None:
                 outcome = self._within_budget(request)
@@ -170,8 +178,7 @@ class ChatModel(ABC):
                 outcome = self.cache.reply(self.identity, request, self._within_budget)
         except CallFailed as failure:
             outcome = failure
-        if log is not None:
-            log(position, outcome)
+        self.enter(outcome, item)
         return outcome
 
     def _within_budget(self, request: Request) -> Completion:
@@ -189,11 +196,16 @@ class ChatModel(ABC):
             spend(Spending.of(reply))
         return reply
 
-    def _threads(self) -> ThreadPoolExecutor:
+    def call_threads(self) -> ThreadPoolExecutor:
+        """Return the threads of its calls, which are made for the first list of prompts."""
         with self._pool_lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self.concurrency, "llm-call")
             return self._pool
+
+
+LLM = ChatModel
+"""What operators and builders call the model that they are given."""
 
 
 class ReplyCache:

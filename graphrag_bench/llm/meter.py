@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
 
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import (
     CallFailed,
+    CallOutcome,
     Chat,
     Completion,
-    Outcome,
+    Request,
     RunStopped,
     Schema,
     ServerFailed,
 )
-from graphrag_bench.llm.chat import LLM, Arrivals, ChatModel
+from graphrag_bench.llm.chat import Arrivals, ChatModel
 
 IN_A_ROW = 5
 """So many calls without a reply, one after the other, are an outage of the server."""
@@ -81,16 +83,30 @@ class FailureGate:
 
 
 @dataclass(frozen=True)
-class Usage:
-    """Calls and tokens of some calls together, cached ones counted as if they were not."""
+class Calls:
+    """What some calls add up to, cached ones as if they were not; `failed` ended without a reply.
+
+    Tokens of replies that were paid for and useless count; `truncated` were cut at `max_tokens` or
+    at the end of the window.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    failed: int = 0
+    truncated: int = 0
+    unreadable: int = 0
+    corrected: int = 0
+    fallbacks: int = 0
+
+    @classmethod
+    def of(cls, meters: Iterable[Metered]) -> Calls:
+        """Return the sums over some meters."""
+        rows = [astuple(meter.usage) for meter in meters]
+        return cls(*map(sum, zip(*rows, strict=True)))
 
 
-@dataclass
-class Metered:
+class Metered(ChatModel):
     """A model that keeps what its calls returned; one for each question and step, never shared.
 
     `log` gets every outcome the moment it arrives, in whichever thread, with the item (chunk or
@@ -100,26 +116,42 @@ class Metered:
     that raises ServerFailed once the other calls of the list have ended.
     """
 
-    llm: ChatModel
-    replies: list[Completion | CallFailed] = field(default_factory=list)
-    log: Callable[[Outcome, str], None] | None = None
-    gate: FailureGate | None = None
-    unreadable: int = 0
-    corrected: int = 0
-    fallbacks: int = 0
-    whole: bool = False
-    lost: list[str] = field(default_factory=list, init=False)
-    n_asked: int = field(default=0, init=False)
-    _arrived: list[bool] = field(default_factory=list, init=False, repr=False)
+    def __init__(
+        self,
+        llm: ChatModel,
+        log: Callable[[CallOutcome, str], None] | None = None,
+        gate: FailureGate | None = None,
+        *,
+        whole: bool = False,
+    ) -> None:
+        vars(self).update(vars(llm))  # its cache, budget, limits and threads
+        self.llm = llm
+        self.replies: list[CallOutcome] = []
+        self.unreadable = self.corrected = self.fallbacks = 0
+        self.lost: list[str] = []
+        self.n_asked = 0
+        self.log = log
+        self.gate = gate
+        self._whole = whole
+        self._arrived: list[bool] = []
 
     @classmethod
-    def of(cls, llm: LLM) -> Metered:
+    def of(cls, llm: ChatModel) -> Metered:
         """Return the meter that a model is, or one for it that nobody else looks at."""
-        if isinstance(llm, Metered):
-            return llm
-        if isinstance(llm, ChatModel):
-            return cls(llm)
-        raise TypeError(f"{type(llm).__name__} is no ChatModel")
+        return llm if isinstance(llm, Metered) else cls(llm)
+
+    @property
+    def identity(self) -> str:
+        """The identity of the model inside."""
+        return self.llm.identity
+
+    def call(self, request: Request) -> Completion:
+        """Return the reply of the model inside."""
+        return self.llm.call(request)
+
+    def call_threads(self) -> ThreadPoolExecutor:
+        """Return those of the model inside."""
+        return self.llm.call_threads()
 
     @property
     def n_missing(self) -> int:
@@ -127,59 +159,20 @@ class Metered:
         return self.n_asked - sum(self._arrived)
 
     @property
-    def identity(self) -> str:
-        """The identity of the model inside."""
-        return self.llm.identity
-
-    @property
-    def window(self) -> int | None:
-        """The context window of the model inside, in tokens; None when it is not known."""
-        return self.llm.window
-
-    @property
-    def usage(self) -> Usage:
-        """What the calls so far add up to, replies that were paid for and useless among them."""
-        paid = self._paid
-        return Usage(
-            len(self.replies),
-            sum(reply.prompt_tokens for reply in paid),
-            sum(reply.completion_tokens for reply in paid),
-        )
-
-    @property
-    def failed(self) -> int:
-        """How many calls ended without a reply."""
-        return sum(isinstance(outcome, CallFailed) for outcome in self.replies)
-
-    @property
-    def truncated(self) -> int:
-        """How many replies were cut at `max_tokens` or at the end of the window."""
-        return sum(reply.finish == "length" for reply in self._paid)
-
-    @property
-    def _paid(self) -> list[Completion]:
+    def usage(self) -> Calls:
+        """What the calls so far add up to."""
         paid = [one if isinstance(one, Completion) else one.paid for one in self.replies]
-        return [reply for reply in paid if reply is not None]
-
-    def complete(
-        self,
-        prompts: Sequence[Chat],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Schema | None = None,
-        items: Sequence[str] = (),
-    ) -> list[Completion | CallFailed]:
-        """Return the replies of the model inside; `items` names what each prompt is about."""
-        outcomes: dict[int, Outcome] = {}
-        arriving = self.arrivals(
-            prompts, max_tokens=max_tokens, stop=stop, schema=schema, items=items
+        replies = [reply for reply in paid if reply is not None]
+        return Calls(
+            len(self.replies),
+            sum(reply.prompt_tokens for reply in replies),
+            sum(reply.completion_tokens for reply in replies),
+            sum(isinstance(outcome, CallFailed) for outcome in self.replies),
+            sum(reply.finish == "length" for reply in replies),
+            self.unreadable,
+            self.corrected,
+            self.fallbacks,
         )
-        with closing(arriving):
-            for position, outcome in arriving:
-                outcomes[position] = outcome
-                self.note(isinstance(outcome, Completion), outcome)
-        return [outcomes[position] for position in range(len(prompts))]
 
     def arrivals(
         self,
@@ -190,18 +183,11 @@ class Metered:
         schema: Schema | None = None,
         items: Sequence[str] = (),
     ) -> Arrivals:
-        """Yield position and reply in order of arrival; `replies` keeps them in prompt order.
-
-        The caller tells the gate what each reply was worth: `note`.
-        """
-        outcomes: dict[int, Outcome] = {}
+        """Yield position and reply in order of arrival; `replies` keeps them in prompt order."""
+        outcomes: dict[int, CallOutcome] = {}
         self.n_asked, self._arrived = len(prompts), []
-        arriving = self.llm.arrivals(
-            prompts,
-            max_tokens=max_tokens,
-            stop=stop,
-            schema=schema,
-            log=lambda position, outcome: self._enter(outcome, items[position] if items else ""),
+        arriving = super().arrivals(
+            prompts, max_tokens=max_tokens, stop=stop, schema=schema, items=items
         )
         try:
             with closing(arriving):
@@ -211,25 +197,14 @@ class Metered:
         finally:
             self.replies.extend(outcomes[position] for position in sorted(outcomes))
             lost = [position for position in sorted(outcomes) if outcomes[position].of_server]
-            self.lost += [_digest(prompts[position]) for position in lost]
-        if lost and self.whole:
+            self.lost += [
+                digest([[message.role, message.content] for message in prompts[position]])
+                for position in lost
+            ]
+        if lost and self._whole:
             raise ServerFailed(f"The server failed. The last of its failures: {outcomes[lost[-1]]}")
 
-    def note(self, ok: bool, outcome: Outcome) -> None:
-        """Tell the gate whether a call has ended well; raises RunStopped at too many failures."""
-        if self.gate is not None:
-            sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
-            self.gate.note(ok, sample, of_server=outcome.of_server)
-
-    def judge(self, reply: Completion, verdict: str) -> None:
-        """Pass a verdict on a reply on to the cache of the model inside."""
-        self.llm.judge(reply, verdict)
-
-    def _enter(self, outcome: Outcome, item: str) -> None:
+    def enter(self, outcome: CallOutcome, item: str) -> None:
+        """Count and log how a call ended, in its thread."""
         self._arrived.append(isinstance(outcome, Completion))
-        if self.log is not None:
-            self.log(outcome, item)
-
-
-def _digest(prompt: Chat) -> str:
-    return digest([[message.role, message.content] for message in prompt])
+        super().enter(outcome, item)

@@ -99,7 +99,6 @@ class OpenAICompatible(ChatModel):
         return True
 
     def _refuse_too_long(self, request: Request) -> None:
-        """Raise CallFailed when the prompt cannot fit: it has more words than the window tokens."""
         if self.window is None or (n_words := count_words(request.prompt)) <= self.window:
             return
         raise CallFailed(

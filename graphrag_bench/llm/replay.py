@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 
 from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.llm.cache import StoredReply, reply_key
+from graphrag_bench.llm.cache_exchange import rows_in
 from graphrag_bench.llm.calls import Completion, NotAccepted, Request
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.models.cache import StoredReply, reply_key
-from graphrag_bench.models.cache_exchange import rows_in
 
 
 class Replay(ChatModel):
@@ -36,9 +36,9 @@ class Replay(ChatModel):
                 raise unknown(f"model in {self.path}", self._identity, there)
             return self._identity
         if len(there) != 1:
-            held = ", ".join(there) or "none"
+            names = ", ".join(there) or "none"
             raise UserError(
-                f"{self.path} holds the replies of {len(there)} models ({held}): "
+                f"{self.path} holds the replies of {len(there)} models ({names}): "
                 "say which with llm.identity."
             )
         return there[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 import threading
 import time
@@ -14,16 +16,16 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import SecretStr
 
-from graphrag_bench.addresses import check_server, public_address
-from graphrag_bench.interrupts import check_stop, pause
+from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, NotAccepted, RunStopped, ServerFailed
-from graphrag_bench.llm.settings import Limits, api_key, check_variable
+from graphrag_bench.llm.settings import Limits, check_variable
+from graphrag_bench.terminal import check_server, check_stop, pause, public_address
 from graphrag_bench.text import encodable
 
 T = TypeVar("T")
 Body = Mapping[str, Any]
 CONNECT_SECONDS = 10.0
-MOST_TOKENS = 10**9
+_MOST_TOKENS = 10**9
 """A count of tokens above this is not a count: it is left out, and ours is taken."""
 _FIRST_RETRIES = 2
 _MALFORMED_TRIES = 5
@@ -94,21 +96,20 @@ class RateLimiter:
     """
 
     def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
-        self.requests = requests
-        self.tokens = tokens
-        self.minute = minute
+        self.requests = requests or math.inf
+        self.tokens = tokens or math.inf
+        self.minute = minute * 1.02
         self._turn = threading.Lock()
         self._admitted: deque[tuple[float, int]] = deque()
-        self._n_tokens = 0
 
     def admit(self, n_tokens: int) -> None:
         """Wait until the request fits into the minute, then count it.
 
         Raises CallFailed for a request that never fits.
         """
-        if self.requests is None and self.tokens is None:
+        if self.requests == self.tokens == math.inf:
             return
-        if self.tokens is not None and n_tokens > self.tokens:
+        if n_tokens > self.tokens:
             raise CallFailed(
                 "refused",
                 f"Prompt and max_tokens are {n_tokens} tokens, more than "
@@ -118,27 +119,23 @@ class RateLimiter:
             while (seconds := self._seconds_to_wait(n_tokens)) > 0:
                 pause(seconds)
             self._admitted.append((time.monotonic(), n_tokens))
-            self._n_tokens += n_tokens
 
     def _seconds_to_wait(self, n_tokens: int) -> float:
-        start = time.monotonic() - self.minute * 1.02
+        start = time.monotonic() - self.minute
         while self._admitted and self._admitted[0][0] <= start:
-            self._n_tokens -= self._admitted.popleft()[1]
-        full = self.requests is not None and len(self._admitted) >= self.requests
-        heavy = self.tokens is not None and self._n_tokens + n_tokens > self.tokens
-        return max(self._admitted[0][0] - start, 1e-3) if full or heavy else 0.0
+            self._admitted.popleft()
+        n_all = n_tokens + sum(tokens for _, tokens in self._admitted)
+        full = len(self._admitted) >= self.requests or n_all > self.tokens
+        return max(self._admitted[0][0] - start, 1e-3) if full else 0.0
 
 
 class _Tries(threading.local):
-    """The tries of this thread's call: how many, how large, and when the last began."""
-
-    n: int = 0
-    n_tokens: int = 0
-    began: float = 0.0
+    n = 0
+    n_tokens = 0
+    began = 0.0
 
     @property
     def seconds(self) -> float:
-        """Seconds since the last try began."""
         return time.monotonic() - self.began
 
 
@@ -183,8 +180,18 @@ class Server:
 
     @cached_property
     def key(self) -> SecretStr:
-        """The API key, from the environment; raises UserError when its variable is not set."""
-        return api_key(self.api_key_env)
+        """The API key, from the environment, which a repr does not show.
+
+        Raises UserError when its variable is not set.
+        """
+        if self.api_key_env is None:
+            return SecretStr("no-key-needed")
+        if not (key := os.environ.get(self.api_key_env, "").strip()):
+            raise UserError(
+                f"The environment variable {self.api_key_env} is not set. It holds the API key: "
+                f"export {self.api_key_env}=..., or api_key_env=null for a server that needs none."
+            )
+        return SecretStr(key)
 
     @cached_property
     def _client(self) -> Any:
@@ -216,12 +223,9 @@ class Server:
         server does not take the request or the retries are used up, RunStopped when no call can
         succeed.
         """
-
-        def send(client: Any) -> Reached[T]:
-            return self._sent(client, path, body, read, learn)
-
         with self._slots:
             self._tries.n, self._tries.n_tokens = 0, n_tokens
+            send = partial(self._sent, path=path, body=body, read=read, learn=learn)
             if self._proven:
                 return send(self._client)
             with self._first:
@@ -295,17 +299,19 @@ class Server:
         read: Callable[[Body], T],
         learn: Callable[[Rejected, Body], bool],
     ) -> Reached[T]:
-        tries = self._tries
-        message = ""
-        n_malformed = 0
+        tries, message, n_malformed = self._tries, "", 0
         while n_malformed < _MALFORMED_TRIES:
             sent = body()
             try:
                 text = self._answer(partial(client.post, path, cast_to=str, body=sent))
                 value = read(self._parsed(text))
+                return Reached(value, tries.n - 1, tries.seconds)
             except Malformed as fault:
                 message = str(fault)
                 n_malformed += 1
+            except CallFailed as failure:
+                failure.retries, failure.seconds = tries.n - 1, tries.seconds
+                raise
             except Rejected as rejected:
                 if not rejected.is_final:
                     message = f"HTTP {rejected.status}: {rejected.text[:500]}"
@@ -315,17 +321,8 @@ class Server:
                     if isinstance(error, CallFailed):
                         error.retries, error.seconds = tries.n - 1, tries.seconds
                     raise error from None
-            except CallFailed as failure:
-                failure.retries, failure.seconds = tries.n - 1, tries.seconds
-                raise
-            else:
-                return Reached(value, tries.n - 1, tries.seconds)
-        raise CallFailed(
-            "retries_exhausted",
-            f"{tries.n} tries failed, the last with: {message}",
-            tries.n,
-            tries.seconds,
-        )
+        problem = f"{tries.n} tries failed, the last with: {message}"
+        raise CallFailed("retries_exhausted", problem, tries.n, tries.seconds)
 
     def _before_try(self, _: object) -> None:
         check_stop()
@@ -334,7 +331,6 @@ class Server:
         self._tries.began = time.monotonic()
 
     def _after_try(self, response: Any) -> None:
-        """Spare the client retries of what would fail again."""
         if response.status_code in (429, 500):
             response.read()
             rejected = Rejected(response.status_code, self._hidden(response.text))
@@ -342,13 +338,6 @@ class Server:
                 raise rejected
 
     def _answer(self, send: Callable[[], object]) -> str:
-        """Return the answer with the key hidden; raises Rejected or Unreachable.
-
-        The client's typed methods rebuild body and answer field by field, a quarter of the time of
-        a call; the answer is checked here in any case, so it is asked for as text. Errors are
-        raised outside of the handlers: the client's own errors hold the key, and so would the
-        context of ours.
-        """
         import openai
 
         fault: Exception
@@ -390,9 +379,7 @@ class Server:
 def count_in(usage: object, name: str) -> int | None:
     """Return the count of that name; None where a server states none or nonsense."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_TOKENS:
-        return None
-    return count
+    return count if type(count) is int and 0 <= count <= _MOST_TOKENS else None
 
 
 def text_in(values: Mapping[str, Any], name: str) -> str:

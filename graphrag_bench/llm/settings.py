@@ -1,18 +1,17 @@
-"""The settings of a model behind an API, in three groups, as YAML gives them; and its key."""
+"""The settings of a model behind an API, in three groups, as YAML gives them."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_bench.errors import UserError, unknown
 
-Count = Annotated[int, Field(gt=0)]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+Count = Annotated[int, Field(gt=0)]
 
 
 class _Group(BaseModel):
@@ -80,21 +79,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [_plain(inner) for inner in value]
     return value
-
-
-def api_key(variable: str | None) -> SecretStr:
-    """Return the key that the variable holds, which a repr does not show.
-
-    Without a variable none is needed. Raises UserError when it is not set.
-    """
-    if variable is None:
-        return SecretStr("no-key-needed")
-    if not (value := os.environ.get(variable, "").strip()):
-        raise UserError(
-            f"The environment variable {variable} is not set. It holds the API key: "
-            f"export {variable}=..., or api_key_env=null for a server that needs none."
-        )
-    return SecretStr(value)
 
 
 def check_variable(variable: str | None) -> None:

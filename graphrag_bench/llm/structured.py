@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed, Chat, Completion, Outcome, Schema
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Schema
 from graphrag_bench.llm.chat import LLM
 from graphrag_bench.llm.json_replies import ModelT, Unfit, read_cut_list, read_json, schema_of
 from graphrag_bench.llm.meter import Metered
@@ -24,7 +24,7 @@ _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 
 
 @dataclass(frozen=True)
-class Reading(Generic[T]):
+class ReplyFormat(Generic[T]):
     """How replies to one kind of prompt are read.
 
     `read(text, cut)` returns the value or raises UnreadableReply; `cut` is true for a reply that
@@ -36,13 +36,13 @@ class Reading(Generic[T]):
     schema: Schema | None = None
 
 
-def json_reading(model: type[ModelT], purpose: str) -> Reading[ModelT]:
+def json_reading(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
     """Return the reading of replies that are one JSON object of this model."""
 
     def read(text: str, cut: bool) -> ModelT:
         return read_json(text, model, purpose=purpose, repair=not cut)
 
-    return Reading(purpose, read, schema_of(model))
+    return ReplyFormat(purpose, read, schema_of(model))
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Listed(Generic[ModelT]):
     cut: bool = False
 
 
-def list_reading(model: type[ModelT], field: str, purpose: str) -> Reading[Listed[ModelT]]:
+def list_reading(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[Listed[ModelT]]:
     """Return the reading of replies that are one JSON object with a list, `field`, and no more.
 
     A reply that was cut gives the items that are complete and fit the model; it cannot be
@@ -69,7 +69,7 @@ def list_reading(model: type[ModelT], field: str, purpose: str) -> Reading[Liste
                 raise
             return Listed(model.model_validate({field: whole}), cut=True)
 
-    return Reading(purpose, read, schema_of(model))
+    return ReplyFormat(purpose, read, schema_of(model))
 
 
 def _fits(model: type[BaseModel], values: Mapping[str, object]) -> bool:
@@ -112,8 +112,8 @@ def ask_all(
 ) -> list[ModelT | UnreadableReply | CallFailed]:
     """Return for every prompt an instance of `model`, or the failure that took its place.
 
-    `items` names what each prompt is about (chunk ids), for the ledger; `advance` is told of every
-    first reply. `settled` turns one result into its value, the method's fallback, or an error.
+    `items` names what each prompt is about (chunk ids), for the ledger; `advance` is called at
+    every first reply. `settled` turns one result into its value, a fallback, or an error.
     """
     reading = json_reading(model, purpose)
     return ask_each(
@@ -127,15 +127,14 @@ def settled(llm: LLM, result: T | UnreadableReply | CallFailed, fallback: T | No
         return result
     if fallback is None:
         raise result
-    if isinstance(llm, Metered):
-        llm.fallbacks += 1
+    Metered.of(llm).fallbacks += 1
     return fallback
 
 
 def ask_each(
     llm: LLM,
     chats: Sequence[Chat],
-    reading: Reading[T],
+    reading: ReplyFormat[T],
     *,
     max_tokens: int,
     items: Sequence[str] = (),
@@ -145,7 +144,7 @@ def ask_each(
     """Return what `reading` makes of the reply to every prompt, or the failure in its place.
 
     Replies are read as they arrive; those that cannot be read are asked for once more, together,
-    with what was wrong. A cache is told of every verdict, a gate of every final one.
+    with what was wrong. Every verdict is reported to the cache, every final one to the gate.
     """
     meter = Metered.of(llm)
     results: dict[int, T | UnreadableReply | CallFailed] = {}
@@ -180,7 +179,7 @@ def ask_each(
     return [results[position] for position in range(len(chats))]
 
 
-def _read(outcome: Outcome, reading: Reading[T]) -> T | UnreadableReply | CallFailed:
+def _read(outcome: CallOutcome, reading: ReplyFormat[T]) -> T | UnreadableReply | CallFailed:
     if isinstance(outcome, CallFailed):
         return outcome
     try:
@@ -189,7 +188,7 @@ def _read(outcome: Outcome, reading: Reading[T]) -> T | UnreadableReply | CallFa
         return error
 
 
-def _note(meter: Metered, outcome: Outcome, result: object) -> None:
+def _note(meter: Metered, outcome: CallOutcome, result: object) -> None:
     readable = not isinstance(result, UnreadableReply | CallFailed)
     if isinstance(outcome, Completion):
         meter.judge(outcome, "valid" if readable else "unreadable")
@@ -197,13 +196,13 @@ def _note(meter: Metered, outcome: Outcome, result: object) -> None:
     meter.note(readable, outcome)
 
 
-def _correction(chat: Chat, reply: Completion, error: object, reading: Reading[T]) -> Chat:
+def _correction(chat: Chat, reply: Completion, error: object, reading: ReplyFormat[T]) -> Chat:
     problem = error.problem if isinstance(error, Unfit) else "it has not the form asked for"
-    asked = _CORRECTION.render(
+    correction = _CORRECTION.render(
         {
             "cut": reply.finish == "length",
             "problem": problem,
             "schema": json.dumps(reading.schema, ensure_ascii=False) if reading.schema else "",
         }
     )
-    return (*chat, Message("assistant", reply.text[:_MOST_ECHOED]), *asked)
+    return (*chat, Message("assistant", reply.text[:_MOST_ECHOED]), *correction)

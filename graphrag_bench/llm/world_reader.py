@@ -18,8 +18,8 @@ from graphrag_bench.world.grammar import (
     BY_PHRASE,
     ParsedQuestion,
     Statement,
-    asked,
     kinds,
+    parse_question,
     question,
     statements,
 )
@@ -79,7 +79,7 @@ class Notes:
         It does so for a question that a synthetic world cannot have asked: it is never unknown.
         """
         said = self.line("Question:")
-        if (found := asked(said)) is None:
+        if (found := parse_question(said)) is None:
             raise RunStopped(
                 f"{said!r} is not a question of a synthetic world, and llm=world_reader answers no "
                 "other: take dataset=world, or another model."

@@ -7,11 +7,11 @@ import sys
 
 from pydantic import BaseModel
 
+from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.structured import ask_all
-from graphrag_bench.models.cache import Cache
 from graphrag_bench.prompts import Message
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from graphrag_bench.llm.calls import CallFailed, Completion
+from graphrag_bench.llm.cache import Cache
+from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.ledger import read_ledger
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask
-from graphrag_bench.models.cache import Cache
 
 pytestmark = pytest.mark.slow
 
@@ -47,15 +47,6 @@ def test_the_second_time_nothing_is_asked(store, chat):
     assert text(first) == text(again) == ["x", "y"] and len(model.asked) == 2
     assert [one.cached for one in first + again] == [False, False, True, True]
     assert again[0].seconds == 0 and again[0].prompt_tokens == first[0].prompt_tokens
-
-
-def test_five_repeats_make_five_calls_and_five_more_make_none(store, chat):
-    model = Scripted({"": "x"})
-    cached = model.attached(store=store)
-    for _ in range(2):
-        for trial in range(5):
-            cached.attached(trial=trial).complete([chat("a")], max_tokens=5)
-    assert len(model.asked) == 5
 
 
 def test_modes_do_what_they_say(store, chat):
@@ -101,15 +92,6 @@ def test_a_corrected_reply_is_replayed_with_its_correction(store, chat):
         assert ask(meter, chat("a"), City, max_tokens=5, purpose="p").name == "Rome"
         usage.append((meter.usage, meter.corrected))
     assert len(model.asked) == 2 and usage[0] == usage[1]
-
-
-def test_a_cut_reply_is_stored_and_stays_cut(store, chat):
-    model = Scripted([("", Completion("half", 1, 5, finish="length"))])
-    for _ in range(2):
-        meter = Metered(model.attached(store=store))
-        meter.complete([chat("a")], max_tokens=5)
-        assert meter.truncated == 1
-    assert len(model.asked) == 1
 
 
 def test_failures_are_not_reused_but_known(store, chat):

@@ -1,7 +1,5 @@
 """Reading JSON out of what models write."""
 
-import time
-
 import pytest
 from pydantic import BaseModel, RootModel
 
@@ -65,23 +63,9 @@ def test_a_reply_that_ends_inside_a_string_is_never_repaired(reply):
         read_json(reply, City)
 
 
-def test_a_bare_list_is_read_where_the_model_is_one():
-    assert read_json('Names: ["a", "b"]', Names).root == ["a", "b"]
-
-
 def test_half_characters_become_question_marks():
     name = read_json('{"name": "a\\ud83d"}', City).name
     assert name == "a?" and name.encode()
-
-
-@pytest.mark.parametrize(
-    "reply", ["{" * 5000, "{}" * 5000, "[" * 5000, '{"a":' * 5000, '{"people": ' + "9" * 9000]
-)
-def test_hostile_replies_are_unreadable_in_little_time(reply):
-    began = time.perf_counter()
-    with pytest.raises(UnreadableReply):
-        read_json(reply, City)
-    assert time.perf_counter() - began < 3
 
 
 def test_the_schema_closes_every_object_and_asks_for_all_fields():
@@ -92,14 +76,6 @@ def test_the_schema_closes_every_object_and_asks_for_all_fields():
         "required": ["name", "people"],
         "additionalProperties": False,
     }
-
-
-def test_a_field_named_title_stays_in_the_schema():
-    class Book(BaseModel):
-        title: str
-        description: str
-
-    assert set(schema_of(Book)["properties"]) == {"title", "description"}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
+from graphrag_bench.llm.cache import reply_key, vector_key
 from graphrag_bench.llm.calls import Request
 from graphrag_bench.llm.json_replies import schema_of
 from graphrag_bench.llm.local import Local
@@ -13,8 +15,6 @@ from graphrag_bench.llm.openai_compatible import Dialect, OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.settings import Decoding
 from graphrag_bench.llm.structured import ask
-from graphrag_bench.models.cache import reply_key, vector_key
-from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.prompts import Message
 
 MINI = "gpt-4o-mini:f93e1e334878"
@@ -120,6 +120,6 @@ def test_keys_of_vectors(embedder: OpenAIEmbedder, identity: str, keys: tuple[st
     stored = embedder._identity()
     assert embedder.identity == identity
     assert keys == (
-        embedder._key("p: Ada"),
+        vector_key(stored, "", "p: Ada"),
         vector_key(stored, "question", "a"),
     )

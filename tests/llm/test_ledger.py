@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, spent, sums
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.models.cache import Cache
 
 PAID = Completion("a", 10, 5, model="m", fingerprint="f1", usd=0.5, seconds=2.0, retries=1)
 CACHED = Completion("a", 10, 5, finish="length", model="m", fingerprint="f1", usd=0.5, cached=True)
@@ -68,18 +67,6 @@ def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path
     assert [line.cached for line in read_ledger(path)] == [False, True]
 
 
-def test_shards_are_read_as_one(tmp_path):
-    paths = [ledger_of(tmp_path / shard, PAID) for shard in "12"]
-    assert sums(read_ledger(*paths), "kind")[("chat",)].calls == 2
-
-
-def test_a_meter_writes_each_call_under_its_own_item(tmp_path, chat):
-    ledger = Ledger(tmp_path / "ledger.jsonl")
-    meter = Metered(Scripted({"": "x"}), log=ledger.at("build", "extract"))
-    meter.complete([chat("a"), chat("b")], max_tokens=3, items=["chunk-1", "chunk-2"])
-    assert [line.item for line in read_ledger(ledger.path)] == ["chunk-1", "chunk-2"]
-
-
 # ---- the budget
 
 
@@ -107,17 +94,6 @@ def test_the_run_stops_before_the_budget_is_passed_and_a_larger_one_pays_for_the
     assert run(1700).spent.tokens == fake.stats(url).tokens == 1600
     assert set(fake.stats(url).answered.values()) == {1}
     store.close()
-
-
-def test_dollars_are_a_budget_too(fake, chat):
-    url = fake.scenario(text="one two")
-    client = OpenAICompatible("fake", url, None, prices={"prompt": 1e6, "completion": 1e6})
-    budget = Budget(usd=30.0)
-    with pytest.raises(RunStopped, match="budget.usd=30"):
-        client.attached(budget=budget).complete([chat("a b")] * 20, max_tokens=2)
-    assert 0 < budget.spent.usd <= 30
-    with pytest.raises(UserError, match="llm.prices"):
-        OpenAICompatible("m", url).attached(budget=Budget(usd=1.0))
 
 
 def test_a_call_waits_for_those_under_way():

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
+from graphrag_bench.llm.cache import Cache, vector_key
 from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger, sums
-from graphrag_bench.models.cache import Cache, vector_key
-from graphrag_bench.models.cache_exchange import cache_stats, export_rows, import_rows
-from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.text import count_tokens
 
 TEXTS = ["bb", "a", "ccc dd", "a", "ee"]
@@ -26,12 +25,6 @@ def test_rows_are_unit_vectors_in_the_order_of_the_texts(fake):
     assert np.array_equal(found[1], found[3]) and np.array_equal(found[2], alone[0])
 
 
-def test_no_texts_make_no_call(fake):
-    url = fake.scenario()
-    assert embedder(url).encode([], kind="passage").shape == (0, 8)
-    assert fake.stats(url).requests == 0
-
-
 def test_blocks_depend_on_the_texts_alone_and_equal_texts_are_sent_once(fake):
     url = fake.scenario()
     model = embedder(url, batch_size=3)
@@ -45,22 +38,6 @@ def test_questions_go_one_by_one_with_their_prefix(fake):
     url = fake.scenario()
     embedder(url, question_prefix="query: ").encode(["b", "a"], kind="question")
     assert sorted(body["input"] for body in fake.stats(url).bodies) == [["query: a"], ["query: b"]]
-
-
-def test_what_was_paid_for_is_not_paid_for_again(fake, tmp_path):
-    url = fake.scenario()
-    store, ledger = Cache(tmp_path / "replies.sqlite"), Ledger(tmp_path / "ledger.jsonl")
-    model = embedder(url, prices={"prompt": 1.0}).attached(
-        store=store, log=ledger.at("build", "node_index", kind="embedding")
-    )
-    first = model.encode(TEXTS, kind="passage")
-    assert np.array_equal(model.encode(TEXTS, kind="passage"), first)
-    assert fake.stats(url).requests == 1
-    total = sums(read_ledger(ledger.path), "stage", "kind")[("build", "embedding")]
-    assert (total.paid.calls, total.cached.calls) == (1, 1)
-    assert total.paid.prompt_tokens == total.cached.prompt_tokens == 5
-    assert total.paid.usd == pytest.approx(5e-6)
-    store.close()
 
 
 def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_path):
@@ -79,39 +56,6 @@ def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_pa
     assert (total.paid.prompt_tokens, total.cached.prompt_tokens) == (7, 5)
     assert total.paid.usd == pytest.approx(7e-6)
     store.close()
-
-
-def test_vectors_are_shared_like_replies(fake, tmp_path):
-    url = fake.scenario()
-    store = Cache(tmp_path / "replies.sqlite")
-    first = embedder(url).attached(store=store).encode(TEXTS, kind="passage")
-    store.close()
-    assert export_rows(tmp_path / "replies.sqlite", tmp_path / "shared.jsonl.gz") == 4
-    assert import_rows(tmp_path / "shared.jsonl.gz", tmp_path / "new.sqlite") == 4
-    (held,) = cache_stats(tmp_path / "new.sqlite")
-    assert (held.verdicts, held.prompt_tokens) == ({"vectors": 4}, 5)
-    other = Cache(tmp_path / "new.sqlite")
-    again = embedder(url).attached(store=other, mode="read").encode(TEXTS, kind="passage")
-    assert np.array_equal(again, first) and fake.stats(url).requests == 1
-    other.close()
-
-
-def test_another_prefix_or_dimension_is_another_key(fake, tmp_path):
-    url = fake.scenario()
-    store = Cache(tmp_path / "replies.sqlite")
-    embedder(url).attached(store=store).encode(["a"], kind="passage")
-    embedder(url, passage_prefix="p: ").attached(store=store).encode(["a"], kind="passage")
-    OpenAIEmbedder("fake", 4, url, None, shorten=True).attached(store=store).encode(
-        ["a"], kind="passage"
-    )
-    assert fake.stats(url).requests == 3
-    store.close()
-
-
-def test_faults_are_tried_again(fake):
-    url = fake.scenario(share_500=0.3, share_reset=0.2, seed=2)
-    found = embedder(url, batch_size=1).encode([f"t{n}" for n in range(20)], kind="passage")
-    assert np.isfinite(found).all() and fake.stats(url).faults.total() > 0
 
 
 def test_a_failure_is_raised_and_entered_and_never_a_row_of_zeros(fake, tmp_path):
@@ -144,19 +88,6 @@ def test_the_budget_holds_for_embeddings(fake):
     assert fake.stats(url).requests < 100
 
 
-def test_identity_holds_whatever_can_change_a_vector(fake):
-    one = OpenAIEmbedder("m", 8, "http://a/v1").identity
-    assert one == OpenAIEmbedder("m", 8, "http://b/v1").identity
-    others = [
-        OpenAIEmbedder("n", 8),
-        OpenAIEmbedder("m", 9),
-        OpenAIEmbedder("m", 8, shorten=True),
-        OpenAIEmbedder("m", 8, question_prefix="q"),
-        OpenAIEmbedder("m", 8, passage_prefix="q"),
-    ]
-    assert len({one, *(other.identity for other in others)}) == 6
-
-
 # ---- texts longer than the model reads
 
 LONG = " ".join(f"The mayor of town {number} is called Ada." for number in range(12))
@@ -174,14 +105,6 @@ def test_a_long_text_is_sent_in_windows_and_its_end_changes_its_vector(fake):
     sent = [text for body in fake.stats(url).bodies for text in body["input"]]
     assert len(sent) > 4 and max(count_tokens(text) for text in sent) <= 40
     assert all(text in f"{LONG} The sea is far." for text in sent)
-
-
-def test_the_prefix_stands_before_every_window(fake):
-    url = fake.scenario()
-    windowed(url, question_prefix="query: ").encode([LONG], kind="question")
-    sent = [body["input"] for body in fake.stats(url).bodies]
-    assert len(sent) > 2 and all(len(block) == 1 for block in sent)
-    assert all(text.startswith("query: ") and count_tokens(text) <= 40 for (text,) in sent)
 
 
 def test_cut_sends_the_whole_text_and_refuse_sends_none(fake):
@@ -210,7 +133,7 @@ def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path)
 
 
 def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
-    monkeypatch.setattr("graphrag_bench.models.openai_embedder._TOKENS_A_CALL", 6)
+    monkeypatch.setattr("graphrag_bench.embedding.openai_embedder._TOKENS_A_CALL", 6)
     url = fake.scenario()
     embedder(url).encode(["one two", "three four", "five six", "a b c d e f g h"], kind="passage")
     sizes = sorted(sum(map(count_tokens, b["input"])) for b in fake.stats(url).bodies)

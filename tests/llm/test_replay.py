@@ -1,19 +1,16 @@
 """Replies shared in a file, and replayed with no model at all."""
 
-import gzip
-import json
-
 import pytest
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.llm.cache import Cache
+from graphrag_bench.llm.cache_exchange import cache_stats, export_rows, import_rows
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask
-from graphrag_bench.models.cache import Cache
-from graphrag_bench.models.cache_exchange import cache_stats, export_rows, import_rows
 
 PLAN = [
     ("could not be read", "still ?"),
@@ -36,7 +33,7 @@ def everything(model, chat):
         for text in ("good", "bad")
     ]
     plain, failed = meter.complete([chat("plain"), chat("filtered")], max_tokens=5)
-    return cities, plain.text, plain.finish, failed.reason, meter.usage, meter.failed
+    return cities, plain.text, plain.finish, failed.reason, meter.usage, meter.usage.failed
 
 
 @pytest.fixture
@@ -62,16 +59,6 @@ def test_a_replay_gives_the_same_outcome_failures_included(recorded, tmp_path, c
 def test_an_unknown_prompt_stops_the_run(recorded, chat):
     with pytest.raises(RunStopped, match="holds no reply to this prompt.*'another'"):
         Replay(str(recorded[0])).complete([chat("another")], max_tokens=5)
-
-
-def test_an_imported_file_serves_as_a_cache(recorded, tmp_path, chat):
-    export_rows(recorded[0], tmp_path / "shared.jsonl.gz")
-    assert import_rows(tmp_path / "shared.jsonl.gz", tmp_path / "new" / "replies.sqlite") == 5
-    store = Cache(tmp_path / "new" / "replies.sqlite")
-    model = Scripted(PLAN)
-    model.attached(store=store).complete([chat("plain")], max_tokens=5)
-    assert not model.asked
-    store.close()
 
 
 def test_statistics_count_replies_by_verdict(recorded):
@@ -105,21 +92,3 @@ def test_a_damaged_file_is_refused_with_its_line(recorded, tmp_path, line, messa
         file.write(line + "\n")
     with pytest.raises(UserError, match=f"line 7: .*{message}"):
         import_rows(path, tmp_path / "new.sqlite")
-
-
-def test_a_value_of_the_wrong_kind_is_refused(recorded, tmp_path):
-    path = tmp_path / "shared.jsonl"
-    export_rows(recorded[0], path)
-    lines = path.read_text().splitlines()
-    for change in ({"text": 3}, {"verdict": "lovely"}, {"usd": "dear"}):
-        path.write_text("\n".join([lines[0], json.dumps({**json.loads(lines[1]), **change})]))
-        with pytest.raises(UserError, match="line 2"):
-            import_rows(path, tmp_path / "new.sqlite")
-
-
-def test_other_files_are_refused(tmp_path):
-    with pytest.raises(UserError, match="does not exist"):
-        Replay(str(tmp_path / "none")).complete([()], max_tokens=5)
-    (tmp_path / "other.jsonl.gz").write_bytes(gzip.compress(b'{"format": "other"}\n'))
-    with pytest.raises(UserError, match="other.jsonl.gz holds no replies"):
-        cache_stats(tmp_path / "other.jsonl.gz")

@@ -38,7 +38,7 @@ def test_planned_failures_and_cut_replies_come_as_planned(chat):
     failed, cut = meter.complete([chat("a"), chat("b")], max_tokens=5)
     assert isinstance(failed, CallFailed) and failed.reason == "refused"
     assert cut.finish == "length"
-    assert (meter.failed, meter.truncated, meter.usage.calls) == (1, 1, 2)
+    assert (meter.usage.failed, meter.usage.truncated, meter.usage.calls) == (1, 1, 2)
 
 
 def test_a_prompt_longer_than_the_window_fails_as_it_would_at_a_server(chat):

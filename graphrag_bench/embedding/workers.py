@@ -12,10 +12,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from graphrag_bench.embedding.embedder import FIRST_BLOCK, AroundAnother, Embedder, Kind, Vectors
+from graphrag_bench.embedding.model_files import make
+from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy, memory_zone
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.embedder import FIRST_BLOCK, AroundAnother, Embedder, Kind, Vectors
-from graphrag_bench.models.from_config import make
-from graphrag_bench.models.nlp import Nlp, Sentence, Spacy, memory_zone
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PositiveInt
 
-from graphrag_bench.models.fit import Fit
+from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.progress import Advance, no_advance
 
 Vectors = NDArray[np.float32]
@@ -139,21 +139,21 @@ def encode_in_blocks(
     rows = np.array([row_of[text] for text in texts], np.int64)
     order = np.argsort(rows, kind="stable")
     rows = rows[order]
-    found: Vectors | None = None
+    vectors: Vectors | None = None
     size, done = FIRST_BLOCK, 0
     while done < len(distinct):
         block = _first(distinct, done, size)
         began = time.monotonic()
-        made = embedder.encode(block, kind="passage")
+        new = embedder.encode(block, kind="passage")
         if time.monotonic() - began < _QUICK_SECONDS:
             size = min(2 * size, _LARGEST_BLOCK)
-        if found is None:
-            found = np.empty((len(texts), made.shape[1]), made.dtype)
-        held = slice(*np.searchsorted(rows, [done, done + len(block)]))
-        found[order[held]] = made[rows[held] - done]
+        if vectors is None:
+            vectors = np.empty((len(texts), new.shape[1]), new.dtype)
+        part = slice(*np.searchsorted(rows, [done, done + len(block)]))
+        vectors[order[part]] = new[rows[part] - done]
         done += len(block)
         advance(len(block))
-    return np.zeros((0, embedder.dimension), np.float32) if found is None else found
+    return np.zeros((0, embedder.dimension), np.float32) if vectors is None else vectors
 
 
 def _first(texts: Sequence[str], start: int, n_characters: int) -> list[str]:

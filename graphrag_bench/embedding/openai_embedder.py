@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.embedding.cached_models import vectors_of
+from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.long_texts import Fit, LongTexts, Tokens, Windowing, reading_of
+from graphrag_bench.embedding.tokenizer import BytePairs, HuggingFace, tokenizer_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.interrupts import check_stop
-from graphrag_bench.llm.calls import CallFailed, Completion, Outcome, RunStopped
+from graphrag_bench.llm.cache import Cache, Mode, StoredVector, vector_key
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
 from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import OPENAI, RETRIES, TIMEOUT
 from graphrag_bench.llm.server import Body, Malformed, Server, count_in, text_in
 from graphrag_bench.llm.settings import Limits, Prices, group
-from graphrag_bench.models.cache import Cache, Mode, StoredVector, vector_key
-from graphrag_bench.models.cached_models import vectors_of
-from graphrag_bench.models.embedder import Kind, Vectors
-from graphrag_bench.models.fit import Fit, LongTexts, said_reading
-from graphrag_bench.models.long_texts import Tokens, Windowing
-from graphrag_bench.models.tokenizer import BytePairs, HuggingFace, tokenizer_of
+from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
 _TOKENS_A_CALL = 300_000
@@ -116,7 +115,7 @@ class OpenAIEmbedder:
         self._store: Cache | None = None
         self._mode: Mode = "off"
         self._budget = Budget()
-        self._log: Callable[[Outcome, str], None] | None = None
+        self._log: Callable[[CallOutcome, str], None] | None = None
         self._writing = threading.Lock()
 
     @property
@@ -139,7 +138,7 @@ class OpenAIEmbedder:
     @property
     def reading(self) -> str:
         """The window and what becomes of longer texts, in words."""
-        return said_reading(self.window, self.long_texts, f"of '{self.model}'")
+        return reading_of(self.window, self.long_texts, f"of '{self.model}'")
 
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """Return how many of these passages are longer than the window; nothing is loaded."""
@@ -160,7 +159,7 @@ class OpenAIEmbedder:
         store: Cache | None = None,
         mode: Mode = "write",
         budget: Budget | None = None,
-        log: Callable[[Outcome, str], None] | None = None,
+        log: Callable[[CallOutcome, str], None] | None = None,
     ) -> OpenAIEmbedder:
         """Return the same embedder, limits and connections included, with cache, budget and ledger.
 
@@ -188,20 +187,16 @@ class OpenAIEmbedder:
         if not prefixed:
             return np.zeros((0, self.dimension), np.float32)
         distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
-        vectors = self._stored(distinct)
-        if vectors:
-            self._enter(_call(vectors.values(), cached=True))
-        blocks = list(_blocks([text for text in distinct if text not in vectors], size))
+        keys = {text: vector_key(self._identity(), "", text) for text in distinct}
+        reading = self._store is not None and self._mode in ("read", "write")
+        stored = self._store.vectors(list(keys.values())) if self._store and reading else {}
+        if stored:
+            self._enter(_call(list(stored.values()), cached=True))
+        blocks = list(_blocks([text for text in distinct if keys[text] not in stored], size))
         each = map if len(blocks) < 2 else self._pool.map
-        for block, rows in zip(blocks, each(self._embedded, blocks), strict=True):
-            vectors |= zip(block, rows, strict=True)
-        return vectors_of([vectors[text] for text in prefixed])
-
-    def _stored(self, texts: list[str]) -> dict[str, StoredVector]:
-        if self._store is None or self._mode in ("off", "refresh"):
-            return {}
-        stored = self._store.vectors([self._key(text) for text in texts])
-        return {text: stored[key] for text in texts if (key := self._key(text)) in stored}
+        for rows in each(self._embedded, blocks):
+            stored |= {row.key: row for row in rows}
+        return vectors_of([stored[keys[text]] for text in prefixed])
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
         check_stop()
@@ -231,44 +226,38 @@ class OpenAIEmbedder:
         return rows
 
     def _read(self, answer: Body, block: list[str]) -> list[StoredVector]:
-        n_tokens = count_in(answer.get("usage"), "prompt_tokens")
-        if n_tokens is None:
-            n_tokens = sum(count_tokens(text) for text in block)
-        try:
-            rows = self._unit(_rows(answer, len(block)))
-        except CallFailed as failure:
-            failure.paid = Completion("", n_tokens, 0, usd=self.prices.usd(n_tokens, 0))
-            raise
-        return self._rows(block, rows, text_in(answer, "model"), n_tokens)
-
-    def _rows(
-        self, block: list[str], rows: Vectors, model: str, n_tokens: int
-    ) -> list[StoredVector]:
-        counts = np.cumsum([0, *(count_tokens(text) + 1 for text in block)])
-        parts = np.diff(np.rint(counts / counts[-1] * n_tokens).astype(int)).tolist()
-        identity = self._identity()
+        counts = [count_tokens(text) for text in block]
+        stated = count_in(answer.get("usage"), "prompt_tokens")
+        n_tokens = sum(counts) if stated is None else stated
+        vectors = _rows(answer, len(block))
+        if vectors.shape[1] != self.dimension:
+            raise RunStopped(
+                f"{self.model} returns vectors of {vectors.shape[1]} numbers, not "
+                f"{self.dimension}: set embedder.dimension={vectors.shape[1]}."
+            )
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(norms).all() or not norms.all():
+            paid = Completion("", n_tokens, 0, usd=self.prices.usd(n_tokens, 0))
+            problem = f"{self.model} returned a vector without a direction."
+            raise CallFailed("unreadable", problem, paid=paid)
+        ends = np.cumsum([0, *(count + 1 for count in counts)])
+        shares = np.diff(np.rint(ends / ends[-1] * n_tokens).astype(int)).tolist()
+        identity, model = self._identity(), text_in(answer, "model")
         return [
             StoredVector(
-                self._key(text), identity, row.tobytes(), model, part, self.prices.usd(part, 0)
+                vector_key(identity, "", text),
+                identity,
+                row.tobytes(),
+                model,
+                share,
+                self.prices.usd(share, 0),
             )
-            for text, row, part in zip(block, rows, parts, strict=True)
+            for text, row, share in zip(
+                block, np.asarray(vectors / norms, np.float32), shares, strict=True
+            )
         ]
 
-    def _key(self, text: str) -> str:
-        return vector_key(self._identity(), "", text)
-
-    def _unit(self, rows: Vectors) -> Vectors:
-        if rows.shape[1] != self.dimension:
-            raise RunStopped(
-                f"{self.model} returns vectors of {rows.shape[1]} numbers, not {self.dimension}: "
-                f"set embedder.dimension={rows.shape[1]}."
-            )
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not np.isfinite(norms).all() or not norms.all():
-            raise CallFailed("unreadable", f"{self.model} returned a vector without a direction.")
-        return np.asarray(rows / norms, np.float32)
-
-    def _enter(self, outcome: Outcome) -> None:
+    def _enter(self, outcome: CallOutcome) -> None:
         if self._log is not None:
             with self._writing:
                 self._log(outcome, "")
@@ -298,8 +287,7 @@ def _tokens_of(model: str, setting: str | None) -> Tokens:
     return named
 
 
-def _call(rows: Iterable[StoredVector], *, cached: bool = False) -> Completion:
-    rows = list(rows)
+def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
     n_tokens = sum(row.prompt_tokens for row in rows)
     usd = sum(row.usd for row in rows)
     return Completion("", n_tokens, 0, model=rows[0].model, cached=cached, usd=usd)

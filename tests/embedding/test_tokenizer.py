@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_bench.embedding.tokenizer import HuggingFace, tokenizer_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.tokenizer import HuggingFace, tokenizer_of
 
 TEXT = "こんにちは世界"
 
@@ -77,9 +77,3 @@ def test_its_identity_is_its_name_and_content_and_never_its_path(folder: Path) -
     file = folder / "tokenizer.json"
     file.write_text(file.read_text().replace('"b": 2', '"c": 2'))
     assert HuggingFace(str(folder)).identity != identity
-
-
-def test_a_name_that_is_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(UserError, match="llm.tokenizer=hf:nobody/nothing: there is no such folder"):
-        _ = HuggingFace("nobody/nothing").identity

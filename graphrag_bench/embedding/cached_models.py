@@ -12,7 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from graphrag_bench.models.cache import (
+from graphrag_bench.embedding.embedder import AroundAnother, Embedder, Kind, Vectors
+from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence
+from graphrag_bench.embedding.workers import ParallelTagger
+from graphrag_bench.llm.cache import (
     KEY_DIGITS,
     Cache,
     Mode,
@@ -20,9 +23,6 @@ from graphrag_bench.models.cache import (
     StoredVector,
     vector_key,
 )
-from graphrag_bench.models.embedder import AroundAnother, Embedder, Kind, Vectors
-from graphrag_bench.models.nlp import Nlp, Relation, Sentence
-from graphrag_bench.models.workers import ParallelTagger
 
 _AT_ONCE = 128
 _READING_VERSION = 1

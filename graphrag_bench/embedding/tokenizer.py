@@ -91,34 +91,34 @@ class OwnTokens:
 
     def encoded(self, texts: Sequence[str], most: int, *, cut_left: bool = False) -> list[Any]:
         """What the tokenizer makes of each text, special tokens included, cut at `most` tokens."""
-        found = self._read(texts)
-        long = [row for row, one in enumerate(found) if len(one) > most]
+        encodings = self._read(texts)
+        long = [row for row, one in enumerate(encodings) if len(one) > most]
         if long:
             cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
             cutting.enable_truncation(most, direction="left" if cut_left else "right")
             cut = cutting.encode_batch_fast([texts[row] for row in long])
-            found = list(found)
+            encodings = list(encodings)
             for row, one in zip(long, cut, strict=True):
-                found[row] = one
-        return found
+                encodings[row] = one
+        return encodings
 
     def bare_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of the tokens of each text, without special ones."""
-        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [one.ids for one in found]
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [one.ids for one in encodings]
 
     def _read(self, texts: Sequence[str]) -> list[Any]:
         texts = list(texts)
-        last, found = self._last
+        last, encodings = self._last
         if last != texts:
-            found = self._tokenizer.encode_batch_fast(texts)
-            self._last = (texts, found)
-        return found
+            encodings = self._tokenizer.encode_batch_fast(texts)
+            self._last = (texts, encodings)
+        return encodings
 
     def spans(self, text: str) -> list[Span]:
         """Start and end of every token."""
-        found: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
-        return found
+        spans: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        return spans
 
 
 class HuggingFace:

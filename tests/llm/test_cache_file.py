@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -12,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import Request, RunStopped
-from graphrag_bench.models.cache import (
+from graphrag_bench.llm.cache import (
     Cache,
     StoredReading,
     StoredReply,
@@ -21,6 +18,7 @@ from graphrag_bench.models.cache import (
     reply_key,
     vector_key,
 )
+from graphrag_bench.llm.calls import Request, RunStopped
 from graphrag_bench.prompts import Message
 
 REQUEST = Request((Message("user", "Who?"),), 64, ("\n",))
@@ -128,13 +126,6 @@ def test_threads_of_two_caches_write_one_file(path: Path) -> None:
     assert len(list(caches[0].rows())) == 200
 
 
-def test_processes_that_begin_together_make_one_file(path: Path) -> None:
-    script = f"from graphrag_bench.models.cache import Cache; Cache({str(path)!r})"
-    root = Path(__file__).parents[2]
-    every = [subprocess.Popen([sys.executable, "-c", script], cwd=root) for _ in range(4)]
-    assert [process.wait() for process in every] == [0] * 4
-
-
 def test_what_is_no_cache_of_ours_is_refused_and_left_as_it_is(path: Path) -> None:
     for script, name in (
         ("CREATE TABLE songs (title TEXT)", "another program"),
@@ -149,12 +140,6 @@ def test_what_is_no_cache_of_ours_is_refused_and_left_as_it_is(path: Path) -> No
     path.write_text("no database " * 100)
     with pytest.raises(UserError, match="replies.sqlite"):
         Cache(path)
-
-
-def test_a_cache_that_is_only_read_is_not_made(path: Path) -> None:
-    with pytest.raises(UserError, match="replies.sqlite"):
-        Cache(path, reading=True)
-    assert not path.exists()
 
 
 def test_a_file_that_cannot_be_written_stops_the_run(path: Path) -> None:

@@ -1,19 +1,18 @@
-"""Texts longer than an embedder reads: embedded in overlapping windows, cut, or refused."""
+"""Texts longer than an embedder reads: counted; embedded in windows, cut, or refused."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_bench.embedding.tokenizer import Span
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.fit import Fit, LongTexts
-from graphrag_bench.models.tokenizer import Span
 
 OVERLAP = 8
 """A window shares an eighth of its tokens with the next one."""
@@ -21,6 +20,93 @@ _AT_ONCE = 1024
 
 Rows = NDArray[np.float32]
 Embed = Callable[[list[str]], Rows]
+
+
+LongTexts = Literal["windows", "cut", "refuse"]
+_BECOMES = {
+    "windows": "are embedded in overlapping windows",
+    "cut": "are cut",
+    "refuse": "are refused",
+}
+
+
+def reading_of(window: int | None, long_texts: LongTexts, unknown: str) -> str:
+    """Return in words how much of a text an embedder reads, and what becomes of longer ones.
+
+    `unknown` says when or of what a window that is None is not known.
+    """
+    if window is None:
+        return f"how many tokens it reads is not known {unknown} (embedder.window=N sets it)"
+    return (
+        f"{window:,} tokens of a text; longer ones {_BECOMES[long_texts]} "
+        f"(embedder.long_texts={long_texts})"
+    )
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How some texts fit into an embedder's window.
+
+    Tokens are those of the embedder, or of `counted_in` where its own are not known; those of the
+    prefix and the special ones around a text count. `longest` is the longest text; `n_tokens` and
+    `n_past` are the tokens of all texts that are longer than the window, and how many of them lie
+    past it; `n_windows` is how many windows these texts make,
+    where they are made. A `window` of None bounds nothing.
+    """
+
+    window: int | None
+    long_texts: LongTexts
+    n_texts: int
+    n_long: int = 0
+    longest: int = 0
+    n_tokens: int = 0
+    n_past: int = 0
+    n_windows: int = 0
+    counted_in: str = ""
+
+    def message(self, what: str) -> str:
+        """Return one line: how many of the texts, named by `what`, are longer, and what becomes.
+
+        Empty where no window is known, and where there is no text.
+        """
+        if self.window is None or not self.n_texts:
+            return ""
+        reads = f"the embedder's {self.window:,} tokens"
+        of = f"of {self.counted_in}" if self.counted_in else ""
+        if not self.n_long:
+            return f"none of {self.n_texts:,} {what} is longer than {reads}{of and f' ({of})'}"
+        notes = ", ".join(filter(None, (of, f"the longest has {self.longest:,}")))
+        line = f"{self.n_long:,} of {self.n_texts:,} {what} are longer than {reads} ({notes}) and "
+        line += _BECOMES[self.long_texts]
+        share = f"{100 * self.n_past / self.n_tokens:.0f} % of their tokens"
+        if self.long_texts == "windows":
+            return f"{line}: {self.n_windows:,} windows, {share} lie past the first"
+        return f"{line}: {share} are not embedded" if self.long_texts == "cut" else line
+
+    def refuse(self, what: str) -> None:
+        """Raise UserError where `long_texts=refuse` meets a text that is longer."""
+        if self.long_texts == "refuse" and self.n_long:
+            raise UserError(
+                f"{self.message(what)} (embedder.long_texts=refuse). Set "
+                "embedder.long_texts=windows, or make smaller texts (chunking=token "
+                "chunking.size=N), or name an embedder that reads more."
+            )
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The fields as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Fit:
+        """Return the fit that `row` wrote."""
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+
+    def plus(self, other: Fit) -> Fit:
+        """Return both together: of the corpora of two scopes."""
+        counts = ("n_texts", "n_long", "n_tokens", "n_past", "n_windows")
+        sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        return replace(self, longest=max(self.longest, other.longest), **sums)
 
 
 class Tokens(Protocol):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from graphrag_bench.errors import UserError
-from graphrag_bench.llm.local import Local
-from graphrag_bench.models import weights_identity
-from graphrag_bench.models.sentence_embedder import SentenceEmbedder
-from graphrag_bench.models.weights_identity import of_file, of_folder
+from graphrag_bench.embedding import model_files
+from graphrag_bench.embedding.model_files import of_folder
+from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 
 FILES = {
     "modules.json": "[]",
@@ -35,7 +32,7 @@ CHANGED = {
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    weights_identity._content.cache_clear()
+    model_files._content.cache_clear()
     return tmp_path / "cache" / "graphrag-bench" / "weights.json"
 
 
@@ -63,19 +60,6 @@ def test_weights_tokenizer_pooling_and_normalisation_changed_in_place_are_anothe
     assert identity(folder) != before
     (folder / name).write_text(held)
     assert identity(folder) == before
-
-
-def test_a_file_of_the_model_that_is_no_json_is_named(folder: Path) -> None:
-    (folder / "modules.json").write_text("[x")
-    with pytest.raises(UserError, match=r"modules\.json: this file of the model is not JSON"):
-        identity(folder)
-
-
-def test_a_file_with_its_old_time_put_back_is_read_again(folder: Path) -> None:
-    before, times = identity(folder), (folder / "model.safetensors").stat()
-    (folder / "model.safetensors").write_text("WEIGHTS")
-    os.utime(folder / "model.safetensors", ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert identity(folder) != before
 
 
 def test_the_place_of_a_folder_is_not_in_its_identity(
@@ -112,36 +96,17 @@ def test_a_file_is_read_once_by_all_processes(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = []
-    digest = weights_identity.file_digest
-    monkeypatch.setattr(weights_identity, "file_digest", lambda p: read.append(p.name) or digest(p))
+    digest = model_files.file_digest
+    monkeypatch.setattr(model_files, "file_digest", lambda p: read.append(p.name) or digest(p))
     found = identity(folder)
     assert sorted(read) == sorted(Path(name).name for name in FILES)
     for _ in range(2):
-        weights_identity._content.cache_clear()  # as in a new process
+        model_files._content.cache_clear()  # as in a new process
         assert identity(folder) == found
     assert len(read) == len(FILES)
     (folder / "vocab.txt").write_text("one\ntwo\nthree")
     assert identity(folder) != found and read[len(FILES) :] == ["vocab.txt"]
     cache.write_text("no json")
-    weights_identity._content.cache_clear()
+    model_files._content.cache_clear()
     identity(folder)
     assert len(read) == 2 * len(FILES) + 1
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = identity(folder)
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    weights_identity._content.cache_clear()
-    assert identity(folder) == before
-
-
-def test_a_language_model_is_read_once_too(tmp_path: Path, cache: Path) -> None:
-    path = tmp_path / "small.gguf"
-    path.write_bytes(b"one")
-    first = Local(str(path)).identity
-    assert of_file(path) in first and "small.gguf" in cache.read_text()
-    path.write_bytes(b"two")
-    assert Local(str(path)).identity != first

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.embedding.model_files import named
+from graphrag_bench.embedding.precision import Device
+from graphrag_bench.embedding.sentence_embedder import device_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.precision import Device
-from graphrag_bench.models.sentence_embedder import device_of
-from graphrag_bench.models.weights_identity import named
 from graphrag_bench.values import FloatArray
 
 
@@ -75,10 +75,10 @@ class CrossEncoder:
         pairs = [(question, passage) for passage in passages]
         from torch.nn import Identity
 
-        found = self._loaded.predict(
+        logits = self._loaded.predict(
             pairs, batch_size=32, show_progress_bar=False, activation_fn=Identity()
         )
-        return np.asarray(found, np.float64)
+        return np.asarray(logits, np.float64)
 
     @cached_property
     def _loaded(self) -> Any:
@@ -88,7 +88,7 @@ class CrossEncoder:
 
         logging.disable_progress_bar()
         try:
-            made = Loaded(
+            model = Loaded(
                 self.model,
                 revision=self.revision or None,
                 device=device_of(self.device, "cross_encoder"),
@@ -100,9 +100,9 @@ class CrossEncoder:
             raise UserError(
                 f"The cross-encoder '{self.model}' could not be loaded: {first}"
             ) from None
-        if (n_labels := made.config.num_labels) != 1:
+        if (n_labels := model.config.num_labels) != 1:
             raise UserError(
                 f"'{self.model}' gives {n_labels} scores for a passage; a cross-encoder that "
                 "reranks gives one."
             )
-        return made
+        return model

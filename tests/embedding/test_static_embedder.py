@@ -10,10 +10,10 @@ import pytest
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
+from graphrag_bench.embedding.model_files import make
+from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
+from graphrag_bench.embedding.static_embedder import PACKAGED, StaticEmbedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.from_config import make
-from graphrag_bench.models.sentence_embedder import SentenceEmbedder
-from graphrag_bench.models.static_embedder import PACKAGED, StaticEmbedder
 
 TABLE = [[0, 0], [3, 0], [0, 4], [1, 0]]
 
@@ -43,13 +43,6 @@ def test_a_vector_is_the_mean_of_its_tokens_at_length_one(tmp_path: Path) -> Non
     assert asked.encode([], kind="passage").shape == (0, 2)
 
 
-def test_its_identity_follows_the_content_of_the_folder(tmp_path: Path) -> None:
-    first = StaticEmbedder(written(tmp_path / "one")).identity
-    assert first.startswith("static:one@") and first.endswith(":unit:prefixes=,")
-    other = StaticEmbedder(written(tmp_path / "one", [[1, 1]] * 4)).identity
-    assert first != other
-
-
 def test_a_folder_that_is_no_such_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"lack their file '.*model.safetensors'"):
         StaticEmbedder(str(tmp_path)).encode(["ada"], kind="passage")
@@ -62,12 +55,6 @@ def test_the_packaged_vectors_mean_something() -> None:
     rows = StaticEmbedder().encode(["a mountain", "a hill", "a telephone"], kind="passage")
     assert rows.shape == (3, 256)
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_bench.models.static_embedder.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"pip install 'graphrag-bench\[static\]'"):
-        StaticEmbedder().encode(["ada"], kind="passage")
 
 
 @pytest.mark.parametrize("name", [n for n in names("embedder") if n != "openai_compatible"])

@@ -1,0 +1,229 @@
+"""The files of models: what they state (window, dimension, tokenizer), and their identity.
+
+The identity is the content of the files, never their paths.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.fingerprint import digest, file_digest
+
+_CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
+_TOKENIZER = "tokenizer.json"
+_NO_BOUND = 1_000_000
+"""A `model_max_length` above this says that none was set."""
+_READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
+"""Weights, tokenizer, settings of pooling and normalisation, and code of a model's own."""
+_OTHER_BACKENDS = ("onnx", "openvino", "tf", "flax", "coreml")
+_OF_TRAINING = ("training_args.bin", "optimizer.pt", "scheduler.pt", "trainer_state.json")
+_OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
+"""Models whose positions begin after that of the padding token."""
+
+
+def stated_dimension(folder: Path) -> int | None:
+    """The length of a vector as the model's own files state it; None where they do not."""
+    for name, key in (("1_Pooling/config.json", "word_embedding_dimension"),
+                      (_CONFIG, "hidden_size")):  # fmt: skip
+        stated = _json(folder / name).get(key)
+        if isinstance(stated, int):
+            return stated
+    return None
+
+
+def stated_window(folder: Path) -> int | None:
+    """The tokens that the model reads of a text, special ones included; None where none is stated.
+
+    The smallest of `max_seq_length`, `model_max_length` and the model's positions.
+    """
+    stated = [positions(folder)]
+    for part in _parts(folder):
+        stated += [
+            _json(path).get("max_seq_length") for path in part.glob("sentence_*_config.json")
+        ]
+        stated.append(_json(part / _TOKENIZER_CONFIG).get("model_max_length"))
+    return min((found for one in stated if (found := bound(one)) is not None), default=None)
+
+
+def positions(folder: Path) -> int | None:
+    """How many tokens the model has positions for; None where that is not stated."""
+    for part in _parts(folder):
+        config = _json(part / _CONFIG)
+        if (stated := bound(config.get("max_position_embeddings"))) is not None:
+            padding = config.get("pad_token_id") or 0
+            return stated - (padding + 1 if config.get("model_type") in _OFFSET_BY_PADDING else 0)
+    return None
+
+
+def tokenizer_file(folder: Path) -> Path | None:
+    """The `tokenizer.json` of the model; None where there is none."""
+    found = [part / _TOKENIZER for part in _parts(folder) if (part / _TOKENIZER).is_file()]
+    return found[0] if found else None
+
+
+def cached_folder(name: str, revision: str) -> Path | None:
+    """The folder of a hub model's files in the local cache; None where they are not in it."""
+    from huggingface_hub import try_to_load_from_cache
+
+    try:
+        found = try_to_load_from_cache(name, _CONFIG, revision=revision or None)
+    except ValueError:  # no name that the hub could have
+        return None
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def bound(stated: Any) -> int | None:
+    """A stated number of tokens; None for what is none, and for one beyond all bounds."""
+    return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
+
+
+def _parts(folder: Path) -> Iterator[Path]:
+    yield folder
+    modules = _read(folder / _MODULES)
+    first = modules[0].get("path") if isinstance(modules, list) and modules else None
+    if first:
+        yield folder / str(first)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    held = _read(path)
+    return held if isinstance(held, dict) else {}
+
+
+def _read(path: Path) -> Any:
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # no JSON, or no UTF-8
+        raise UserError(f"{path}: this file of the model is not JSON ({error}).") from error
+
+
+def named(model: str, revision: str) -> str:
+    """Return `name@content` of a folder, `name@revision` of a model that is known by its name."""
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        return f"{model}@{revision}"
+    return f"{folder.resolve().name}@{of_folder(folder)}"
+
+
+def of_folder(folder: Path) -> str:
+    """Return a fingerprint of all files of a sentence-transformers folder that can change a vector.
+
+    What loading passes over is left out: texts for readers, files of other backends and of
+    training, and `.bin` weights where there are `.safetensors`.
+    """
+    paths = [path for path in sorted(folder.rglob("*")) if _counts(path, folder)]
+    safe = {path.parent for path in paths if path.suffix == ".safetensors"}
+    return digest(
+        [
+            (path.relative_to(folder).as_posix(), of_file(path))
+            for path in paths
+            if path.suffix not in (".bin", ".pt") or path.parent not in safe
+        ]
+    )
+
+
+def _counts(path: Path, folder: Path) -> bool:
+    parts = path.relative_to(folder).parts
+    hidden = any(part.startswith(".") or part in _OTHER_BACKENDS for part in parts)
+    read = path.suffix in _READ and path.name not in _OF_TRAINING
+    return read and not hidden and path.is_file()
+
+
+def of_file(path: Path) -> str:
+    """Return the fingerprint of a file, read once while its size and times stay the same.
+
+    That holds for later processes too: fingerprints are stored in the user's cache.
+    """
+    stat = path.stat()
+    return _content(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
+
+
+@lru_cache(maxsize=1024)
+def _content(path: Path, stamp: tuple[int, int, int]) -> str:
+    file, rows = None, {}
+    with suppress(OSError, RuntimeError, ValueError):
+        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        file = Path(cache) / "graphrag-bench" / "weights.json"
+        rows = dict(json.loads(file.read_text(encoding="utf-8")))
+    row = rows.get(str(path), [])
+    if row[:3] == [*stamp]:
+        return str(row[3])
+    content = file_digest(path)
+    rows = {name: row for name, row in rows.items() if Path(name).is_file()}
+    with suppress(OSError):
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            new = file.with_name(f"{file.name}.{os.getpid()}.new")
+            new.write_text(json.dumps(rows | {str(path): [*stamp, content]}), encoding="utf-8")
+            new.replace(file)
+    return content
+
+
+def make(group: str, config: Mapping[str, Any]) -> Any:
+    """The object that `_target_` names, made with the other settings of the group.
+
+    Raises UserError for a target that cannot be imported, for a setting it does not take or
+    misses, and for one whose value is not of the type that its signature states.
+    """
+    target = str(config.get("_target_", ""))
+    module_name, _, name = target.rpartition(".")
+    try:
+        maker = getattr(import_module(module_name), name)
+    except (ImportError, AttributeError, ValueError):
+        raise UserError(f"{group}._target_: there is no '{target}' to import.") from None
+    settings = {key: value for key, value in config.items() if key != "_target_"}
+    takes = _parameters(maker)
+    for key, value in settings.items():
+        if key not in takes:
+            hint = did_you_mean(key, takes)
+            raise UserError(f"There is no setting '{group}.{key}'. {hint}")
+        _check_type(f"{group}.{key}", value, takes[key].annotation)
+    missing = [
+        key for key, parameter in takes.items() if _required(parameter) and key not in settings
+    ]
+    if missing:
+        raise UserError(f"{group} needs the setting '{group}.{missing[0]}' ({target}).")
+    try:
+        return maker(**settings)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{group}: {error}") from None
+
+
+def _required(parameter: inspect.Parameter) -> bool:
+    variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return parameter.default is parameter.empty and not variadic
+
+
+def _parameters(maker: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(maker, eval_str=True).parameters
+    except NameError:
+        bare = inspect.signature(maker).parameters.values()
+        return {one.name: one.replace(annotation=Any) for one in bare}
+
+
+def _check_type(name: str, value: Any, hint: Any) -> None:
+    from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+
+    if hint is inspect.Parameter.empty:
+        return
+    try:
+        adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
+    except PydanticUserError:
+        return
+    try:
+        adapter.validate_python(value, strict=True)
+    except ValidationError as error:
+        reasons = dict.fromkeys(str(fault["msg"]) for fault in error.errors())
+        raise UserError(f"{name}={value!r}: {' or '.join(reasons)}.") from None
