@@ -8,33 +8,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphrag_bench.analysis.explaining.answer import Answered
-from graphrag_bench.analysis.explaining.calls import Calls
-from graphrag_bench.analysis.explaining.names import Names
-from graphrag_bench.analysis.explaining.own_question import (
-    answered,
-    of_run,
-    question_of,
-    told,
-)
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import config_folders
-from graphrag_bench.config.profiles import applied
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.config.sources import GROUPS, method_file, search_in
+from graphrag_bench.config.sources import GROUPS, applied, method_file, search_in
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
-from graphrag_bench.experiment.baseline import differences, result_tables
-from graphrag_bench.experiment.execute import RunResult, execute
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.method import RESERVED
-from graphrag_bench.experiment.method_steps import Steps
-from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.question import (
+    Answered,
+    Calls,
+    explanation,
+    of_run,
+    question_of,
+    run_question,
+)
+from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.report.rendering import show
 from graphrag_bench.report.tables import checked_columns
-from graphrag_bench.runs.stored import StoredRun, differing_settings
-from graphrag_bench.runs.stored import stored_runs as runs_below
+from graphrag_bench.run.execute import RunResult, execute
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.method import RESERVED, Steps
+from graphrag_bench.run.session import differences, result_tables
+from graphrag_bench.run.stored import StoredRun, differing_settings
+from graphrag_bench.run.stored import stored_runs as runs_below
 from graphrag_bench.text import short
 from graphrag_bench.view.notebook import question_html, tables_html
 from graphrag_bench.view.questions import question_whole, roots_of
@@ -73,8 +71,8 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     """
     search_in(config_folders(settings.get("plugins") or ()))
     file = method_file(source) if isinstance(source, str) else source
-    raw = applied(file, *(str(settings.get(name, "default")) for name in _SELECTORS),
-                  pooling=settings.get("pooling"))  # fmt: skip
+    profile, fidelity = (str(settings.get(name, "default")) for name in _SELECTORS)
+    raw = applied(file, profile, fidelity, settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
     run_settings: dict[str, Any] = {}
     gathered = Gathered()
@@ -156,16 +154,16 @@ class Pipeline:
 
         What the run folder holds is not computed again.
         """
-        asked = dataset(data) if isinstance(data, str) else data
-        experiment = self.experiment(asked, **settings)
+        corpus = dataset(data) if isinstance(data, str) else data
+        experiment = self.experiment(corpus, **settings)
         done = execute(experiment)
         return Run(done, done.experiment)
 
     @shown_plainly
     def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
         """The answer to a question of your own, with its context and trace; nothing is stored."""
-        asked = dataset(data) if isinstance(data, str) else data
-        return ask(self.experiment(asked), question)
+        corpus = dataset(data) if isinstance(data, str) else data
+        return ask(self.experiment(corpus), question)
 
     def __repr__(self) -> str:
         n_steps = len(self.steps)
@@ -180,7 +178,7 @@ class Pipeline:
 @shown_plainly
 def ask(experiment: Experiment, text: str) -> Answered:
     """One question through a checked experiment; raises UserError when a step fails."""
-    finished, resources = answered(experiment, question_of(experiment, text))
+    finished, resources = run_question(experiment, question_of(experiment, text))
     return Answered.of(experiment, finished, resources)
 
 
@@ -241,7 +239,7 @@ class Run:
         home = Path(self.experiment.settings.paths.home)
         shared = self.experiment.settings.paths.shared_artifacts
         names = Names.read(roots_of(stored, found.corpus, home, shared), found.artifacts)
-        said = told(found, names)
+        said = explanation(found, names)
         calls = Calls(stored, stored.home or home).of(name)
         return AnsweredInRun({**question_whole(stored, said, row, names), "calls": calls})
 

@@ -11,22 +11,32 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from types import MappingProxyType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from graphrag_bench import fingerprint
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import CallsOf, Sizes, TokensOf
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.registry import ContractError, Registered, Registry
-from graphrag_bench.values import slot_of
+from graphrag_bench.values import FloatArray, Ranked, RowScores, Subgraph, slot_of
 
 REQUIRED: Any = inspect.Parameter.empty
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
+TABLE3 = {
+    "node": ("VDB", "RelNode", "PPR", "Agent", "Onehop", "Link", "TF-IDF"),
+    "relationship": ("VDB", "Onehop", "Aggregator", "Agent"),
+    "chunk": ("Aggregator", "FromRel", "Occurrence"),
+    "subgraph": ("KhopPath", "Steiner", "AgentPath"),
+    "community": ("Entity", "Layer"),
+}
+"""The operators of Zhou et al. 2025, Table 3, in its order."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +69,8 @@ class Setting:
         try:
             return TypeAdapter(self.annotation).validate_python(value, strict=True)
         except ValidationError as error:
-            said = "; ".join(str(problem["msg"]) for problem in error.errors())
-            raise UserError(f"setting '{self.name}' is {value!r}: {said}") from None
+            reasons = "; ".join(str(problem["msg"]) for problem in error.errors())
+            raise UserError(f"setting '{self.name}' is {value!r}: {reasons}") from None
 
 
 @dataclass(frozen=True)
@@ -83,15 +93,15 @@ class Operator(Registered):
     unordered: str
     supplies: frozenset[str]
     batch: Callable[..., Any] | None = None
+    table3: str = ""
 
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
         """The attributes that the graph must have, those that settings ask for among them.
 
-        `types` asks for node types, and `attributes`, how many of each node are told, for these.
+        `types` asks for node types, and `attributes`, the number of them in a prompt, for these.
         """
-        asked = {"node.type"} if settings.get("types") else set()
-        told = {"node.attributes"} if settings.get("attributes") else set()
-        return self.requires | asked | told
+        kinds = {"types": "node.type", "attributes": "node.attributes"}
+        return self.requires | {kinds[name] for name in kinds if settings.get(name)}
 
     def bound(self, settings: Mapping[str, Any]) -> int:
         """The most LLM calls one question can cost."""
@@ -137,6 +147,17 @@ operators: Registry[Operator] = Registry("operator")
 builders: Registry[Builder] = Registry("builder", "artifact")
 
 
+def paper_first(items: Iterable[Operator]) -> list[Operator]:
+    """Return the operators of Table 3 in the paper's order, then the others by name."""
+    order = [(family, name) for family, names in TABLE3.items() for name in names]
+
+    def place(item: Operator) -> tuple[int, str]:
+        mark = (item.name.partition(".")[0], item.table3)
+        return (order.index(mark) if item.table3 else len(order), item.name)
+
+    return sorted(items, key=place)
+
+
 def resources() -> frozenset[str]:
     """The names of all that builders build."""
     return frozenset(name.partition(".")[0] for name in builders.names())
@@ -156,25 +177,27 @@ def operator(
     calls: int | Callable[[Mapping[str, Any]], int] = 0,
     unordered: str = "",
     supplies: frozenset[str] | set[str] = frozenset(),
+    table3: str = "",
 ) -> Callable[[F], F]:
     """Register an operator and return the function unchanged.
 
     A `batched` function takes a `Sequence[T]` for each value that it reads, one value for each
     question, and returns a list of results. `requires` names graph attributes, `calls` bounds the
     LLM calls of one question, `unordered` says in words which order the result has when it is not
-    score order, and `supplies` names the variables that its prompts are given.
+    score order, and `supplies` names the variables that its prompts are given. `table3` is its name
+    in Table 3 of Zhou et al. 2025, for the operators that are theirs.
     """
 
     def register(function: F) -> F:
         single = alone(function) if batched else function
         reads, needs, settings, hints = _read(single, reads_state=True)
         returns, writes, may_write = _written(single, hints.get("return"))
-        made = Operator(
+        op = Operator(
             name, single, reads, needs, settings, returns, writes, may_write,
             frozenset(requires), calls, unordered, frozenset(supplies),
-            function if batched else None,
+            function if batched else None, table3,
         )  # fmt: skip
-        operators.add(made)
+        operators.add(op)
         return function
 
     return register
@@ -191,12 +214,12 @@ def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
 
     @wraps(batch)
     def single(*values: Any, **named: Any) -> R:
-        given = signature.bind(*values, **named)
-        given.apply_defaults()
-        found = batch(*([value] for value in given.args), **given.kwargs)
-        if len(found) != 1:
-            raise ValueError(f"{batch.__qualname__} gave {len(found)} results for one question")
-        return found[0]
+        bound = signature.bind(*values, **named)
+        bound.apply_defaults()
+        results = batch(*([value] for value in bound.args), **bound.kwargs)
+        if len(results) != 1:
+            raise ValueError(f"{batch.__qualname__} gave {len(results)} results for one question")
+        return results[0]
 
     single.__annotations__ = hints
     single.__signature__ = signature  # type: ignore[attr-defined]
@@ -247,10 +270,10 @@ def artifact(
         produces = hints.get("return")
         if not isinstance(produces, type) or not hasattr(produces, "load"):
             raise ContractError(f"{function.__qualname__} must return a type with save and load")
-        made = Builder(
+        builder = Builder(
             name, own, needs, settings, produces, frozenset(provides), calls, tokens, dict(fixed)
         )
-        builders.add(made)
+        builders.add(builder)
         return function
 
     return register
@@ -258,8 +281,8 @@ def artifact(
 
 def _with(function: Callable[..., Any], fixed: Mapping[str, Any]) -> Callable[..., Any]:
     @wraps(function)
-    def own(**given: Any) -> Any:
-        return function(**given, **fixed)
+    def own(**inputs: Any) -> Any:
+        return function(**inputs, **fixed)
 
     signature = inspect.signature(function)
     left = [one for name, one in signature.parameters.items() if name not in fixed]
@@ -323,3 +346,89 @@ def _strip_none(hint: Any) -> tuple[Any, bool]:
         return hint, False
     parts = [part for part in get_args(hint) if part is not type(None)]
     return (parts[0], True) if len(parts) == 1 else (hint, False)
+
+
+class WrongReturn(ValueError):
+    """An operator returned what its signature does not say; `where` is the line of its `def`."""
+
+    def __init__(self, message: str, where: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+_ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
+"""What counts the rows of a slot: of the chunk table the last, of the graph the others."""
+
+
+def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an operator returned, by slot.
+
+    Raises WrongReturn for too many or too few values, for None where a value is promised, for a
+    value of another type than the signature has, for ids that no row of the operator's own graph or
+    of the chunk table has, for scores that are not one for each row, and for scores of rows or
+    paths that are NaN or infinite. Scores that are computed when they are read are not read here.
+    """
+    values = result if isinstance(result, tuple) else (result,)
+    written = dict(zip(operator.returns, values, strict=False))
+    written = {slot: value for slot, value in written.items() if value is not None}
+    problem = ""
+    if len(values) != len(operator.returns):
+        problem = f"gave {len(values)} values for {', '.join(sorted(operator.returns)) or 'none'}"
+    elif missing := sorted(set(operator.writes) - set(written)):
+        problem = f"gave None for {', '.join(missing)}"
+    else:
+        problems = (_misfit(operator, *item, resources) for item in written.items())
+        problem = next(filter(None, problems), "")
+    if not problem:
+        return written
+    code = getattr(operator.batch or operator.function, "__code__", None)
+    name = operator.function.__name__
+    line = f'  File "{code.co_filename}", line {code.co_firstlineno}, in {name}' if code else ""
+    raise WrongReturn(problem, (line,) if line else ())
+
+
+def _misfit(operator: Operator, slot: str, value: Any, resources: Mapping[str, Any]) -> str:
+    kind = operator.returns[slot]
+    if not isinstance(value, get_origin(kind) or kind):
+        names = (_named(type(value)), _named(kind))
+        return f"gave {names[0]} for '{slot}', where its signature says {names[1]}"
+    n_rows = _n_rows(operator, slot, resources)
+    if isinstance(value, Ranked) and len(value):
+        low, high = int(value.ids.min()), int(value.ids.max())
+        if low < 0 or (n_rows is not None and high >= n_rows):
+            rows = "" if n_rows is None else f"; there are the rows 0 to {n_rows - 1}"
+            return f"gave the id {low if low < 0 else high} for '{slot}'{rows}"
+    if isinstance(value, RowScores) and n_rows is not None and len(value) != n_rows:
+        return f"gave {len(value)} scores for '{slot}'; there are {n_rows} rows"
+    scores = _scores(value)
+    if n_wrong := len(scores) - int(np.count_nonzero(np.isfinite(scores))):
+        return (
+            f"gave {n_wrong} of {len(scores)} scores for '{slot}' that are no numbers (NaN or "
+            "infinite); a ranking needs finite scores, so leave such rows out"
+        )
+    return ""
+
+
+def _scores(value: Any) -> FloatArray:
+    if isinstance(value, Ranked):
+        return value.scores
+    if isinstance(value, RowScores):
+        some = value.some_rows
+        return some[1] if some else np.empty(0) if value.lazy else value.values
+    paths = value.paths if isinstance(value, Subgraph) else ()
+    return np.fromiter((path.score for path in paths), np.float64, len(paths))
+
+
+def _n_rows(operator: Operator, slot: str, resources: Mapping[str, Any]) -> int | None:
+    table = slot.replace("_scores", "s")
+    resource = "chunk_table" if table == "chunks" else "graph"
+    if table not in _ROWS or resource not in operator.needs:
+        return None
+    rows = getattr(resources[resource], _ROWS[table], None)
+    return int(rows() if callable(rows) else rows) if rows is not None else None
+
+
+def _named(kind: Any) -> str:
+    inner = [getattr(one, "__name__", str(one)) for one in get_args(kind)]
+    name = getattr(kind, "__name__", None) or str(kind)
+    return f"{name}[{', '.join(inner)}]" if inner else str(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ class UserError(Exception):
 
 
 class Gathered:
-    """The errors of several pieces of work, told together: what one finds does not hide another."""
+    """The errors of several pieces of work, raised together: what one finds hides no other."""
 
     def __init__(self) -> None:
         self.errors: list[UserError] = []
@@ -31,7 +31,7 @@ class Gathered:
         self.errors.append(UserError(message))
 
     def attempt(self, work: Callable[[], T]) -> T | None:
-        """What `work` returns; None when it raises a UserError, which is kept."""
+        """Return what `work` returns; None when it raises a UserError, which is kept."""
         try:
             return work()
         except UserError as error:
@@ -48,16 +48,16 @@ class Gathered:
 
 
 def caught(work: Callable[[], T]) -> T | Exception:
-    """What `work` returns, which runs the code of others, or the error that it raised.
+    """Return what `work` returns, which runs the code of others, or the error that it raised.
 
-    A UserError goes through: it is told as it is. The one broad `except` of the framework that does
-    not raise again.
+    A UserError goes through as it is. The one broad `except` of the framework that does not raise
+    again.
     """
     try:
         return work()
     except UserError:
         raise
-    except Exception as error:  # noqa: BLE001 - the boundary: the caller tells it with its place
+    except Exception as error:  # noqa: BLE001 - the boundary: the caller shows it with its place
         return error
 
 
@@ -71,7 +71,7 @@ class UnreadableReply(Exception):
 
 
 def shown_plainly(function: F) -> F:
-    """A function of the Python interface whose UserErrors show the caller's line and the message.
+    """Return the function with UserErrors that show the caller's line and the message alone.
 
     The frames inside the project and the error's causes do not help to fix a setting. Any other
     error keeps its traceback.
@@ -91,14 +91,12 @@ def shown_plainly(function: F) -> F:
 
 RENAMED = {"frame": "reference_rows", "scope": "per", "per_scope": "partition"}
 """Former names, the last part of a setting's path or a value, and what they are called now."""
-
-
 _LISTED = 12
 """Names of a message where none is near; of up to twice as many all are shown."""
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
-    """Up to `n` valid names, the most similar to `name` first; of a renamed setting the new one."""
+    """Return up to `n` valid names, the most similar first; of a renamed setting the new one."""
     names = sorted(set(valid))
     if name not in names and RENAMED.get(name) in names:
         return [RENAMED[name]]
@@ -114,7 +112,7 @@ def did_you_mean(
     n: int = 3,
     prefix: str = "",
 ) -> str:
-    """The hint of an error: `Did you mean 'a' or 'b'?`, with up to `n` nearest names.
+    """Return the hint of an error: `Did you mean 'a' or 'b'?`, with up to `n` nearest names.
 
     `There are: a, b.` where none is near: `listed`, by default all of `valid`, in their order.
     Each name is shown behind `prefix`.
@@ -123,11 +121,37 @@ def did_you_mean(
     if close := nearest(name, names, n):
         return f"Did you mean {' or '.join(repr(prefix + other) for other in close)}?"
     every = [prefix + other for other in (names if listed is None else listed)]
-    if (left := len(every) - _LISTED) > _LISTED:
-        return f"There are: {', '.join(every[:_LISTED])} and {left} more."
+    if (more := len(every) - _LISTED) > _LISTED:
+        return f"There are: {', '.join(every[:_LISTED])} and {more} more."
     return f"There are: {', '.join(every) or 'none'}."
 
 
 def unknown(kind: str, name: str, valid: Iterable[str]) -> UserError:
-    """The error for an unknown name: the nearest valid ones, or all when none is near."""
+    """Return the error for an unknown name: the nearest valid ones, or all when none is near."""
     return UserError(f"No {kind} '{name}'. {did_you_mean(name, sorted(set(valid)))}")
+
+
+def by_beginning(
+    name: str,
+    values: Mapping[str, T],
+    what: str,
+    place: object,
+    shown: Callable[[T], str] = lambda _: "",
+) -> T:
+    """Return the value of the key `name`, else of the only key that begins so.
+
+    Raises UserError when there is none, or more than one, with the keys that are near, each with
+    what `shown` says of its value.
+    """
+    keys = [name] if name in values else [key for key in values if name and key.startswith(name)]
+    if len(keys) == 1:
+        return values[keys[0]]
+    close = nearest(name, values)
+    near = [
+        f"{key} ({note})" if (note := shown(values[key])) else key
+        for key in keys or close or list(values)[:5]
+    ]
+    if keys:
+        raise UserError(f"'{name}' begins several {what}s: {', '.join(near)}.")
+    hint = f"Did you mean {' or '.join(near)}?" if close else f"There are: {', '.join(near)}."
+    raise UserError(f"No {what} '{name}' in {place}. {hint if near else 'There are: none.'}")

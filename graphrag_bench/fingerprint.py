@@ -28,7 +28,7 @@ _APART = (
     "graphrag_bench.registry",
     "graphrag_bench.progress",
     "graphrag_bench.errors",
-    "graphrag_bench.models.fit",
+    "graphrag_bench.embedding.long_texts",
 )
 _PLAIN = (str, int, float, bool, bytes, tuple, frozenset, type(None))
 
@@ -49,33 +49,32 @@ def code(function: Callable[..., Any]) -> str:
     """The fingerprint of a function or class and of all it refers to in the same code base."""
     root = (function.__module__ or "").partition(".")[0]
     roots = frozenset({*_CORE, root})
-    found: dict[str, str] = {}
-    _collect(inspect.unwrap(function), roots, found)
-    return digest(sorted(found.items()))
+    parts: dict[str, str] = {}
+    _collect(inspect.unwrap(function), roots, parts)
+    return digest(sorted(parts.items()))
 
 
-def _collect(item: Any, roots: frozenset[str], found: dict[str, str]) -> None:
+def _collect(item: Any, roots: frozenset[str], parts: dict[str, str]) -> None:
     name = f"{item.__module__}:{item.__qualname__}"
-    if name not in found and item.__module__ not in _APART:
+    if name not in parts and item.__module__ not in _APART:
         tree = _tree(item)
         namespace = _namespace(item, tree, roots)
-        _follow(name, _unregistered(tree, namespace), item.__module__, namespace, roots, found)
+        _follow(name, _unregistered(tree, namespace), item.__module__, namespace, roots, parts)
 
 
 def _unregistered(tree: ast.AST, namespace: dict[str, Any]) -> ast.AST:
     if not isinstance(tree, ast.FunctionDef):
         return tree
-    kept = tuple(
+    places = tuple(
         place
         for place, decorator in enumerate(tree.decorator_list)
         if getattr(namespace.get(_head(decorator)), "__module__", "") not in _APART
     )
-    return _decorated(tree, kept)
+    return _decorated(tree, places)
 
 
 @lru_cache(maxsize=None)
 def _decorated(tree: ast.FunctionDef, places: tuple[int, ...]) -> ast.FunctionDef:
-    """A function with the decorators at these places alone; the same tree for the same places."""
     own = copy.copy(tree)
     own.decorator_list = [tree.decorator_list[place] for place in places]
     return own
@@ -93,9 +92,9 @@ def _follow(
     module: str,
     namespace: dict[str, Any],
     roots: frozenset[str],
-    found: dict[str, str],
+    parts: dict[str, str],
 ) -> None:
-    found[name] = _dump(tree)
+    parts[name] = _dump(tree)
     for path in _references(tree):
         if path[0] == "__file__":
             continue  # where the project lies is not what it does
@@ -103,16 +102,16 @@ def _follow(
         if isinstance(target, FunctionType | type) or hasattr(target, "__wrapped__"):
             target = inspect.unwrap(target)
             if (target.__module__ or "").partition(".")[0] in roots:
-                _collect(target, roots, found)
+                _collect(target, roots, parts)
         elif isinstance(target, _PLAIN) and path[0] in namespace:
-            found[f"{name}/{'.'.join(path)}"] = repr(
+            parts[f"{name}/{'.'.join(path)}"] = repr(
                 sorted(target, key=repr) if isinstance(target, frozenset) else target
             )
         elif not isinstance(target, ModuleType):
             for home, label, value in _assigned(module, path, namespace, roots):
-                if f"{home}={label}" not in found and home not in _APART:
+                if f"{home}={label}" not in parts and home not in _APART:
                     inside = vars(sys.modules[home])
-                    _follow(f"{home}={label}", value, home, inside, roots, found)
+                    _follow(f"{home}={label}", value, home, inside, roots, parts)
 
 
 def _assigned(
@@ -152,7 +151,6 @@ def _nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 @lru_cache(maxsize=None)
 def _imports(tree: ast.AST) -> tuple[tuple[str, str, str], ...]:
-    """Module, name and label of what is imported by `from` anywhere in a tree."""
     nodes = [node for node in _nodes(tree) if isinstance(node, ast.ImportFrom)]
     return tuple(
         (node.module, alias.name, alias.asname or alias.name)
@@ -164,14 +162,13 @@ def _imports(tree: ast.AST) -> tuple[tuple[str, str, str], ...]:
 
 @lru_cache(maxsize=None)
 def _references(tree: ast.AST) -> tuple[tuple[str, ...], ...]:
-    """The names and `module.name`s in a tree, sorted."""
-    found: set[tuple[str, ...]] = set()
+    names: set[tuple[str, ...]] = set()
     for node in _nodes(tree):
         if isinstance(node, ast.Name):
-            found.add((node.id,))
+            names.add((node.id,))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            found.add((node.value.id, node.attr))
-    return tuple(sorted(found))
+            names.add((node.value.id, node.attr))
+    return tuple(sorted(names))
 
 
 def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
@@ -196,7 +193,6 @@ def _parsed(source: str) -> ast.AST:
 
 @lru_cache(maxsize=None)
 def _undocumented(tree: ast.AST) -> ast.AST:
-    """The tree, from which the docstrings of functions and classes are taken out."""
     for node in _nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             first = node.body[0]
@@ -215,21 +211,20 @@ def _definitions(module_name: str) -> dict[str, ast.AST]:
     path = getattr(module, "__file__", None)
     if not path or module_name == "__main__":
         return {}
-    found: dict[str, ast.AST] = {}
+    definitions: dict[str, ast.AST] = {}
     for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found[node.name] = node
+            definitions[node.name] = node
         elif isinstance(node, ast.ImportFrom):
-            found.update({alias.asname or alias.name: node for alias in node.names})
+            definitions.update({alias.asname or alias.name: node for alias in node.names})
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             parts = [part for target in targets for part in ast.walk(target)]
             names = [part.id for part in parts if isinstance(part, ast.Name)]
-            found.update(dict.fromkeys(names, node.value))
-    return found
+            definitions.update(dict.fromkeys(names, node.value))
+    return definitions
 
 
 @lru_cache(maxsize=None)
 def _dump(tree: ast.AST) -> str:
-    """The syntax tree as text, without positions and comments."""
     return ast.dump(tree)

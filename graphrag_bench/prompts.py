@@ -7,12 +7,12 @@ Corpus and model texts enter as values of variables and are never read as templa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
@@ -108,7 +108,6 @@ def _environment() -> Any:
 
 @lru_cache(maxsize=256)
 def _variables(text: str) -> frozenset[str]:
-    """The undeclared names of a template, which is parsed once."""
     from jinja2 import meta
 
     return frozenset(meta.find_undeclared_variables(_environment().parse(text)))
@@ -116,5 +115,111 @@ def _variables(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _template(text: str) -> Any:
-    """A template compiled once, however many questions it is filled in for."""
     return _environment().from_string(text)
+
+
+Filling = Literal["", "chunk", "node"]
+
+
+@dataclass(frozen=True)
+class ContextBudget:
+    """The most tokens of a prompt's context, and how packers keep within them.
+
+    Without `tokens` nothing bounds a context. Rows of the kind `filling` are as many as fit,
+    whatever `top_k` says. With `own` the budget is that of the method, not one for all methods;
+    `whole` is the number that the method states, of which tokens of a block's own are parts.
+    With `all_rows` a block whose step states no `top_k` takes every row. `group_tokens` bounds
+    each group of a context that is read in groups.
+    """
+
+    tokens: int | None = None
+    filling: Filling = ""
+    own: bool = False
+    whole: int | None = None
+    all_rows: bool = False
+    group_tokens: int | None = None
+
+    @property
+    def identity(self) -> str:
+        """Its part of keys: what differs from a context without a bound."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return ", ".join(f"{name}={value}" for name, value in values.items() if value) or "none"
+
+    def most_rows(self, kind: str, top_k: int | Literal["auto"] | None, default: int) -> int | None:
+        """Return how many rows of a kind a block takes at most; None for any number.
+
+        `default` stands in place of "auto".
+        """
+        if kind == self.filling or (top_k == "auto" and self.all_rows):
+            return None
+        return default if top_k == "auto" else top_k
+
+    def share(self, share: float) -> float:
+        """Return a block's share, tokens of its own (above 1) in proportion to this budget."""
+        if share <= 1 or self.tokens is None or self.whole is None:
+            return share
+        return max(round(share * self.tokens / self.whole), 2)
+
+    def at_most(self, tokens: int | None) -> ContextBudget:
+        """Return the budget of a block that the method gives so many tokens, where it is its own.
+
+        A budget for all methods stays.
+        """
+        bounds = [n for n in (self.tokens, tokens) if n is not None]
+        shared = self.tokens is not None and not self.own
+        return self if shared or not bounds else replace(self, tokens=min(bounds))
+
+
+UNBOUNDED = ContextBudget()
+"""No bound."""
+
+
+FormName = Literal["short", "list", "choice", "paragraph", "summary"]
+OPEN: tuple[FormName, ...] = ("list", "paragraph", "summary")
+"""The forms of answers that are as long as the question makes them."""
+FORMS = Path(__file__).with_name("answer_forms.yaml")
+REFUSAL = "unanswerable"
+"""What every `licence` tells a reader to write where the context does not hold the answer."""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """One form: `manner` ends "Answer the question ...", `cue` the prompt; tokens of the answer.
+
+    `licence` is the clause on what the context does not hold; `prose` answers are judged as texts.
+    """
+
+    name: FormName
+    manner: str
+    cue: str
+    licence: str
+    max_tokens: int
+    prose: bool = False
+
+
+def answer_form(name: FormName, open_tokens: int | None = None) -> AnswerForm:
+    """The form of that name, an open one with as many tokens as the run gives it, if it does.
+
+    Raises KeyError for a name that is none.
+    """
+    form = _forms()[name]
+    return replace(form, max_tokens=open_tokens) if open_tokens and name in OPEN else form
+
+
+@cache
+def _forms() -> dict[str, AnswerForm]:
+    import yaml
+
+    read = yaml.safe_load(FORMS.read_text(encoding="utf-8"))
+    return {name: AnswerForm(name, **fields) for name, fields in read.items()}
+
+
+def form_of_part(whole: FormName, *, abstract: bool) -> FormName:
+    """The form of a sub-question's answer, where the question itself wants the form `whole`.
+
+    An abstract sub-question wants a paragraph at least. Of a question with options the
+    sub-questions have none, so that they want a few words; those of a summary want a paragraph.
+    """
+    if abstract or whole == "summary":
+        return "paragraph"
+    return "short" if whole == "choice" else whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
 from typing import Literal
 
 from graphrag_bench.values import value
@@ -42,31 +43,27 @@ class Plan:
         return len(self.sub_questions)
 
     def layers(self) -> list[list[SubQuestion]]:
-        """The sub-questions in dependency order; those of one layer do not need each other."""
-        depth: dict[str, int] = {}
-        waiting = list(self.sub_questions)
-        while waiting:
-            ready = [one for one in waiting if all(d in depth for d in one.dependencies)]
-            assert ready, "a plan has no circles"
-            for one in ready:
-                depth[one.id] = 1 + max((depth[d] for d in one.dependencies), default=-1)
-            waiting = [one for one in waiting if one.id not in depth]
-        found: list[list[SubQuestion]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
-        for one in self.sub_questions:
-            found[depth[one.id]].append(one)
-        return found
+        """Return the sub-questions in dependency order; those of a layer do not need each other."""
+        sorter = TopologicalSorter({one.id: one.dependencies for one in self.sub_questions})
+        sorter.prepare()
+        layers = []
+        while sorter.is_active():
+            ready = sorter.get_ready()
+            sorter.done(*ready)
+            layers.append([one for one in self.sub_questions if one.id in ready])
+        return layers
 
     def needed(self) -> Plan:
-        """The plan without sub-questions that the final question does not depend on."""
+        """Return the plan without sub-questions that the final question does not depend on."""
         by_id = {one.id: one for one in self.sub_questions}
-        kept: set[str] = set()
+        needed: set[str] = set()
         waiting = list(self.final.dependencies)
         while waiting:
             name = waiting.pop()
-            if name not in kept:
-                kept.add(name)
+            if name not in needed:
+                needed.add(name)
                 waiting += by_id[name].dependencies
-        return replace(self, sub_questions=tuple(o for o in self.sub_questions if o.id in kept))
+        return replace(self, sub_questions=tuple(o for o in self.sub_questions if o.id in needed))
 
 
 @value("dependencies")
@@ -101,60 +98,48 @@ class Sought:
 def checked_plan(
     sub_questions: Sequence[SubQuestion], final: SubQuestion, fixes: Sequence[str] = ()
 ) -> Plan:
-    """A plan without dangling, repeated or circular dependencies; `fixes` says what was dropped.
+    """Return a plan without dangling, repeated or circular dependencies, with notes in `fixes`.
 
     Of a circle the dependency goes that belongs to the edge whose target, the sub-question that is
     needed, is last in the document. A final question without dependencies takes the
     sub-questions that nothing else depends on.
     Source: the plan normalisation of the project's PankRAG page, rules 4, 6 and 8.
     """
-    said = list(fixes)
+    notes = list(fixes)
     position = {one.id: row for row, one in enumerate(sub_questions)}
-    needs = {
-        one.id: _known(one, position, said) for one in (*sub_questions, replace(final, id=FINAL))
-    }
+    needs: dict[str, tuple[str, ...]] = {}
+    for one in (*sub_questions, replace(final, id=FINAL)):
+        for name in dict.fromkeys(one.dependencies):
+            if name == one.id:
+                notes.append(f"{one.id} depends on itself")
+            elif name not in position:
+                notes.append(f"{one.id} depends on {name}, which is not there")
+        known = (name for name in one.dependencies if name in position and name != one.id)
+        needs[one.id] = tuple(dict.fromkeys(known))
     while circle := _circle([one.id for one in sub_questions], needs):
         edges = zip(circle, (*circle[1:], circle[0]), strict=True)
         source, target = max(edges, key=lambda edge: (position[edge[1]], position[edge[0]]))
         needs[source] = tuple(name for name in needs[source] if name != target)
-        said.append(f"{source} and {target} wait for each other: {source} no longer does")
+        notes.append(f"{source} and {target} wait for each other: {source} no longer does")
     used = {name for one in sub_questions for name in needs[one.id]}
     closing = needs[FINAL] or tuple(one.id for one in sub_questions if one.id not in used)
     return Plan(
         tuple(replace(one, dependencies=needs[one.id]) for one in sub_questions),
         replace(final, id=FINAL, dependencies=closing),
-        tuple(said),
+        tuple(notes),
     )
-
-
-def _known(one: SubQuestion, position: Mapping[str, int], said: list[str]) -> tuple[str, ...]:
-    kept = []
-    for name in dict.fromkeys(one.dependencies):
-        if name == one.id:
-            said.append(f"{one.id} depends on itself")
-        elif name not in position:
-            said.append(f"{one.id} depends on {name}, which is not there")
-        else:
-            kept.append(name)
-    return tuple(kept)
 
 
 def _circle(ids: Sequence[str], needs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     done: set[str] = set()
-    for start in ids:
-        path: list[str] = []
-        stack = [(start, iter(needs[start]))] if start not in done else []
-        path += [start] if stack else []
-        while stack:
-            name, rest = stack[-1]
-            following = next(rest, None)
-            if following is None:
-                done.add(name)
-                path.pop()
-                stack.pop()
-            elif following in path:
-                return tuple(path[path.index(following) :])
-            elif following not in done:
-                path.append(following)
-                stack.append((following, iter(needs[following])))
-    return ()
+
+    def follow(path: tuple[str, ...]) -> tuple[str, ...]:
+        for name in needs[path[-1]]:
+            if name in path:
+                return path[path.index(name) :]
+            if name not in done and (circle := follow((*path, name))):
+                return circle
+        done.add(path[-1])
+        return ()
+
+    return next(filter(None, (follow((one,)) for one in ids if one not in done)), ())

@@ -61,10 +61,10 @@ class Registry(Generic[T]):
         """Register an item; raises ContractError for a clash or after the freeze."""
         module = item.function.__module__
         home = self._homes.get(item.name, module)
-        held = self._items.get(item.name) if home == module else self.get(item.name)
-        if held is not None and held.function.__module__ != module:
+        known = self._items.get(item.name) if home == module else self.get(item.name)
+        if known is not None and known.function.__module__ != module:
             raise ContractError(
-                f"{self.kind} '{item.name}' is already registered by {held.origin}; "
+                f"{self.kind} '{item.name}' is already registered by {known.origin}; "
                 f"{item.origin} must choose another name"
             )
         if self._frozen and module != "__main__" and item.name not in self._homes:
@@ -130,10 +130,9 @@ def import_modules(package: str, folder: Path) -> None:
 
 @cache
 def _modules(package: str, folder: Path) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Every module below a folder, with the decorators and names of what it registers."""
-    found = []
+    modules = []
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
         module = ".".join((package, *parts)).removesuffix(".__init__")
-        found.append((module, _REGISTERED.findall(path.read_text(encoding="utf-8"))))
-    return found
+        modules.append((module, _REGISTERED.findall(path.read_text(encoding="utf-8"))))
+    return modules

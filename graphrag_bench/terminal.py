@@ -1,4 +1,4 @@
-"""What reaches a terminal: texts of corpora and models without what would steer it.
+"""The terminal: what reaches it, without controls and secrets, and the signals that come from it.
 
 The command line writes through `cleaned`, so that one place holds for answers, ids, tables,
 progress and errors; what draws with colours asks for the stream itself by `raw`.
@@ -6,11 +6,17 @@ progress and errors; what draws with colours asks for the stream itself by `raw`
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from graphrag_bench.errors import UserError
 
 _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, ESC among them; tab and newline stay
@@ -39,9 +45,8 @@ class _Clean:
         self.stream.write(clean(text).encode(name, "replace").decode(name))
         return len(text)
 
-    def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
+    def writelines(self, lines: list[str]) -> None:
+        self.write("".join(lines))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
@@ -61,3 +66,115 @@ def cleaned() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+_USER = re.compile(
+    r"([a-z][a-z0-9+.-]*://)[^/?#\s'\"\[\],]*@|(?<![^\s'\"=])[^\s/@:]+:[^\s/@]+@", re.I
+)
+_SECRET = re.compile(
+    r"[?&;](?:[\w-]*(?:key|token|secret|password|passwd|pwd|signature|credential|auth)|sig)=[^&\s]+",
+    re.I,
+)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
+
+
+def public_address(url: str) -> str:
+    """Return an address without user name, password and query."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without user names and passwords of addresses, and secrets of queries."""
+    return _SECRET.sub("", _USER.sub(lambda user: user[1] or "", text))
+
+
+def check_server(name: str, url: str) -> None:
+    """Raise UserError unless an address names a server: http or https, a host, a port below 65,536.
+
+    `name` is the setting. An address with a user name, a password or a key is refused too.
+    """
+    shown = without_secrets(url)
+    if not url.startswith(("http://", "https://")):
+        raise UserError(f"{name} is '{shown}'; it begins with http:// or https://.")
+    refuse_secrets(name, url)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UserError(f"{name} is '{shown}': {error}.") from None
+    if not host:
+        raise UserError(f"{name} is '{shown}'; it names no host, as in http://localhost:8000/v1.")
+    if port == 0 or any(sign.isspace() for sign in url):
+        raise UserError(f"{name} is '{shown}'; no server can be reached there.")
+
+
+def refuse_secrets(name: str, value: object) -> None:
+    """Raise UserError for an address with a user name, a password or a key in it, at any depth.
+
+    `name` is the setting; the address is shown without them.
+    """
+    if isinstance(value, str):
+        shown = without_secrets(value)
+        if _ADDRESS.search(value) and shown != value:
+            raise UserError(
+                f"{name}={shown}: the address held a user name, a password or a key, which would "
+                "be written into run folders and logs. Give the address without it, and name the "
+                "environment variable that holds the key: llm.api_key_env=NAME."
+            )
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            refuse_secrets(f"{name}.{key}" if name else str(key), inner)
+    elif isinstance(value, Sequence) and not isinstance(value, bytes):
+        for inner in value:
+            refuse_secrets(name, inner)
+
+
+_STOPPING = threading.Event()
+_NOTE = b"\nstopping after the calls under way; once more stops at once\n"
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM arrived: what is under way ends as it does at Ctrl-C."""
+
+
+@contextmanager
+def heeding_signals() -> Iterator[None]:
+    """Raise KeyboardInterrupt or Terminated at the first signal; the second kills the process.
+
+    Signals reach the main thread alone; in any other this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _: object) -> None:
+        for one in before:
+            signal.signal(one, signal.SIG_DFL)
+        _STOPPING.set()
+        os.write(2, _NOTE)  # sys.stderr may be in the middle of a line
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {one: handler for one, handler in handlers.items() if handler != signal.SIG_IGN}
+    for one in before:
+        signal.signal(one, stop)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        _STOPPING.clear()
+
+
+def check_stop() -> None:
+    """Raise KeyboardInterrupt when a signal has asked for a stop: in threads that begin a call."""
+    if _STOPPING.is_set():
+        raise KeyboardInterrupt
+
+
+def pause(seconds: float) -> None:
+    """Sleep, or raise KeyboardInterrupt as soon as a signal asks for a stop."""
+    _STOPPING.wait(seconds)
+    check_stop()

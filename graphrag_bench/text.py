@@ -30,13 +30,18 @@ def normalise_name(name: str, *, ascii_compat: bool = False) -> str:
     if text.isascii():  # the same, without asking about each character
         return " ".join(text.translate(_ASCII).split())
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    kept = (char if unicodedata.category(char)[0] in "LNM" else " " for char in folded)
-    return " ".join("".join(kept).split())
+    characters = (char if unicodedata.category(char)[0] in "LNM" else " " for char in folded)
+    return " ".join("".join(characters).split())
 
 
 def safe_name(name: str) -> str:
     """A name as a folder: letters, digits, dot, dash and underscore, never empty or hidden."""
     return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"
+
+
+def squash(text: str) -> str:
+    """Return the text without white space, by which passages are compared."""
+    return "".join(text.split())
 
 
 def short(text: str, n_characters: int = 60) -> str:
@@ -49,8 +54,8 @@ def short(text: str, n_characters: int = 60) -> str:
 def brief(value: object) -> str:
     """A dataclass in under 300 characters: texts cut, collections by their length."""
     every = tuple(getattr(value, "__dataclass_fields__", ()))
-    held = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
-    return short(f"{type(value).__name__}({held})", 280)
+    parts = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
+    return short(f"{type(value).__name__}({parts})", 280)
 
 
 def _part(value: Any) -> str:

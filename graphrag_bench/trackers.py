@@ -18,13 +18,13 @@ from typing import Any
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
+from graphrag_bench.cli.run import CELL
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.callbacks import CELL
 from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.run_page import interval, spending
 from graphrag_bench.report.tables import run_table
-from graphrag_bench.runs.folder import TABLE, RunFolder
-from graphrag_bench.runs.stored import StoredRun, settings_of
+from graphrag_bench.run.folder import TABLE, RunFolder
+from graphrag_bench.run.stored import StoredRun, settings_of
 from graphrag_bench.view.page import write_page
 
 _SQLITE = "sqlite:///"
@@ -79,7 +79,6 @@ class Job:
 
 
 def _files(run: StoredRun, output: Path) -> tuple[Path, Path]:
-    """Write the table of a run and its page into the output directory of its job."""
     table = output / TABLE
     table.write_text(markdown(run_table([run.metrics])), encoding="utf-8")
     return table, write_page([run], output / "page", run.home or output, None).parent
@@ -162,7 +161,6 @@ class WandB(Callback):
 
 
 def _plain(name: str) -> str:
-    """A name without signs that MLflow refuses: `evidence_recall_at_5`."""
     return re.sub(r"[^\w./ -]", "_", name.replace("@", "_at_"))[:_LONGEST_NAME]
 
 

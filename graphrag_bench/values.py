@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphrag_bench.answer_forms import FormName
+from graphrag_bench.prompts import FormName
 from graphrag_bench.text import show_briefly
 
 IntArray = NDArray[np.int64]
@@ -98,8 +98,8 @@ class Ranked(Generic[T]):
         keys = np.where(np.isfinite(rounded), rounded, -np.inf)
         if k is not None and k < len(rows):
             cut = np.partition(keys, len(keys) - k)[len(keys) - k] if k else np.inf
-            kept = keys >= cut
-            rows, keys = rows[kept], keys[kept]
+            best = keys >= cut
+            rows, keys = rows[best], keys[best]
         order = np.lexsort((rows, -keys))[:k]
         return cls(rows[order], values[rows[order]])
 
@@ -147,16 +147,16 @@ class RowScores:
             dense[rows] = values
             return dense
 
-        found = cls.later(read, n_rows)
-        found.lazy, found._rows = False, (rows, values)
-        return found
+        scores = cls.later(read, n_rows)
+        scores.lazy, scores._rows = False, (rows, values)
+        return scores
 
     @classmethod
     def later(cls: type[Scores], read: Callable[[], FloatArray], n_rows: int) -> Scores:
         """Scores that `read` gives, float64 (n_rows,), computed whenever they are read."""
-        found = cls(())
-        found.lazy, found._n_rows, found._read = True, n_rows, read
-        return found
+        scores = cls(())
+        scores.lazy, scores._n_rows, scores._read = True, n_rows, read
+        return scores
 
     def __len__(self) -> int:
         return self._n_rows
@@ -188,9 +188,9 @@ class RowScores:
         if self._rows is None:
             return Ranked[Any].top(self._read(), k)
         rows, values = self._rows
-        found: Ranked[Any] = best_of(rows, values, k)
-        if len(found) == k and np.round(found.scores[-1], DECIMALS) > 0:
-            return found
+        best: Ranked[Any] = best_of(rows, values, k)
+        if len(best) == k and np.round(best.scores[-1], DECIMALS) > 0:
+            return best
         others = np.setdiff1d(np.arange(min(self._n_rows, len(rows) + k)), rows)[:k]
         return best_of(
             np.concatenate([rows, others]), np.concatenate([values, np.zeros(len(others))]), k
@@ -350,12 +350,6 @@ def value(slot: str) -> Any:
     return register
 
 
-def value_types() -> list[type]:
-    """The classes of all values that a state may hold, those of plug-ins too, each once."""
-    found = (getattr(kind, "__origin__", kind) for kind in _slots)
-    return list(dict.fromkeys(found))
-
-
 def slot_of(annotation: Any) -> str | None:
     """The slot a type lives in, or None when it is not a value type."""
     return (
@@ -404,14 +398,14 @@ def in_turn(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
 
 def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     """The `k` best of some rows, each given once, ties by lower id, as `Ranked.top` says."""
-    kept = np.arange(len(rows))
+    places = np.arange(len(rows))
     if k < len(rows):
         cut = np.partition(scores, len(rows) - k)[len(rows) - k]
         if np.isfinite(scores).all():
-            kept = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
-    rounded = np.round(scores[kept], DECIMALS)
+            places = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
+    rounded = np.round(scores[places], DECIMALS)
     keys = np.where(np.isfinite(rounded), rounded, -np.inf)
-    order = kept[np.lexsort((rows[kept], -keys))[:k]]
+    order = places[np.lexsort((rows[places], -keys))[:k]]
     return Ranked(rows[order], scores[order])
 
 

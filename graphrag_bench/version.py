@@ -1,3 +1,67 @@
-"""The version of the package, defined once."""
+"""The version of the package, and where a run comes from: commit, packages, hardware."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from graphrag_bench.files import checkout
 
 __version__ = "0.1.0"
+
+
+_PACKAGES = (
+    "graphrag-bench", "numpy", "scipy", "torch", "sentence-transformers", "transformers",
+    "faiss-cpu", "igraph", "leidenalg", "spacy", "bm25s", "xllamacpp", "openai", "hydra-core",
+)  # fmt: skip
+
+
+@cache
+def commit() -> str:
+    """Return the short commit of the checkout, with `+` when the tree is dirty, or the version.
+
+    Git is asked once: what counts is the code that this process has loaded.
+    """
+    root = checkout()
+    if root is None or not (root / ".git").exists():
+        return f"v{_version('graphrag-bench')}"
+    try:
+        name = _git("rev-parse", "--short=10", "HEAD")
+        return name + ("+" if _git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(
+        ["git", "--no-optional-locks", *words],
+        cwd=checkout(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def environment(seed: int) -> dict[str, Any]:
+    """Return commit, package versions, processor and seed, without the host's name."""
+    return {
+        "commit": commit(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "packages": {name: _version(name) for name in _PACKAGES if _version(name)},
+        "seed": seed,
+    }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from graphrag_bench.contract import operators
+
+if TYPE_CHECKING:
+    from graphrag_bench.pipeline.steps import Steps
 
 
 @dataclass
@@ -29,16 +33,29 @@ class Checker:
     gaps: list[str] = field(default_factory=list)
 
     def copy(self) -> Checker:
-        """A checker that goes its own way but reports to the same list."""
-        return Checker(
-            self.resources,
-            self.attributes,
-            set(self.written),
-            set(self.maybe),
-            dict(self.unread),
-            self.problems,
-            self.gaps,
+        """Return a checker that goes its own way but reports to the same list."""
+        return replace(
+            self, written=set(self.written), maybe=set(self.maybe), unread=dict(self.unread)
         )
+
+    def after(self, steps: Steps, written: Iterable[str] = ()) -> Checker:
+        """Return a copy after some steps, which find these slots written too."""
+        arm = self.copy()
+        arm.written.update(written)
+        for step in steps:
+            step.check(arm)
+        return arm
+
+    def new_unread(self, arm: Checker) -> set[str]:
+        """Return the slots that an arm wrote and did not read itself."""
+        return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
+
+    def join(self, arms: Sequence[Checker]) -> None:
+        """Slots unread before and read in any arm are read; what arms leave unread is unread."""
+        before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
+        after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
+        self.unread = {**before, **after}
+        self.maybe = self.maybe.union(*(arm.maybe | arm.written for arm in arms))
 
     def problem(self, text: str) -> None:
         """Report a problem, once."""

@@ -1,15 +1,13 @@
 """What a combinator is: a step made of lists of steps, known by a key of its own.
 
-Each has a file in `pipeline/combinators/`, which is found there; a plug-in may register others.
+Those of this project are in `combinators` and `resolve`; a plug-in may register others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from graphrag_bench.pipeline.steps import Step, Steps
@@ -38,11 +36,11 @@ class Reader:
         return f"{self.path} {self.form}"
 
     def steps(self, key: str) -> Steps:
-        """The list of steps under a key."""
+        """Return the list of steps under a key."""
         return self.read(self.item.get(key, ()), self._place(key, "steps"))
 
     def arms(self, key: str) -> dict[str, Steps]:
-        """The named lists of steps under a key."""
+        """Return the named lists of steps under a key."""
         arms, path = self.item.get(key), self._place(key, self.form)
         if not isinstance(arms, Mapping) or not arms:
             self.note(f"{path}: named lists of steps were expected, not {arms!r}.")
@@ -50,14 +48,14 @@ class Reader:
         return {str(name): self.read(steps, f"{path}.{name}") for name, steps in arms.items()}
 
     def choice(self, key: str, valid: tuple[Any, ...], default: Any) -> Any:
-        """The value of a key, one of `valid`."""
+        """Return the value of a key, one of `valid`."""
         value = self.item.get(key, default)
         if value not in valid:
             self.problem(key, f"'{value}' is none of {', '.join(map(str, valid))}.")
         return value
 
     def count(self, key: str, default: int) -> int:
-        """The value of a key, a whole number above 0."""
+        """Return the value of a key, a whole number above 0."""
         value = self.item.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             self.problem(key, f"a whole number above 0 was expected, not {value!r}.")
@@ -88,7 +86,7 @@ class Combinator:
         return frozenset({self.key, *self.lists, *self.arms, *self.settings})
 
 
-_FOUND: dict[str, Combinator] = {}
+_registered: dict[str, Combinator] = {}
 
 
 def combinator(
@@ -98,26 +96,20 @@ def combinator(
     arms: Sequence[str] = (),
     settings: Sequence[str] = (),
 ) -> Callable[[Callable[[Reader], Step]], Callable[[Reader], Step]]:
-    """Registers what reads a step of that key; a key that another one has is a ValueError."""
+    """Register what reads a step of that key; raises ValueError for a key of another module."""
 
     def register(read: Callable[[Reader], Step]) -> Callable[[Reader], Step]:
-        held = _FOUND.get(key)
-        if held is not None and held.read.__module__ != read.__module__:
-            raise ValueError(f"there is a combinator '{key}' in {held.read.__module__} already")
-        _FOUND[key] = Combinator(key, tuple(lists), tuple(arms), tuple(settings), read)
+        known = _registered.get(key)
+        if known is not None and known.read.__module__ != read.__module__:
+            raise ValueError(f"there is a combinator '{key}' in {known.read.__module__} already")
+        _registered[key] = Combinator(key, tuple(lists), tuple(arms), tuple(settings), read)
         return read
 
     return register
 
 
 def combinators() -> Mapping[str, Combinator]:
-    """Every combinator by key, sorted: those of this project, and those of plug-ins."""
-    _import_own()
-    return dict(sorted(_FOUND.items()))
-
-
-@cache
-def _import_own() -> None:
-    folder = Path(__file__).with_name("combinators")
-    for path in sorted(folder.glob("*.py")):
-        import_module(f"{__package__}.{folder.name}.{path.stem}")
+    """Return every combinator by key, sorted: those of this project, and those of plug-ins."""
+    for module in ("combinators", "resolve"):
+        import_module(f"{__package__}.{module}")
+    return dict(sorted(_registered.items()))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.contract import WrongReturn
+
 Work = Callable[[], Any]
 Attempt = Callable[[str, Work], Any]
 """Called with a step's label and its work: gives the result, or its replacement."""
@@ -30,14 +32,6 @@ class Failure:
     where: tuple[str, ...] = field(default=(), compare=False)
 
 
-class WrongReturn(ValueError):
-    """An operator returned what its signature does not say; `where` is the line of its `def`."""
-
-    def __init__(self, message: str, where: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.where = where
-
-
 def let_through(_: str, work: Work) -> Any:
     """What `work` returns; its errors are raised, as anywhere outside a run."""
     return work()
@@ -50,8 +44,8 @@ def own_lines(error: BaseException) -> tuple[str, ...]:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
     half = _MOST_FRAMES // 2
-    kept = own if len(own) <= _MOST_FRAMES else [*own[:half], *own[-half:]]
-    texts = [text.rstrip("\n") for text in traceback.format_list(kept)]
-    if len(kept) < len(own):
-        texts.insert(half, f"  ... {len(own) - len(kept)} more lines ...")
+    shown = own if len(own) <= _MOST_FRAMES else [*own[:half], *own[-half:]]
+    texts = [text.rstrip("\n") for text in traceback.format_list(shown)]
+    if len(shown) < len(own):
+        texts.insert(half, f"  ... {len(own) - len(shown)} more lines ...")
     return tuple(line for text in texts for line in text.split("\n"))

@@ -1,4 +1,4 @@
-"""Merging what several branches wrote into one slot."""
+"""Merging what several arms, items or rounds wrote: states, and values of one slot."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphrag_bench.graph.exploration import Exploration
-from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.algorithms.path_values import Exploration, RankedPaths
+from graphrag_bench.pipeline.steps import Outcome
 from graphrag_bench.values import (
     DECIMALS,
     ChunkScores,
@@ -19,6 +19,7 @@ from graphrag_bench.values import (
     Query,
     Ranked,
     RelationshipScores,
+    RetrievalState,
     Subgraph,
     in_turn,
     unique,
@@ -31,11 +32,28 @@ MERGEABLE = {
     "node_scores", "relationship_scores", "chunk_scores", "mentions", "query", "keywords",
     "subgraph", "exploration", "paths",
 }  # fmt: skip
+SPLITTABLE = {"nodes", "relationships", "chunks", "communities", "mentions", "query"}
 _FUSION = 60
 
 
+def combined(
+    start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
+) -> dict[str, Any]:
+    """Return the slots that any outcome wrote since `start`; those of several are merged."""
+    values: dict[str, list[Any]] = {}
+    for outcome in outcomes:
+        assert isinstance(outcome, RetrievalState)
+        for slot in outcome:
+            if outcome.get(slot) is not start.get(slot):
+                values.setdefault(slot, []).append(outcome.get(slot))
+    return {
+        slot: merge(written, rule) if slot in MERGEABLE else written[-1]  # type: ignore[arg-type]
+        for slot, written in values.items()
+    }
+
+
 def merge(values: Sequence[Any], rule: Rule) -> Any:
-    """One value from several of the same type; raises TypeError for a type that cannot be merged.
+    """Return one value from several of the same type; raises TypeError where none can be made.
 
     Lists of names and texts are joined, each item once, in order; so are the nodes, relationships,
     paths and texts of subgraphs, ranked paths, and explorations round by round. Score vectors are
@@ -132,14 +150,14 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
 
 
 def empty(slot: str) -> Any:
-    """What a slot holds that nothing was found for; None for a slot that has no such value."""
+    """Return what a slot holds that nothing was found for; None where there is no such value."""
     if slot in ("nodes", "relationships", "chunks", "communities"):
         return Ranked.empty()
     return {"mentions": Mentions(()), "query": Query(()), "keywords": Keywords((), ())}.get(slot)
 
 
 def split(value: Any) -> list[Any]:
-    """One value of the same type for each item; raises TypeError for a type without items."""
+    """Return one value of the same type for each item; raises TypeError where there are none."""
     if isinstance(value, Ranked):
         return [Ranked(value.ids[i : i + 1], value.scores[i : i + 1]) for i in range(len(value))]
     if isinstance(value, Mentions):
@@ -147,6 +165,3 @@ def split(value: Any) -> list[Any]:
     if isinstance(value, Query):
         return [Query((text,)) for text in value.texts]
     raise TypeError(f"{type(value).__name__} has no items")
-
-
-SPLITTABLE = {"nodes", "relationships", "chunks", "communities", "mentions", "query"}

@@ -17,7 +17,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Steps, run_steps
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 MODES = ("rerank", "reselect")
@@ -27,20 +27,25 @@ _OWN = ("conversion", "linking")
 _TRIALS = {"context.relationships": "relationship.fitting"}
 """What finds the relationships that a packer would keep, by the packer."""
 _LINKING = ("dictionary", "mentions", "vectors")
-_COARSE_K, _KEEP = 500, 200
+_COARSE_K, _MOST = 500, 200
 """Relationships that `reselect` pools, and that it keeps where the method has no number."""
 Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Pooled:
+class Pooled(Step):
     """The relationships in the order of their pooled scores, then the packer."""
 
     steps: Steps
     label: str
 
+    @property
+    def parts(self) -> Sequence[Steps]:
+        """The steps."""
+        return (self.steps,)
+
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """The states after the packer."""
+        """Return the states after the packer."""
         return run_steps(self.steps, states, execution)
 
     def check(self, checker: Checker) -> None:
@@ -49,36 +54,37 @@ class Pooled:
             step.check(checker)
 
     def describe(self) -> dict[str, Any]:
-        """The steps."""
+        """Return the steps."""
         return {"pool": [step.describe() for step in self.steps]}
-
-    def operators(self) -> list[OperatorStep]:
-        """The operator steps inside."""
-        return [op for step in self.steps for op in step.operators()]
-
-    def bound(self) -> int:
-        """Calls of the steps."""
-        return sum(step.bound() for step in self.steps)
 
 
 def pooled(
-    item: Item, packer: OperatorStep, pooling: Item, read: Callable[[Any, str], Steps]
+    item: Item,
+    packer: OperatorStep,
+    pooling: Item,
+    read: Callable[[Any, str], Steps],
+    all_rows: bool = False,
 ) -> Pooled:
     """Return the packer of an item after the steps that pool its relationships.
 
-    `read` turns a list and its path into steps. Raises UserError for a mode that is none, and for a
-    key that `path_pooling` does not have.
+    `read` turns a list and its path into steps; with `all_rows` a method that has no number of
+    relationships keeps all. Raises UserError for a mode that is none, and for a key that
+    `path_pooling` does not have.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:
         if key not in KEYS:
             raise UserError(f"path_pooling has no key '{key}'. {did_you_mean(key, sorted(KEYS))}")
-    if pooling.get("mode") not in MODES:
-        raise UserError(
-            f"pooling.mode={pooling.get('mode')!r}: choose pooling={' or pooling='.join(MODES)}."
-        )
+    if (mode := pooling.get("mode")) not in MODES:
+        raise UserError(f"pooling.mode={mode!r}: choose pooling={' or pooling='.join(MODES)}.")
+    settings = {key: value for key, value in pooling.items() if key not in _OWN}
+    if pool.get("scores"):
+        settings = {"scores": pool["scores"], **settings}
+    if mode == "reselect" and settings.get("top_k") is None:
+        most = None if all_rows else _MOST
+        settings["top_k"] = pool.get("keep") or item.get("top_k") or most
     steps = [*_candidates(item, pool, pooling), *_linking(pool, pooling)]
-    steps.append(_path_pool(item, pool, pooling))
+    steps.append({"op": "path.pool", **settings})
     aside = read([{"aside": ["relationships"], "steps": steps}], f"{path}.pool")
     if "cut" in packer.operator.settings:
         packer = replace(packer, settings={**packer.settings, "cut": "lowest"})
@@ -99,7 +105,6 @@ def _candidates(item: Item, pool: Item, pooling: Item) -> list[Item]:
 
 
 def _longer(steps: Any, least: int) -> Any:
-    """The steps with every list of relationships as long as `least`."""
     if isinstance(steps, list):
         return [_longer(step, least) for step in steps]
     if not isinstance(steps, dict):
@@ -117,12 +122,3 @@ def _linking(pool: Item, pooling: Item) -> list[Item]:
     naming = [{"op": f"question.entities.{kind}"}] if pool.get("entities") else []
     parts = list(pooling.get("linking", _LINKING))
     return [*naming, {"op": "node.link", "parts": parts, "dedupe": True}]
-
-
-def _path_pool(item: Item, pool: Item, pooling: Item) -> Item:
-    settings = {key: value for key, value in pooling.items() if key not in _OWN}
-    if pool.get("scores"):
-        settings = {"scores": pool["scores"], **settings}
-    if pooling["mode"] == "reselect" and settings.get("top_k") is None:
-        settings["top_k"] = pool.get("keep") or item.get("top_k") or _KEEP
-    return {"op": "path.pool", **settings}

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphrag_bench.answer_forms import FormName, answer_form
 from graphrag_bench.contract import Operator
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.prompts import Message, Prompt
+from graphrag_bench.prompts import FormName, Message, Prompt, answer_form
 
 if TYPE_CHECKING:
-    from graphrag_bench.pipeline.build import Pipeline
+    from graphrag_bench.pipeline.pipeline import Pipeline
 
 Reader = Literal["auto", "own", "common"]
 COMMON = Prompt("methods:reader/prompts/common.j2")

@@ -3,54 +3,26 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from graphrag_bench.contract import Operator
+from graphrag_bench.contract import Operator, by_slot
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import IN_A_ROW, FailureGate, Metered
+from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Metered
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
-from graphrag_bench.pipeline.returned import by_slot
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
 
 if TYPE_CHECKING:
-    from graphrag_bench.pipeline.kept_steps import KeptSteps
+    from graphrag_bench.pipeline.step_cache import StepCache
 
 Outcome = RetrievalState | Failure
 _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
-
-
-@dataclass(frozen=True)
-class Calls:
-    """The cost of one step's LLM calls for one question; `failed` ended without a reply."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    failed: int = 0
-    truncated: int = 0
-    unreadable: int = 0
-    corrected: int = 0
-    fallbacks: int = 0
-
-    @classmethod
-    def of(cls, meters: Sequence[Metered]) -> Calls:
-        """The sums over some meters."""
-        return cls(
-            sum(meter.usage.calls for meter in meters),
-            sum(meter.usage.prompt_tokens for meter in meters),
-            sum(meter.usage.completion_tokens for meter in meters),
-            sum(meter.failed for meter in meters),
-            sum(meter.truncated for meter in meters),
-            sum(meter.unreadable for meter in meters),
-            sum(meter.corrected for meter in meters),
-            sum(meter.fallbacks for meter in meters),
-        )
 
 
 @dataclass(frozen=True)
@@ -83,8 +55,8 @@ class Execution:
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
     failed, of that many at least, and when `failure_in_a_row` calls were failed by the server.
-    `attempt` decides what becomes of a step's error. With `kept`, a step that calls no model is
-    computed only where nothing is kept.
+    `attempt` decides what becomes of a step's error. With `cache`, a step that calls no model is
+    computed only where no result is stored.
     """
 
     resources: Mapping[str, Any]
@@ -97,7 +69,7 @@ class Execution:
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
     attempt: Attempt = let_through
-    kept: KeptSteps | None = None
+    cache: StepCache | None = None
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
         """Keep a trace with its question."""
@@ -109,46 +81,52 @@ class Execution:
 
     def meter(self, need: str, step: str, question: str) -> Metered:
         """A model of the resources for one step and question, metered, logged and gated."""
-        made = FailureGate(step, self.failure_limit, self.failure_after, self.failure_in_a_row)
-        gate = self.gates.setdefault(step, made)
+        new = FailureGate(step, self.failure_limit, self.failure_after, self.failure_in_a_row)
+        gate = self.gates.setdefault(step, new)
         log = self.ledger.at(step.partition(".")[0], step, question) if self.ledger else None
         return Metered(self.resources[need], log=log, gate=gate)
 
 
-class Step(Protocol):
-    """Anything that can be in a list of steps: an operator or a combinator."""
+class Step(ABC):
+    """Anything that can be in a list of steps: an operator, or a combinator of lists of steps.
+
+    A combinator's lists are its `parts`, each of which runs at most once unless `bound` differs.
+    """
+
+    label: str
+    """The step's place and operator, e.g. `retrieve.1 node.ppr`."""
 
     @property
-    def label(self) -> str:
-        """The step's place and operator, e.g. `retrieve.1 node.ppr`."""
-        ...
+    def parts(self) -> Sequence[Steps]:
+        """The lists of steps inside, in order."""
+        return ()
 
+    @abstractmethod
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """The states with what the step writes, or the failures that took their place."""
-        ...
+        """Return the states with what the step writes, or the failures that took their place."""
 
+    @abstractmethod
     def check(self, checker: Checker) -> None:
         """Tell `checker` what the step reads, needs and writes, and every problem found."""
-        ...
 
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """What the run key is made of: names, settings and code."""
-        ...
+        """Return what the run key is made of: names, settings and code."""
 
     def operators(self) -> list[OperatorStep]:
-        """The operator steps inside, in order."""
-        ...
+        """Return the operator steps inside, in order."""
+        return [op for steps in self.parts for step in steps for op in step.operators()]
 
     def bound(self) -> int:
-        """The most LLM calls that one question can cost here."""
-        ...
+        """Return the most LLM calls that one question can cost here."""
+        return sum(step.bound() for steps in self.parts for step in steps)
 
 
 Steps = tuple[Step, ...]
 
 
 @dataclass(frozen=True)
-class OperatorStep:
+class OperatorStep(Step):
     """An operator with validated settings; `use` names the optional reads it is given."""
 
     operator: Operator
@@ -157,12 +135,12 @@ class OperatorStep:
     use: tuple[str, ...] = ()
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """One outcome for each state; of a step without a model the kept one, where it is."""
-        if execution.kept is not None and not self._metered:
-            return execution.kept.run(self, states, execution)
-        made = self.compute(states, execution)
+        """One outcome for each state; of a step without a model the stored one."""
+        if execution.cache is not None and not self._metered:
+            return execution.cache.run(self, states, execution)
+        results = self.compute(states, execution)
         return [
-            self.noted(state, done, execution) for state, done in zip(states, made, strict=True)
+            self.noted(state, done, execution) for state, done in zip(states, results, strict=True)
         ]
 
     def compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[Done]:
@@ -236,10 +214,10 @@ class OperatorStep:
     ) -> Done:
         if isinstance(result, Failure):
             return Done(result, seconds, meters)
-        found = execution.attempt(
+        written = execution.attempt(
             self.label, lambda: by_slot(self.operator, result, execution.resources)
         )
-        return Done(found, seconds, meters)
+        return Done(written, seconds, meters)
 
     def noted(self, state: RetrievalState, done: Done, execution: Execution) -> Outcome:
         """The state with what the step wrote, or the failure, after noting its trace."""
@@ -249,7 +227,8 @@ class OperatorStep:
             for meter in done.meters
             for reply in meter.replies
         )
-        calls, name = Calls.of(done.meters), self.operator.name
+        calls = Calls.of(done.meters) if done.meters else Calls()
+        name = self.operator.name
         execution.note(state, StepTrace(self.label, name, done.seconds, calls, replies, wrote))
         return done.result if isinstance(done.result, Failure) else state.write(wrote)
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tiny_runs import START, nodes, outcomes
+from tiny_runs import START, outcomes
 
-from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.pipeline import build
 
 
 def aside(keep: Any, *steps: dict[str, Any]) -> dict[str, Any]:
@@ -21,10 +21,6 @@ def test_only_what_is_kept_is_there_for_the_steps_that_follow():
     assert outcome.get("query").texts == ("ada",)
     assert outcome.get("nodes").ids.tolist() == [1, 2]
     assert outcome.get("mentions") is None
-
-
-def test_a_kept_slot_is_written_over():
-    assert nodes([START, aside(["nodes"], GROW)], "1 2") == [2, 3]
 
 
 def test_what_fails_inside_fails_the_question():
@@ -57,10 +53,3 @@ def test_what_is_kept_must_be_written_and_be_a_list():
     (said,) = problems(aside(["query"], GROW))
     assert said == "retrieve.1 aside keeps 'query', which none of its steps writes."
     assert "a list of slots was expected, not 'nodes'" in problems(aside("nodes", GROW))[0]
-
-
-def test_what_is_kept_and_what_is_done_are_part_of_the_run_key():
-    described = [build({"retrieve": [START, step]})[0].describe() for step in (
-        aside(["nodes"], GROW), aside(["nodes"], GROW, GROW), aside(["nodes", "query"], GROW)
-    )]  # fmt: skip
-    assert len({str(one) for one in described}) == 3

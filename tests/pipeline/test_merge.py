@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from graphrag_bench.graph.exploration import Choice, Exploration, Hop
-from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.pipeline.merge import merge, split
 from graphrag_bench.values import (
     Answer,
@@ -33,10 +31,6 @@ RIGHT = rows((3, 0.8), (9, 0.2))
 
 def test_interleaving_takes_the_first_of_each_then_the_second_of_each():
     assert pairs(merge([LEFT, RIGHT], "interleave")) == [(7, 0.9), (3, 0.8), (9, 0.2), (5, 0.1)]
-
-
-def test_a_union_goes_by_first_appearance():
-    assert pairs(merge([LEFT, RIGHT], "union")) == [(7, 0.9), (3, 0.6), (5, 0.1), (9, 0.2)]
 
 
 def test_the_maximum_goes_by_the_best_score():
@@ -79,18 +73,6 @@ def test_equal_scores_go_to_the_lower_id():
         assert merged.ids.tolist() == [2, 8]
 
 
-@pytest.mark.parametrize(
-    "rule", ["interleave", "union", "max", "reciprocal_rank_fusion", "sum", "sum_of_normalised"]
-)
-def test_no_rows_merge_with_some_and_with_none(rule):
-    assert merge([rows(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
-    assert len(merge([rows(), rows()], rule)) == 0
-
-
-def test_a_single_value_stays_as_it_is():
-    assert merge([LEFT], "reciprocal_rank_fusion") is LEFT
-
-
 def test_score_vectors_are_normalised_and_summed():
     left, right = NodeScores(np.array([1.0, 3.0])), NodeScores(np.array([1.0, 0.0]))
     assert merge([left, right], "interleave").values.tolist() == [1.25, 0.75]
@@ -113,21 +95,6 @@ def test_subgraphs_are_joined_part_by_part():
     other = Subgraph((1, 2), (4, 5), (Path((1, 2), (5,)),), ("b", "a"))
     both = (Path((0, 1), (4,)), Path((1, 2), (5,)))
     assert merge([one, other], "max") == Subgraph((0, 1, 2), (4, 5), both, ("a", "b"))
-
-
-def test_explorations_are_joined_round_by_round():
-    ada, otto = Choice(0, "founded", True, 0.5), Choice(3, "taught", True, 0.5)
-    first, second, third = (Hop(row, True, 0.5) for row in range(3))
-    one = Exploration((ada,), ((first,), (second,)))
-    other = Exploration((ada, otto), ((third, first),))
-    merged = merge([one, other], "union")
-    assert merged == Exploration((ada, otto), ((first, third), (second,)))
-
-
-def test_ranked_paths_are_joined_each_path_once():
-    first, second, third = (Path((0, row), (row,), 0.5) for row in (1, 2, 3))
-    merged = merge([RankedPaths((first, second)), RankedPaths((second, third))], "max")
-    assert merged == RankedPaths((first, second, third))
 
 
 def test_answers_cannot_be_merged():

@@ -160,22 +160,9 @@ def rephrased(question: Question, dependencies: Dependencies) -> Question:
 def register() -> None:
     """Register them all as `tiny.<name>`."""
     plain = (
-        start,
-        names,
-        grow,
-        first,
-        chunks,
-        query,
-        enough,
-        mass,
-        heaviest,
-        either,
-        careless,
-        scored,
-        plan,
-        total,
-        rephrased,
-    )
+        start, names, grow, first, chunks, query, enough, mass, heaviest, either, careless, scored,
+        plan, total, rephrased,
+    )  # fmt: skip
     for function in plain:
         operator(f"tiny.{function.__name__}")(function)
     operator("tiny.twice", batched=True)(twice)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from graphrag_bench.pipeline.build import build
-from graphrag_bench.pipeline.run import attempt
+from graphrag_bench.pipeline.pipeline import attempt, build
 from graphrag_bench.pipeline.steps import Execution, Outcome, run_steps
 from graphrag_bench.values import Question, RetrievalState
 

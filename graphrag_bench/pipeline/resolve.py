@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from graphrag_bench.answer_forms import form_of_part
 from graphrag_bench.fingerprint import code
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.joining import combined, join
-from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merge
-from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
+from graphrag_bench.pipeline.merge import MERGEABLE, Rule, combined, merge
+from graphrag_bench.pipeline.steps import Execution, Outcome, Step, Steps, run_steps
+from graphrag_bench.prompts import form_of_part
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
 from graphrag_bench.values import Answer, RetrievalState
 
@@ -22,7 +21,7 @@ GIVEN = ("dependencies", "sought")
 
 
 @dataclass(frozen=True)
-class Resolve:
+class Resolve(Step):
     """The inner steps and the answer for every sub-question of a plan, then the final question.
 
     Each runs on a copy of the state whose question is the sub-question, with the sub-questions it
@@ -42,25 +41,31 @@ class Resolve:
     at_most: int = 12
     prune_unused: bool = False
 
-    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """The states with the final question's slots; one failed sub-question fails the question.
+    @property
+    def parts(self) -> Sequence[Steps]:
+        """The inner steps, and those that answer."""
+        return (self.steps, self.answer)
 
-        At most `at_most` sub-questions are taken, those that others need first.
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
+        """Return the states with the final question's slots.
+
+        One failed sub-question fails the question. At most `at_most` sub-questions are taken, those
+        that others need first.
         """
-        works = [_Work(state, self._taken(state.get(self.slot))) for state in states]
+        works = [_Work(state, self._limited(state.get(self.slot))) for state in states]
         for number in range(max((len(work.layers) for work in works), default=0)):
             layers = [work.layer(number) for work in works]
             self._resolve((*self.steps, *self.answer), layers, works, execution)
         self._resolve(self.steps, [[work.plan.final] for work in works], works, execution)
         return [self._merged(work) for work in works]
 
-    def _taken(self, plan: Plan) -> Plan:
+    def _limited(self, plan: Plan) -> Plan:
         chosen = plan.needed() if self.prune_unused else plan
         if len(chosen) <= self.at_most:
             return chosen
         order = [one.id for layer in chosen.layers() for one in layer]
-        kept = set(order[: self.at_most])
-        return checked_plan([o for o in chosen.sub_questions if o.id in kept], chosen.final)
+        ids = set(order[: self.at_most])
+        return checked_plan([o for o in chosen.sub_questions if o.id in ids], chosen.final)
 
     def _resolve(
         self,
@@ -92,20 +97,14 @@ class Resolve:
     def check(self, checker: Checker) -> None:
         """Reads the plan; `answer` must write the answer of a sub-question."""
         checker.read(self.label, self.slot)
-        inner = checker.copy()
-        inner.written |= set(GIVEN)
-        for step in self.steps:
-            step.check(inner)
-        answered = inner.copy()
-        for step in self.answer:
-            step.check(answered)
-        if "answer" not in answered.written:
+        inner = checker.after(self.steps, GIVEN)
+        if "answer" not in inner.after(self.answer).written:
             checker.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
-        join(checker, [inner])
+        checker.join([inner])
         checker.written |= inner.written
 
     def describe(self) -> dict[str, Any]:
-        """The slot, the settings and the steps."""
+        """Return the slot, the settings and the steps."""
         return {
             "resolve": self.slot,
             "merge": self.merge,
@@ -115,10 +114,6 @@ class Resolve:
             "answer": [step.describe() for step in self.answer],
             "code": code(merge),
         }
-
-    def operators(self) -> list[OperatorStep]:
-        """The operator steps inside."""
-        return [op for step in (*self.steps, *self.answer) for op in step.operators()]
 
     def bound(self) -> int:
         """Calls for `at_most` sub-questions, and for the steps of the final question."""
@@ -139,17 +134,17 @@ class _Work:
 
     def state_for(self, one: SubQuestion) -> RetrievalState:
         by_id = {other.id: other for other in self.plan.sub_questions}
-        found = Dependencies(
+        dependencies = Dependencies(
             one.dependencies,
             tuple(by_id[name].text for name in one.dependencies),
             tuple(self._answer(name) for name in one.dependencies),
         )
-        asked = replace(self.start.question, text=one.text)
+        question = replace(self.start.question, text=one.text)
         if one is not self.plan.final:
-            form = form_of_part(asked.form, abstract=one.kind == "abstract")
-            asked = replace(asked, form=form)
-        state = self.start.write({"dependencies": found, "sought": Sought(one.kind)})
-        return replace(state, question=asked)
+            form = form_of_part(question.form, abstract=one.kind == "abstract")
+            question = replace(question, form=form)
+        state = self.start.write({"dependencies": dependencies, "sought": Sought(one.kind)})
+        return replace(state, question=question)
 
     def _answer(self, name: str) -> str:
         answer = self.done[name].get("answer")

@@ -1,21 +1,30 @@
-"""YAML lists to checked steps: every problem of a method in one error."""
+"""A pipeline: built from YAML with every problem in one error, and run on questions in blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
-from graphrag_bench.errors import UserError, did_you_mean, nearest
+from graphrag_bench.errors import UserError, caught, did_you_mean, nearest
 from graphrag_bench.pipeline import reader_prompts
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinators
+from graphrag_bench.pipeline.failure import Failure, own_lines
 from graphrag_bench.pipeline.pool import Pooled, pooled
-from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps
+from graphrag_bench.pipeline.steps import (
+    Execution,
+    OperatorStep,
+    Outcome,
+    Step,
+    Steps,
+    StepTrace,
+    run_steps,
+)
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import RetrievalState
+from graphrag_bench.values import Question, RetrievalState
 
 STAGES = ("convert", "retrieve", "generate")
 
@@ -82,7 +91,7 @@ def _packs(step: Step) -> bool:
 
 
 @dataclass(frozen=True)
-class _Gap:
+class _Gap(Step):
     """What replaces an invalid step, so that the others can still be checked.
 
     A method with one is refused before anything runs.
@@ -100,12 +109,6 @@ class _Gap:
     def describe(self) -> dict[str, Any]:
         return {}
 
-    def operators(self) -> list[OperatorStep]:
-        return []
-
-    def bound(self) -> int:
-        return 0
-
 
 @dataclass(frozen=True)
 class StepOptions:
@@ -113,12 +116,14 @@ class StepOptions:
 
     `prompts` is a folder whose files take the place of prompts of the same file name, `pooling` has
     the settings of path pooling, and `reader` says which prompt answers: see `reader_prompts`; by
-    default every prompt is the one that the method names.
+    default every prompt is the one that the method names. With `all_rows`, under a profile, caps of
+    lists that no source names do not bind.
     """
 
     prompts: str | None = None
     pooling: Mapping[str, Any] | None = None
     reader: reader_prompts.Reader | None = None
+    all_rows: bool = False
 
 
 PLAIN = StepOptions()
@@ -149,13 +154,12 @@ class _Builder:
             return _Gap(path)
         if form == "op":
             return self._operator(item, path)
-        found = combinators()[form]
+        combinator = combinators()[form]
         for key in item:
-            if key not in found.keys:
-                self.problems.append(
-                    f"{path} ({form}) has no key '{key}'; it takes {', '.join(sorted(found.keys))}."
-                )
-        return found.read(Reader(item, path, form, self.steps, self.problems.append))
+            if key not in combinator.keys:
+                known = ", ".join(sorted(combinator.keys))
+                self.problems.append(f"{path} ({form}) has no key '{key}'; it takes {known}.")
+        return combinator.read(Reader(item, path, form, self.steps, self.problems.append))
 
     def _operator(self, item: Mapping[str, Any], path: str) -> Step:
         name = str(item["op"])
@@ -165,33 +169,33 @@ class _Builder:
             self.problems.append(f"{path}: {error}")
             return _Gap(f"{path} {name}")
         label = f"{path} {name}"
-        given = {
+        settings = {
             key: value for key, value in item.items() if key not in ("op", "use", "path_pooling")
         }
         use = item.get("use", ())
         if isinstance(use, str) or not isinstance(use, Sequence):
             self.problems.append(f"{label}: use: a list of slots was expected, not {use!r}.")
             use = ()
-        step = OperatorStep(operator, self._settings(operator, given, label), label, tuple(use))
+        step = OperatorStep(operator, self._settings(operator, settings, label), label, tuple(use))
         if "path_pooling" not in item or self.options.pooling is None:
             return step
         try:
-            return pooled(item, step, self.options.pooling, self.steps)
+            return pooled(item, step, self.options.pooling, self.steps, self.options.all_rows)
         except UserError as error:
             self.problems.append(f"{label}: {error}")
             return step
 
-    def _settings(self, operator: Operator, given: Mapping[str, Any], label: str) -> dict[str, Any]:
+    def _settings(self, operator: Operator, own: Mapping[str, Any], label: str) -> dict[str, Any]:
         settings = {}
-        for name in given:
+        for name in own:
             if name not in operator.settings:
                 hint = did_you_mean(name, sorted(operator.settings))
                 self.problems.append(f"{label} has no setting '{name}'. {hint}")
         for name, setting in operator.settings.items():
-            if name not in given and setting.default is REQUIRED:
+            if name not in own and setting.default is REQUIRED:
                 self.problems.append(f"{label} needs the setting '{name}'.")
                 continue
-            value = given.get(name, setting.default)
+            value = own.get(name, setting.default)
             if isinstance(value, str) and "${" in value:
                 continue  # what it asks for is missing, and told once for the method
             try:
@@ -225,13 +229,13 @@ def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
 def build(method: Mapping[str, Any], options: StepOptions = PLAIN) -> tuple[Pipeline, list[str]]:
     """The pipeline of a method's `convert`, `retrieve` and `generate`, and the problems found."""
     builder = _Builder(options)
-    given = {stage: stage for stage in STAGES if stage in method}
+    keys = {stage: stage for stage in STAGES if stage in method}
     for key in misspelt_stages(method):
-        close = nearest(key, [stage for stage in STAGES if stage not in given], n=1)
+        close = nearest(key, [stage for stage in STAGES if stage not in keys], n=1)
         hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(STAGES)}."
         builder.problems.append(f"There is no stage '{key}' in a method. {hint}")
-        given |= dict.fromkeys(close, key)
-    named = [(stage, given[stage]) for stage in STAGES if stage in given]
+        keys |= dict.fromkeys(close, key)
+    named = [(stage, keys[stage]) for stage in STAGES if stage in keys]
     stages = {stage: builder.steps(method[key], key) for stage, key in named}
     return Pipeline(**stages), builder.problems
 
@@ -241,3 +245,82 @@ def refuse(problems: Sequence[str], what: str) -> None:
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(f"{len(problems)} problem(s) in {what}:\n{lines}")
+
+
+BLOCK = 64
+T = TypeVar("T")
+
+
+def attempt(step: str, work: Callable[[], T]) -> T | Failure:
+    """What `work` returns, or the Failure made from its error: a run outlives one question.
+
+    A UserError goes through: what the user must fix would fail every question alike.
+    """
+    result = caught(work)
+    if isinstance(result, Exception):
+        return Failure(step, type(result).__name__, str(result) or repr(result), own_lines(result))
+    return result
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A question with its final state, or the failure and the last state before it.
+
+    `fallbacks` says where the method went another way than its own, in the order of its steps.
+    """
+
+    question: Question
+    outcome: Outcome
+    trace: tuple[StepTrace, ...]
+    fallbacks: tuple[str, ...] = ()
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure, if it failed."""
+        return self.outcome if isinstance(self.outcome, Failure) else None
+
+
+def run(
+    questions: Sequence[Question],
+    pipeline: Pipeline,
+    execution: Execution,
+    *,
+    answering: bool = True,
+    start: Callable[[Question], RetrievalState] = RetrievalState,
+) -> Iterator[Finished]:
+    """Every question once, yielded when its last step has ended, in the order given.
+
+    `start` makes the state that the first step is given. Without `answering` the last steps are
+    those that pack the context, as long as they call no model.
+
+    Retrieval runs in blocks, for the batched operators; generation runs in small blocks of
+    `execution.workers` questions, so that little is lost when a process is killed.
+    """
+    execution = replace(execution, attempt=attempt)
+    early = (*pipeline.convert, *pipeline.retrieve)
+    late = pipeline.generate if answering else pipeline.packing
+    small = max(1, execution.workers)
+    block = BLOCK if not any(step.bound() for step in early) else small
+    parts = [questions[first : first + block] for first in range(0, len(questions), block)]
+    starts = ([start(question) for question in part] for part in parts)
+    retrieved: Iterator[list[Outcome]] = (run_steps(early, one, execution) for one in starts)
+    for part, outcomes in zip(parts, retrieved, strict=True):
+        for near in range(0, len(part), small):
+            rows = slice(near, near + small)
+            yield from _finish(part[rows], outcomes[rows], late, execution)
+
+
+def _finish(
+    questions: Sequence[Question],
+    outcomes: Sequence[Outcome],
+    steps: Sequence[Step],
+    execution: Execution,
+) -> Iterator[Finished]:
+    alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]
+    block = [outcome for outcome in outcomes if isinstance(outcome, RetrievalState)]
+    final = list(outcomes)
+    for row, outcome in zip(alive, run_steps(steps, block, execution), strict=True):
+        final[row] = outcome
+    for question, outcome in zip(questions, final, strict=True):
+        trace = tuple(execution.traces.pop(question.id, ()))
+        yield Finished(question, outcome, trace, tuple(execution.fallbacks.pop(question.id, ())))

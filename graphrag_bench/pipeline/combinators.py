@@ -1,0 +1,385 @@
+"""The combinators: `aside`, `branch`, `each`, `repeat` and `switch`; `resolve` has its own file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from graphrag_bench.errors import did_you_mean
+from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.checker import Checker
+from graphrag_bench.pipeline.combinator import Reader, combinator
+from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.merge import (
+    MERGEABLE,
+    SPLITTABLE,
+    Keep,
+    Rule,
+    combined,
+    empty,
+    merge,
+    split,
+)
+from graphrag_bench.pipeline.steps import Execution, Outcome, Step, Steps, run_steps
+from graphrag_bench.values import RetrievalState
+
+
+@dataclass(frozen=True)
+class Aside(Step):
+    """The inner steps on a copy of the state, of which only some `slots` are taken over.
+
+    What else they write, such as nodes of their own, the steps that follow never see.
+    """
+
+    slots: tuple[str, ...]
+    steps: Steps
+    label: str
+
+    @property
+    def parts(self) -> Sequence[Steps]:
+        """The inner steps."""
+        return (self.steps,)
+
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
+        """Return the states with the slots; a failed inner step fails the question."""
+        outcomes = run_steps(self.steps, states, execution)
+        return [
+            outcome
+            if isinstance(outcome, Failure)
+            else state.write({slot: outcome.get(slot) for slot in self.slots})
+            for state, outcome in zip(states, outcomes, strict=True)
+        ]
+
+    def check(self, checker: Checker) -> None:
+        """The inner steps must write the slots, and may overwrite what no step has read."""
+        inner = checker.copy()
+        inner.unread = {}
+        for step in self.steps:
+            step.check(inner)
+        returned = {slot for op in self.operators() for slot in op.operator.returns}
+        for slot in sorted(set(self.slots) - returned):
+            checker.problem(f"{self.label} keeps '{slot}', which none of its steps writes.")
+        read = {
+            read.slot
+            for op in self.operators()
+            for read in op.operator.reads
+            if not read.optional or read.slot in op.use
+        }
+        own = {slot: writer for slot, writer in inner.unread.items() if slot in self.slots}
+        used = read | set(self.slots)
+        checker.unread = {s: w for s, w in checker.unread.items() if s not in used} | own
+        checker.written |= inner.written & set(self.slots)
+        checker.maybe |= inner.maybe & set(self.slots)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the slots and the steps."""
+        return {"aside": list(self.slots), "steps": _described(self.steps)}
+
+
+@combinator("aside", lists=("steps",))
+def read_aside(read: Reader) -> Step:
+    """`{aside: SLOTS, steps: STEPS}`."""
+    slots = read.item["aside"]
+    if isinstance(slots, str) or not isinstance(slots, Sequence) or not slots:
+        read.problem("aside", f"a list of slots was expected, not {slots!r}.")
+        slots = ()
+    return Aside(tuple(map(str, slots)), read.steps("steps"), read.label)
+
+
+@dataclass(frozen=True)
+class Branch(Step):
+    """Arms that each get their own copy of the state; slots that several wrote are merged."""
+
+    arms: Mapping[str, Steps]
+    merge: Rule
+    label: str
+
+    @property
+    def parts(self) -> Sequence[Steps]:
+        """The arms."""
+        return tuple(self.arms.values())
+
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
+        """Return the states with the slots of all arms; a failed arm fails the question."""
+        by_arm = [run_steps(steps, states, execution) for steps in self.parts]
+        return [
+            self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)
+        ]
+
+    def _merged(self, state: RetrievalState, outcomes: list[Outcome]) -> Outcome:
+        failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+        return failures[0] if failures else state.write(combined(state, outcomes, self.merge))
+
+    def check(self, checker: Checker) -> None:
+        """Every arm from the same start; slots that two arms write must be mergeable."""
+        arms = [checker.after(steps) for steps in self.parts]
+        wrote = [checker.new_unread(arm) for arm in arms]
+        for slot in sorted(set().union(*wrote)):
+            if sum(slot in slots for slots in wrote) > 1 and slot not in MERGEABLE:
+                checker.problem(
+                    f"{self.label}: several arms write '{slot}', which cannot be merged."
+                )
+        checker.join(arms)
+        checker.written = set().union(*(arm.written for arm in arms))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the arms and the merge rule."""
+        arms = {name: _described(steps) for name, steps in self.arms.items()}
+        return {"branch": arms, "merge": self.merge, "code": code(merge)}
+
+
+@combinator("branch", arms=("branch",), settings=("merge",))
+def read_branch(read: Reader) -> Step:
+    """`{branch: {NAME: STEPS}, merge: RULE}`."""
+    rule = read.choice("merge", get_args(Rule), "interleave")
+    return Branch(read.arms("branch"), rule, read.label)
+
+
+@dataclass(frozen=True)
+class Each(Step):
+    """The inner steps once for every item of a slot, each on a copy that holds that item alone."""
+
+    slot: str
+    steps: Steps
+    merge: Rule
+    label: str
+    at_most: int = 64
+
+    @property
+    def parts(self) -> Sequence[Steps]:
+        """The inner steps."""
+        return (self.steps,)
+
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
+        """Return the states with what the items' steps wrote, merged; of no item, empty lists.
+
+        At most `at_most` items are taken, from the front. One failed item fails the question.
+        """
+        items = [
+            split(value)[: self.at_most] if (value := state.get(self.slot)) is not None else []
+            for state in states
+        ]
+        block = [
+            state.write({self.slot: item})
+            for state, own in zip(states, items, strict=True)
+            for item in own
+        ]
+        outcomes = iter(run_steps(self.steps, block, execution))
+        return [
+            self._merged(state, own, [next(outcomes) for _ in own])
+            for state, own in zip(states, items, strict=True)
+        ]
+
+    def _merged(self, state: RetrievalState, items: list[Any], outcomes: list[Outcome]) -> Outcome:
+        if not items:
+            writes = [slot for step in self.operators() for slot in step.operator.writes]
+            return state.write({s: empty(s) for s in writes if state.get(s) is None})
+        for outcome in outcomes:
+            if isinstance(outcome, Failure):
+                return outcome
+        new = combined(state, outcomes, self.merge)
+        pairs = zip(items, outcomes, strict=True)
+        if all(isinstance(o, RetrievalState) and o.get(self.slot) is item for item, o in pairs):
+            new.pop(self.slot, None)
+        return state.write(new)
+
+    def check(self, checker: Checker) -> None:
+        """Reads a slot that has items; writes what the inner steps write, mergeable slots only.
+
+        A slot that has no empty value may be written only, because there may be no item.
+        """
+        checker.read(self.label, self.slot)
+        if self.slot not in SPLITTABLE:
+            known = ", ".join(sorted(SPLITTABLE))
+            checker.problem(f"{self.label}: '{self.slot}' has no items; slots that do: {known}.")
+        inner = checker.after(self.steps)
+        for slot in sorted(checker.new_unread(inner)):
+            if slot not in MERGEABLE:
+                checker.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
+        checker.join([inner])
+        new = inner.written - checker.written
+        checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the slot, the merge rule and the steps."""
+        steps, own = _described(self.steps), {"merge": self.merge, "at_most": self.at_most}
+        return {"each": self.slot, **own, "steps": steps, "code": code(merge)}
+
+    def bound(self) -> int:
+        """Calls for `at_most` items."""
+        return self.at_most * super().bound()
+
+
+@combinator("each", lists=("steps",), settings=("merge", "at_most"))
+def read_each(read: Reader) -> Step:
+    """`{each: SLOT, merge: RULE, at_most: N, steps: STEPS}`."""
+    rule = read.choice("merge", get_args(Rule), "interleave")
+    steps = read.steps("steps")
+    return Each(str(read.item["each"]), steps, rule, read.label, read.count("at_most", 64))
+
+
+@dataclass(frozen=True)
+class Repeat(Step):
+    """The inner steps up to `times` times, stopping early once the slot `until` says yes.
+
+    `keep` says what becomes of the rows that earlier rounds wrote: only the last round's (`last`),
+    or those of all rounds by first appearance (`union`) or by best score (`max`).
+    """
+
+    times: int
+    steps: Steps
+    label: str
+    until: str | None = None
+    keep: Keep = "last"
+
+    @property
+    def parts(self) -> Sequence[Steps]:
+        """The inner steps."""
+        return (self.steps,)
+
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
+        """Return each state after its last round; only unfinished states run on, as one block."""
+        outcomes: list[Outcome] = list(states)
+        rounds: list[list[Outcome]] = [[] for _ in states]
+        active = list(range(len(states)))
+        for _ in range(self.times):
+            block = [out for row in active if isinstance(out := outcomes[row], RetrievalState)]
+            for row, outcome in zip(active, run_steps(self.steps, block, execution), strict=True):
+                outcomes[row] = outcome
+                rounds[row].append(outcome)
+            active = [row for row in active if self._goes_on(outcomes[row])]
+        return [
+            self._merged(states[row], outcome, rounds[row]) for row, outcome in enumerate(outcomes)
+        ]
+
+    def _goes_on(self, outcome: Outcome) -> bool:
+        if isinstance(outcome, Failure):
+            return False
+        return not (self.until and outcome.get(self.until))
+
+    def _merged(self, start: RetrievalState, outcome: Outcome, rounds: list[Outcome]) -> Outcome:
+        if isinstance(outcome, Failure) or self.keep == "last" or len(rounds) < 2:
+            return outcome
+        slots = combined(start, rounds, self.keep)
+        last = {slot: outcome.get(slot) for slot in slots if slot not in MERGEABLE}
+        return outcome.write({**slots, **last})
+
+    def check(self, checker: Checker) -> None:
+        """The inner steps once; `until` must be written by them, if only sometimes."""
+        for step in self.steps:
+            step.check(checker)
+        written = {slot for inner in self.operators() for slot in inner.operator.returns}
+        if self.until in written:
+            checker.unread.pop(self.until, None)
+        elif self.until:
+            checker.look(self.label, self.until)
+        inside = {op.label for op in self.operators()}
+        checker.unread = {s: w for s, w in checker.unread.items() if w not in inside}
+
+    def describe(self) -> dict[str, Any]:
+        """Return times, stopping slot, keeping rule and steps."""
+        own = {"repeat": self.times, "until": self.until, "keep": self.keep}
+        return {**own, "steps": _described(self.steps), "code": code(merge)}
+
+    def bound(self) -> int:
+        """Calls of all rounds together."""
+        return self.times * super().bound()
+
+
+@combinator("repeat", lists=("steps",), settings=("until", "keep"))
+def read_repeat(read: Reader) -> Step:
+    """`{repeat: TIMES, until: SLOT, keep: RULE, steps: STEPS}`."""
+    keep = read.choice("keep", get_args(Keep), "last")
+    times = read.count("repeat", 1)
+    steps = read.steps("steps")
+    until = read.item.get("until")
+    if until is not None and not isinstance(until, str):
+        read.problem("until", f"the name of a slot was expected, not {until!r}.")
+        until = None
+    return Repeat(times, steps, read.label, until, keep)
+
+
+@dataclass(frozen=True)
+class Switch(Step):
+    """The arm that the value of a slot names; the state goes on unchanged when none does.
+
+    A slot that is not written, or has no items, is `empty`; any other value is itself as
+    text, and `some`. The arm `otherwise` takes what no other arm names. `fallback` says of arms
+    that are not the method's own way why they are taken, and what they do instead.
+    """
+
+    slot: str
+    cases: Mapping[str, Steps]
+    label: str
+    fallback: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> Sequence[Steps]:
+        """The arms."""
+        return tuple(self.cases.values())
+
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
+        """Return each state after its arm; states of one arm run as one block."""
+        names = [self._case(state) for state in states]
+        for state, name in zip(states, names, strict=True):
+            if name in self.fallback:
+                execution.fall_back(state, self.fallback[name])
+        outcomes: list[Outcome] = list(states)
+        for name, steps in self.cases.items():
+            rows = [row for row, chosen in enumerate(names) if chosen == name]
+            ends = run_steps(steps, [states[row] for row in rows], execution)
+            for row, outcome in zip(rows, ends, strict=True):
+                outcomes[row] = outcome
+        return outcomes
+
+    def _case(self, state: RetrievalState) -> str:
+        value = state.get(self.slot)
+        sized = value is not None and hasattr(value, "__len__")
+        name = "empty" if value is None or (sized and not len(value)) else str(value)
+        if name not in self.cases and name != "empty" and "some" in self.cases:
+            name = "some"
+        return name if name in self.cases else "otherwise"
+
+    def check(self, checker: Checker) -> None:
+        """Looks at the slot; what every arm writes counts as written."""
+        checker.look(self.label, self.slot)
+        arms = []
+        for name, steps in self.cases.items():
+            empty_elsewhere = name == "otherwise" and "empty" in self.cases
+            filled = name not in ("empty", "otherwise") or empty_elsewhere
+            arms.append(checker.after(steps, {self.slot} if filled else set()))
+        total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
+        ways = arms if total else [*arms, checker.copy()]
+        checker.join(arms)
+        checker.written = set.intersection(*(arm.written for arm in ways))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the slot and the arms."""
+        cases = {name: _described(steps) for name, steps in self.cases.items()}
+        return {"switch": self.slot, "cases": cases}
+
+    def bound(self) -> int:
+        """Calls of the dearest arm."""
+        return max((sum(s.bound() for s in steps) for steps in self.parts), default=0)
+
+
+@combinator("switch", arms=("cases",), settings=("fallback",))
+def read_switch(read: Reader) -> Step:
+    """`{switch: SLOT, cases: {VALUE: STEPS}, fallback: {VALUE: REASON}}`."""
+    cases = read.arms("cases")
+    reasons = read.item.get("fallback") or {}
+    if not isinstance(reasons, Mapping):
+        read.problem("fallback", f"a reason for each case was expected, not {reasons!r}.")
+        reasons = {}
+    for name, reason in reasons.items():
+        if str(name) not in cases:
+            read.problem("fallback", f"no case '{name}'. {did_you_mean(str(name), cases)}")
+        if not isinstance(reason, str) or not reason.strip():
+            read.problem("fallback", f"case '{name}' needs a reason in words, not {reason!r}.")
+    fallback = {str(name): str(reason) for name, reason in reasons.items()}
+    return Switch(str(read.item["switch"]), cases, read.label, fallback)
+
+
+def _described(steps: Steps) -> list[dict[str, Any]]:
+    return [step.describe() for step in steps]

@@ -1,0 +1,123 @@
+"""A cache of steps: one is computed once for the same operator and values.
+
+The key of a result is made of the step (operator, code, settings), the artifacts and models that it
+needs, and the values that it reads. So pipelines that begin alike share what they have in
+common, wherever they are; after a change only the changed step is computed, and those whose values
+it changes. Steps that call a language model are left out: their replies are stored already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.steps import Done, Execution, OperatorStep, Outcome
+from graphrag_bench.values import RetrievalState, RowScores
+
+_MOST = 2**14
+"""Digests of values, and results, that stay in memory: those of some thousand questions."""
+
+Results = OrderedDict[str, dict[str, Any]]
+"""What steps wrote, by key, least recently written first."""
+
+
+class StepCache:
+    """Results of the steps of one corpus, in memory; `results` may be shared with others.
+
+    `identities` are the keys of artifacts and the identities of models, by the names of needs.
+    `computed` and `reused` count the results of each step, by its label.
+    """
+
+    def __init__(self, identities: Mapping[str, str], results: Results | None = None) -> None:
+        self.identities = identities
+        self.computed: Counter[str] = Counter()
+        self.reused: Counter[str] = Counter()
+        self._results: Results = OrderedDict() if results is None else results
+        self._digests: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+        self._steps: dict[int, tuple[OperatorStep, str]] = {}
+
+    def run(
+        self, step: OperatorStep, states: Sequence[RetrievalState], execution: Execution
+    ) -> list[Outcome]:
+        """Return the outcomes of a step: stored ones, and those of the states that lack one."""
+        keys = [self._key(step, state) for state in states]
+        stored = {row: self._results[k] for row, k in enumerate(keys) if k in self._results}
+        missing = [row for row in range(len(states)) if row not in stored]
+        self.reused[step.label] += len(stored)
+        self.computed[step.label] += len(missing)
+        new = step.compute([states[row] for row in missing], execution) if missing else []
+        done = {row: Done(result) for row, result in stored.items()}
+        for row, one in zip(missing, new, strict=True):
+            done[row], key = one, keys[row]
+            if key and not isinstance(one.result, Failure):
+                _remember(self._results, key, one.result)
+        return [step.noted(state, done[row], execution) for row, state in enumerate(states)]
+
+    def _key(self, step: OperatorStep, state: RetrievalState) -> str:
+        """The key of a result; "" where a value has no digest."""
+        parts = [self._of_step(step)]
+        try:
+            for read in step.operator.reads:
+                used = not read.optional or read.slot in step.use
+                parts.append(self._digest(state.get(read.slot)) if used else "-")
+        except TypeError:
+            return ""
+        return hashlib.sha256("|".join(parts).encode()).hexdigest()
+
+    def _of_step(self, step: OperatorStep) -> str:
+        if id(step) not in self._steps:
+            needs = {name: self.identities[name] for name in step.operator.needs}
+            self._steps[id(step)] = (step, digest(step.describe(), needs))
+        return self._steps[id(step)][1]
+
+    def _digest(self, value: Any) -> str:
+        if id(value) not in self._digests:
+            _remember(self._digests, id(value), (value, value_digest(value)))
+        return self._digests[id(value)][1]
+
+
+def _remember(memory: OrderedDict[Any, Any], key: object, value: object) -> None:
+    memory[key] = value
+    if len(memory) > _MOST:
+        memory.popitem(last=False)
+
+
+def value_digest(value: Any) -> str:
+    """Return a digest of a value of a state, by its contents alone.
+
+    Raises TypeError for what is made of anything but numbers, texts, arrays, tuples, sets,
+    mappings, score vectors and dataclasses.
+    """
+    return hashlib.sha256(json.dumps(_form(value)).encode()).hexdigest()
+
+
+def _form(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    kind = type(value)
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return [name, value.dtype.str, value.shape, content]
+    if kind in (tuple, list):
+        return [name, *map(_form, value)]
+    if isinstance(value, frozenset):
+        return [name, *sorted(map(_form, value), key=json.dumps)]
+    if isinstance(value, Mapping):
+        return [name, *([_form(key), _form(inner)] for key, inner in value.items())]
+    if isinstance(value, RowScores):
+        rows = value.some_rows
+        return [name, len(value), *map(_form, rows if rows is not None else [value.values])]
+    if is_dataclass(kind):
+        return [name, *(_form(getattr(value, one.name)) for one in fields(value))]
+    raise TypeError(f"{kind.__name__} has no digest")
