@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from graphrag_bench.answer_forms import FormName
-from graphrag_bench.data.card import Card
-from graphrag_bench.errors import UserError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.files import project_folder, read_yaml
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.prompts import FormName
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
 from graphrag_bench.world.facts import World
@@ -22,6 +25,127 @@ if TYPE_CHECKING:
 
 QUESTIONS = "questions.jsonl"
 """The file of questions in the project's own form."""
+UNKNOWN = "unknown"
+"""What a card says of an unchecked checksum or revision; never an invented one."""
+DEFAULT_FORM = "default"
+ABSTRACT = "abstract"
+"""The type of questions about a corpus as a whole, as `graphrag-bench questions` makes them."""
+Split = Literal["all", "dev", "test"]
+DEV_SHARE = 0.5
+"""The share of the questions that settings may be chosen on, unless `dev_share` says another."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Download(_Part):
+    """A published file: `path` in the hub's data set (a pattern may name several), or `url`.
+
+    `to` is the name it gets, by default its own. `members` says what is taken out of an archive:
+    patterns of member names, each with the name it gets ("" keeps the last part of its own); the
+    archive itself is not kept.
+    """
+
+    path: str = ""
+    url: str = ""
+    to: str = ""
+    sha256: str = UNKNOWN
+    members: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Download:
+        if bool(self.path) == bool(self.url):
+            raise ValueError("a download has a path in the hub's data set or a url, and not both")
+        return self
+
+
+class Source(_Part):
+    """Where a published set comes from; `hub` is the name of a data set on the hub.
+
+    `by_hand` says what to do where the publisher asks for consent, or gives no direct address.
+    """
+
+    url: str
+    hub: str = ""
+    revision: str = UNKNOWN
+    downloads: list[Download] = []
+    by_hand: str = ""
+
+
+class Layout(_Part):
+    """Another shape in which the set is published: its reader and its files."""
+
+    reader: str
+    files: dict[str, str]
+    note: str = ""
+
+
+class Card(_Part):
+    """`datasets/<name>/card.yaml`: identity, licence, readers and expected shape of a set.
+
+    `verified` says whether the shape was checked against the publisher's files or documentation,
+    `checked` against which. `counts` are what the publisher or `counts_from` prints. `answers` is
+    the form of answer that the questions want: one for all, or `default` and others by type.
+    """
+
+    name: str
+    title: str
+    task: str
+    language: str = "en"
+    license: str
+    citation: str
+    source: Source | None = None
+    verified: bool = True
+    checked: str = ""
+    reader: str
+    files: dict[str, str] = {}
+    layouts: list[Layout] = []
+    chunking: Literal["presplit", "token", "separator"] = "presplit"
+    counts: dict[str, int] = {}
+    counts_from: str = ""
+    pinned: dict[str, dict[int, str]] = {}
+    answers: FormName | dict[str, FormName] = "short"
+    metrics: list[str] = []
+    known_problems: list[str] = []
+    contamination: str = ""
+
+    @field_validator("answers")
+    @classmethod
+    def _with_default(cls, value: FormName | dict[str, FormName]) -> object:
+        if isinstance(value, dict) and DEFAULT_FORM not in value:
+            raise ValueError(f"answers by type need a '{DEFAULT_FORM}' for the other types")
+        return value
+
+    def form_of(self, question_type: str) -> FormName:
+        """Return the form of answer of a type of question; that of an abstract one is a paragraph.
+
+        What the card says of a type counts first.
+        """
+        stated = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
+        by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **stated}
+        return by_type.get(question_type, by_type[DEFAULT_FORM])
+
+    @property
+    def shapes(self) -> list[Layout]:
+        """The shapes that are looked for in a folder, the card's own first."""
+        return [Layout(reader=self.reader, files=self.files), *self.layouts]
+
+
+def card_names() -> list[str]:
+    """Return the names of all sets that have a card, sorted."""
+    return sorted(path.parent.name for path in project_folder("datasets").glob("*/card.yaml"))
+
+
+def load_card(name: str) -> Card:
+    """Return the checked card of a set; raises UserError for an unknown name or a bad card."""
+    path = project_folder("datasets").resolve() / name / "card.yaml"
+    if not path.is_file():
+        raise unknown("dataset", name, card_names())
+    try:
+        return Card.model_validate(read_yaml(path.read_text(encoding="utf-8"), str(path)))
+    except ValidationError as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -51,7 +175,8 @@ class Gold:
     whether one of them is in the question's subgraph. `spans` are sentences that state the answer,
     as the set gives them. A multiple-choice question has `options`, and `correct` is the index of
     the right one. `sub_answers` has the aliases of each of several answers, all of them wanted.
-    `statements` say what the evidence says, in other words than the text's.
+    `statements` say what the evidence says, in other words than the text's. Evidence may name a
+    file with several documents, any of which counts: `parts` has each such file and its documents.
     """
 
     answers: tuple[str, ...] = ()
@@ -66,6 +191,29 @@ class Gold:
     correct: int | None = None
     sub_answers: tuple[tuple[str, ...], ...] = ()
     statements: tuple[str, ...] = ()
+    parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def documents_of(gold: Gold, evidence: str) -> tuple[str, ...]:
+    """Return the documents that an item of the evidence names: one, or all of a file."""
+    return dict(gold.parts).get(evidence, (evidence,))
+
+
+def name_of(gold: Gold, document: str) -> str:
+    """Return the name that the evidence has for a document: its file's, or its own id."""
+    return next((file for file, documents in gold.parts if document in documents), document)
+
+
+def counted(gold: Gold, documents: Sequence[str]) -> list[str]:
+    """Return distinct documents by the names that the evidence has for them, in the same places.
+
+    Only the first of a file has the file's name, so that the file counts once.
+    """
+    names: dict[str, None] = {}
+    for document in documents:
+        name = name_of(gold, document)
+        names[document if name in names else name] = None
+    return list(names)
 
 
 @dataclass(frozen=True)
@@ -93,7 +241,7 @@ class Dataset:
     parts: int = 1
 
     @property
-    def asked(self) -> str:
+    def question_set(self) -> str:
         """The name of its questions: of their file, or its folder; "" for the set's own."""
         file = self.questions_file
         if file is None:
@@ -103,28 +251,34 @@ class Dataset:
     @property
     def corpus_name(self) -> str:
         """The name without that of made questions: artifacts are those of the corpus alone."""
-        return self.name.removesuffix(f"-{self.asked}") if self.asked else self.name
+        return self.name.removesuffix(f"-{self.question_set}") if self.question_set else self.name
 
     @property
     def settings(self) -> dict[str, object]:
         """The settings of a synthetic set, and of a part, that are not the default, by name."""
-        made = self.world.settings.model_dump(exclude_defaults=True) if self.world else {}
-        return {**made, "part": self.part, "parts": self.parts} if self.parts > 1 else made
+        own = self.world.settings.model_dump(exclude_defaults=True) if self.world else {}
+        return {**own, "part": self.part, "parts": self.parts} if self.parts > 1 else own
 
     @cached_property
     def corpus_digest(self) -> str:
         """A fingerprint of the corpus."""
         if self.subgraphs is not None:
             return digest([row.id for row in self.documents], self.subgraphs.digest)
-        return digest([_told(row) for row in self.documents])
+        return digest([
+            [row.id, row.title, row.text, row.scope, *([list(row.aliases)] if row.aliases else ())]
+            for row in self.documents
+        ])  # fmt: skip
 
     @cached_property
     def questions_digest(self) -> str:
         """A fingerprint of the questions as operators see them; gold does not change an answer."""
-        return digest([_seen(row) for row in self.questions])
+        return digest([
+            [row.id, row.text, row.scope, *([list(row.entities)] if row.entities else ())]
+            for row in self.questions
+        ])  # fmt: skip
 
     def interleaved(self) -> tuple[Question, ...]:
-        """The questions ordered so that every prefix has the types in the set's own shares.
+        """Return the questions so that every prefix has the types in the set's own shares.
 
         Within a type the file's order holds; ties between types go to the one that came first.
         """
@@ -139,7 +293,7 @@ class Dataset:
         return tuple(question for _, _, question in sorted(places, key=lambda place: place[:2]))
 
     def in_form(self, form: FormName | None, open_tokens: int | None = None) -> Dataset:
-        """The same set with every question in that form of answer; for None, in its own.
+        """Return the same set with every question in that form of answer; for None, in its own.
 
         A question with options wants a choice, any other what the card says of its type. A list, a
         paragraph or a summary has `open_tokens` at most; for None, those of the form.
@@ -149,17 +303,17 @@ class Dataset:
             gold = self.gold[question.id]
             return "choice" if gold.options else self.card.form_of(gold.type)
 
-        asked = tuple(
+        questions = tuple(
             replace(row, form=form or own(row), open_tokens=open_tokens) for row in self.questions
         )
-        return replace(self, questions=asked)
+        return replace(self, questions=questions)
 
     def scopes(self) -> list[str | None]:
-        """The scopes of the questions, sorted; a set without scopes has the one scope None."""
+        """Return the scopes of the questions, sorted; a set without scopes has the one None."""
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> Dataset:
-        """The documents and questions of one scope; raises UserError when it has no document."""
+        """Return the documents and questions of one scope; raises UserError without a document."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
             raise UserError(
@@ -170,14 +324,24 @@ class Dataset:
         return replace(self, documents=documents, questions=questions)
 
 
-def _told(row: Document) -> list[object]:
-    told: list[object] = [row.id, row.title, row.text, row.scope]
-    return [*told, list(row.aliases)] if row.aliases else told
+def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
+    """Return whether a question is of the dev part; the others are of the test part.
+
+    The first 8 bytes of the sha256 of the id, as a share of all that 8 bytes can hold, lie below
+    `dev_share` (between 0 and 1). So a question stays where it is when others come or go, on every
+    machine, and a larger dev part holds a smaller one.
+    """
+    first = hashlib.sha256(question_id.encode()).digest()[:8]
+    return int.from_bytes(first, "big") < dev_share * 2**64
 
 
-def _seen(question: Question) -> list[object]:
-    seen: list[object] = [question.id, question.text, question.scope]
-    return [*seen, list(question.entities)] if question.entities else seen
+def within_split(
+    questions: Sequence[Question], split: Split, dev_share: float = DEV_SHARE
+) -> list[Question]:
+    """Return the questions of a part, in their order; all of them for `all`."""
+    if split == "all":
+        return list(questions)
+    return [one for one in questions if is_dev(one.id, dev_share) == (split == "dev")]
 
 
 show_briefly(Dataset, Document, Gold)

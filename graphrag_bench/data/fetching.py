@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tarfile
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from filelock import FileLock
 
-from graphrag_bench.addresses import refuse_secrets
-from graphrag_bench.data.archives import unpack
-from graphrag_bench.data.card import UNKNOWN, Card, Source
-from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.data.dataset import UNKNOWN, Card, Dataset, Source
+from graphrag_bench.errors import UserError, caught, did_you_mean
 from graphrag_bench.progress import Progress
+from graphrag_bench.terminal import refuse_secrets
 
 HUB = "https://huggingface.co"
 """The hub's address; HF_ENDPOINT names a mirror."""
@@ -29,7 +29,7 @@ _TRIES, _SECONDS = 3, 30.0
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that was downloaded: its address, its sha256 as it came, and who had told it before.
+    """A file that was downloaded: its address, its sha256 as it came, and who stated it before.
 
     `checked` is `card`, `hub` or "" where neither has one; `holds` are the files it became.
     """
@@ -49,51 +49,45 @@ def fetch(
     again: bool = False,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """What was downloaded into a folder, or is there from an earlier time (unless `again`).
+    """Return what was downloaded into a folder, or is there from before (unless `again`).
 
     `fetched.json` in the folder keeps addresses, revisions and checksums. Raises UserError for a
     set that has no files to download, with what to do where it is fetched by hand, and for every
     fault on the way; complete files stay, and the same command fetches the others.
     """
-    source = _source(card)
+    source = card.source
+    if source is None:
+        raise UserError(f"Data set '{card.name}' is not downloaded: there is nothing to fetch.")
+    if not source.downloads:
+        how = source.by_hand.strip() or f"see {source.url}"
+        raise UserError(f"Data set '{card.name}' is fetched by hand:\n{how}")
     refuse_secrets("endpoint", endpoint)
     refuse_secrets("source.url", [one.url for one in source.downloads])
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".fetch.lock"):
-        known, finished = ([], False) if again else read_manifest(folder)
-        if finished and all(_there(folder, one) for one in known):
-            return known
-        made: list[Fetched] = []
+        earlier, finished = ([], False) if again else read_manifest(folder)
+        there = {one.url: one for one in earlier if all((folder / n).is_file() for n in one.holds)}
+        if finished and len(there) == len(earlier):
+            return earlier
         staging = folder / STAGING
         if again:
             shutil.rmtree(staging, ignore_errors=True)
+        fetched: list[Fetched] = []
         for remote in _remotes(source, endpoint.rstrip("/")):
-            held = [one for one in known if one.url == remote.url and _there(folder, one)]
-            if held:
-                made.append(held[0])
+            if remote.url in there:
+                fetched.append(there[remote.url])
                 continue
             sha256 = _download(remote, staging, source.url, progress)
-            holds = _moved(staging, remote, folder, None if again else known)
-            made.append(Fetched(remote.url, remote.revision, sha256, remote.checked, holds))
-            _write_manifest(folder, made, finished=False)
-        _write_manifest(folder, made, finished=True)
+            holds = _moved(staging, remote, folder, None if again else earlier)
+            fetched.append(Fetched(remote.url, remote.revision, sha256, remote.checked, holds))
+            _write_manifest(folder, fetched, finished=False)
+        _write_manifest(folder, fetched, finished=True)
         shutil.rmtree(staging, ignore_errors=True)
-    return made
-
-
-def _source(card: Card) -> Source:
-    if card.source is None:
-        raise UserError(f"Data set '{card.name}' is not downloaded: there is nothing to fetch.")
-    if not card.source.downloads:
-        how = card.source.by_hand.strip() or f"see {card.source.url}"
-        raise UserError(f"Data set '{card.name}' is fetched by hand:\n{how}")
-    return card.source
+    return fetched
 
 
 @dataclass(frozen=True)
 class _Remote:
-    """A file at an address, the name it gets here, and what is known of it; "" for no checksum."""
-
     url: str
     name: str
     revision: str
@@ -105,55 +99,44 @@ class _Remote:
 def _remotes(source: Source, endpoint: str) -> Iterator[_Remote]:
     commit, listed = _listing(source, endpoint) if source.hub else (source.revision, {})
     for wanted in source.downloads:
-        known = "" if wanted.sha256 == UNKNOWN else wanted.sha256
-        checked = "card" if known else ""
-        if wanted.url:
-            name = wanted.to or wanted.url.rpartition("/")[2]
-            yield _Remote(wanted.url, name, commit, known, checked, wanted.members)
-            continue
+        stated = "" if wanted.sha256 == UNKNOWN else wanted.sha256
         paths = sorted(path for path in listed if fnmatchcase(path, wanted.path))
-        if not paths:
+        if not paths and not wanted.url:
             hint = did_you_mean(wanted.path, [*listed], [*listed][:8])
             raise UserError(f"{source.hub} has no file '{wanted.path}' at {commit}. {hint}")
-        for path in paths:
-            url, sha256 = listed[path]
-            name = wanted.to or path.rpartition("/")[2]
-            told = checked or ("hub" if sha256 else "")
-            yield _Remote(url, name, commit, known or sha256, told, wanted.members)
+        files = [(wanted.url, "")] if wanted.url else [listed[path] for path in paths]
+        for url, sha256 in files:
+            checked = "card" if stated else "hub" if sha256 else ""
+            name = wanted.to or url.rpartition("/")[2]
+            yield _Remote(url, name, commit, stated or sha256, checked, wanted.members)
 
 
 def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, str]]]:
-    """The commit of a data set on the hub, and the address and sha256 of each of its files."""
     import httpx2
     from huggingface_hub import HfApi, hf_hub_url
 
     revision = "main" if source.revision == UNKNOWN else source.revision
     try:
-        hub = HfApi(endpoint, token=False)
-        info = hub.dataset_info(
+        info = HfApi(endpoint, token=False).dataset_info(
             source.hub, revision=revision, files_metadata=True, timeout=_SECONDS
         )
-        commit = info.sha or revision
-        return commit, {
-            row.rfilename: (
-                hf_hub_url(
-                    source.hub, row.rfilename, repo_type="dataset", revision=commit,
-                    endpoint=endpoint,
-                ),
-                row.lfs.sha256 if row.lfs else "",
-            )
-            for row in info.siblings or []
-        }  # fmt: skip
     except (OSError, httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"{source.hub}: {endpoint} does not list it ({str(error)[:300]}). The set may ask for "
             f"a log-in, or have moved: see {source.url}. A mirror is named by the environment "
             "(HF_ENDPOINT=ADDRESS); files that are on disk are used by dataset.root=FOLDER."
         ) from None
+    commit = info.sha or revision
+    files = {}
+    for row in info.siblings or []:
+        url = hf_hub_url(
+            source.hub, row.rfilename, repo_type="dataset", revision=commit, endpoint=endpoint
+        )
+        files[row.rfilename] = url, row.lfs.sha256 if row.lfs else ""
+    return commit, files
 
 
 def _download(remote: _Remote, staging: Path, page: str, progress: Progress) -> str:
-    """The sha256 of the file, which lies in `staging` under its name when it is whole and right."""
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
@@ -177,52 +160,94 @@ def _download(remote: _Remote, staging: Path, page: str, progress: Progress) -> 
 
 
 def _moved(
-    staging: Path, remote: _Remote, folder: Path, known: Sequence[Fetched] | None
+    staging: Path, remote: _Remote, folder: Path, earlier: Sequence[Fetched] | None
 ) -> tuple[str, ...]:
     """The files that a download became in the folder of the set; an archive is not kept.
 
-    Raises UserError, and leaves the file alone, when one is there that is not in `known`;
-    with None every file may be replaced.
+    A file that is there and not in `earlier` is not overwritten; with None every file may be.
     """
     names = [remote.name]
     if remote.members:
         names = unpack(staging / remote.name, remote.members, staging)
         (staging / remote.name).unlink()
-    ours = {held for one in known or () for held in one.holds}
-    for held in names:
-        if known is not None and held not in ours and (folder / held).is_file():
+    ours = {name for one in earlier or () for name in one.holds}
+    for name in names:
+        if earlier is not None and name not in ours and (folder / name).is_file():
             raise UserError(
-                f"{folder / held} is there and was not fetched; it is not overwritten (--again "
+                f"{folder / name} is there and was not fetched; it is not overwritten (--again "
                 "does, and dataset.root=FOLDER uses what is there)."
             )
-        os.replace(staging / held, folder / held)
+        os.replace(staging / name, folder / name)
     return tuple(names)
 
 
+def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
+    """Take files out of a zip or tar archive into a folder; return their names, by pattern.
+
+    `members` maps patterns of member names to the names that the files get, "" to the last part of
+    the member's own (pooch keeps the whole path that the archive claims). Only regular files are
+    written, and only into the folder itself. Raises UserError for a pattern that no member has, for
+    two members that would get one name, and for an archive that is damaged or needs a password.
+    """
+    names = caught(lambda: _unpacked(archive, members, folder))
+    if isinstance(names, Exception):
+        raise UserError(f"{archive}: the archive cannot be unpacked ({names}).")
+    return names
+
+
+def _unpacked(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as content:
+            zipped = {row.filename: row for row in content.infolist() if not row.is_dir()}
+            wanted = _wanted(archive, list(zipped), members)
+            for member, name in wanted.items():
+                zipped[member].filename = name
+                content.extract(zipped[member], folder)
+    else:
+        with tarfile.open(archive) as tar:
+            files = {row.name: row for row in tar.getmembers() if row.isfile()}
+            wanted = _wanted(archive, list(files), members)
+            for member, name in wanted.items():
+                tar.extract(files[member].replace(name=name), folder, filter="data")
+    return list(wanted.values())
+
+
+def _wanted(archive: Path, listed: Sequence[str], members: Mapping[str, str]) -> dict[str, str]:
+    own = {name: PurePosixPath(name.replace("\\", "/")).name for name in listed}
+    own = {name: last for name, last in own.items() if not last.startswith("._")}
+    wanted: dict[str, str] = {}
+    for pattern, name in members.items():
+        matching = sorted(member for member in own if fnmatchcase(member, pattern))
+        if not matching:
+            there = ", ".join([*own][:8]) or "none"
+            raise UserError(f"{archive} has no member '{pattern}'. It holds: {there}.")
+        wanted |= {member: name or own[member] for member in matching}
+    for name in wanted.values():
+        if list(wanted.values()).count(name) > 1 or name in ("", ".", ".."):
+            raise UserError(f"{archive}: two members would become '{name}', or it is not a name.")
+    return wanted
+
+
 def read_manifest(folder: Path) -> tuple[list[Fetched], bool]:
-    """What an earlier fetch left in a folder, and whether it was finished; nothing without one."""
+    """Return what an earlier fetch left in a folder, and whether it was finished."""
     file = folder / MANIFEST
     if not file.is_file():
         return [], False
     try:
-        held = json.loads(file.read_text(encoding="utf-8"))
-        files = [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in held["files"]]
-        return files, bool(held["finished"])
+        content = json.loads(file.read_text(encoding="utf-8"))
+        files = [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in content["files"]]
+        return files, bool(content["finished"])
     except (json.JSONDecodeError, KeyError, TypeError):
         raise UserError(f"{file} cannot be read; delete it and fetch again.") from None
 
 
-def _write_manifest(folder: Path, made: list[Fetched], *, finished: bool) -> None:
-    content = {"finished": finished, "files": [asdict(one) for one in made]}
+def _write_manifest(folder: Path, fetched: list[Fetched], *, finished: bool) -> None:
+    content = {"finished": finished, "files": [asdict(one) for one in fetched]}
     (folder / MANIFEST).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
-def _there(folder: Path, one: Fetched) -> bool:
-    return all((folder / name).is_file() for name in one.holds)
-
-
 def differences(dataset: Dataset) -> list[str]:
-    """In what a set that was read differs from its card: counts, and pinned rows."""
+    """Return in what a set that was read differs from its card: counts, and pinned rows."""
     ids = {
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],
@@ -234,7 +259,7 @@ def differences(dataset: Dataset) -> list[str]:
     ]
     for kind, pins in dataset.card.pinned.items():
         for row, name in pins.items():
-            held = ids[kind][row] if -len(ids[kind]) <= row < len(ids[kind]) else "nothing"
-            if held != name:
-                found.append(f"row {row} of the {kind} is {held}, and the card says {name}")
+            there = ids[kind][row] if -len(ids[kind]) <= row < len(ids[kind]) else "nothing"
+            if there != name:
+                found.append(f"row {row} of the {kind} is {there}, and the card says {name}")
     return found

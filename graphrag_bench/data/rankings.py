@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.records import json_objects
-from graphrag_bench.data.rows import read_text
+from graphrag_bench.data.rows import json_objects, read_text
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
 
 NO_PASSAGE = "no-passage-found"
 """The passage of a TREC run for a question that found none: such a run has no other way to say."""
-_TREC = ("question", "Q0", "passage", "rank", "score", "tag")
+_TREC = "question Q0 passage rank score tag"
 _JSON = (
     'what is read is {"QUESTION": [PASSAGE, ...], ...}, rows {"question": ..., "documents" or '
     '"docs": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...], '
     '"answers": [...]} in the order of the questions'
 )
+Places = Sequence[Sequence[str]]
+"""Passages by rank; those of one rank were found together."""
+Row = tuple[str, str, Places, str | None]
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,8 @@ class Rankings:
     unmatched: tuple[str, ...]
 
 
-Places = Sequence[Sequence[str]]
-"""Passages by rank; those of one rank were found together."""
-
-
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
-    """The rankings of a file; JSON is told from TREC by its first character.
+    """Return the rankings of a file; JSON is told from TREC by its first character.
 
     A passage is the id of a document, an item that gold evidence names, or a text that is the same
     but for white space as a document with or without its title: it stands for all documents of that
@@ -59,11 +58,11 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     and for a question that the set does not have, or that comes twice.
     """
     matcher = _Matcher(dataset)
-    rows = _json(path, dataset) if read_text(path).lstrip()[:1] in "{[" else _trec(path)
-    found: dict[str, Ranking] = {}
-    for place, name, places, answer in rows:
+    is_json = read_text(path).lstrip()[:1] in "{["
+    rankings: dict[str, Ranking] = {}
+    for place, name, places, answer in _json(path, dataset) if is_json else _trec(path):
         question = matcher.question(place, name)
-        if question in found:
+        if question in rankings:
             raise UserError(f"{place}: question '{question}' was there before.")
         ranks: dict[str, int] = {}
         rank = 0
@@ -72,17 +71,14 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
             new = [one for one in dict.fromkeys(named) if one not in ranks]
             rank += bool(new)
             ranks |= dict.fromkeys(new, rank)
-        found[question] = Ranking(tuple(ranks), tuple(ranks.values()), answer)
-    if not found:
+        rankings[question] = Ranking(tuple(ranks), tuple(ranks.values()), answer)
+    if not rankings:
         raise UserError(f"{path} ranks no passages.")
-    return Rankings(found, matcher.n_passages, tuple(matcher.unmatched))
-
-
-Row = tuple[str, str, Places, str | None]
+    return Rankings(rankings, matcher.n_passages, tuple(matcher.unmatched))
 
 
 def _trec(path: Path) -> Iterator[Row]:
-    held: dict[str, dict[tuple[float, int], list[str]]] = {}
+    questions: dict[str, dict[tuple[float, int], list[str]]] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip():
             continue
@@ -93,13 +89,12 @@ def _trec(path: Path) -> Iterator[Row]:
                 raise ValueError(score)
         except ValueError:
             raise UserError(
-                f"{path}, line {number}: a line of a TREC run is {' '.join(_TREC)}, not "
-                f"'{line[:80]}'."
+                f"{path}, line {number}: a line of a TREC run is {_TREC}, not '{line[:80]}'."
             ) from None
-        places = held.setdefault(question, {})
+        places = questions.setdefault(question, {})
         if passage != NO_PASSAGE:
             places.setdefault(key, []).append(passage)
-    for question, places in held.items():
+    for question, places in questions.items():
         yield str(path), question, [places[key] for key in sorted(places)], None
 
 
@@ -120,9 +115,9 @@ def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
 def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator[Row]:
     asked, lists = dataset.questions, item["retrieved_docs"]
     answers = item.get("answers") or [None] * len(asked)
-    for name, held in (("retrieved_docs", lists), ("answers", answers)):
-        if not isinstance(held, list) or len(held) != len(asked):
-            n = len(held) if isinstance(held, list) else "no"
+    for name, values in (("retrieved_docs", lists), ("answers", answers)):
+        if not isinstance(values, list) or len(values) != len(asked):
+            n = len(values) if isinstance(values, list) else "no"
             raise UserError(
                 f"{place}: {name} is a list for the {len(asked)} questions of "
                 f"'{dataset.name}' in their order, and has {n} items."
@@ -137,8 +132,8 @@ def _places(place: str, passages: object) -> Places:
     return [[str(passage)] for passage in passages]
 
 
-def _answer(said: object) -> str | None:
-    return None if said is None else str(said)
+def _answer(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _plain(text: str) -> str:
@@ -149,36 +144,33 @@ class _Matcher:
     def __init__(self, dataset: Dataset) -> None:
         self.ids = {document.id for document in dataset.documents}
         self.ids |= {name for gold in dataset.gold.values() for name in gold.evidence}
-        self.asked = {question.id for question in dataset.questions}
         self.n_passages = 0
         self.unmatched: list[str] = []
-        self._texts: dict[str, dict[str, None]] = {}
+        self._texts: dict[str, dict[str, None]] = defaultdict(dict)
         for document in dataset.documents:
             for text in (document.passage, document.text):
-                self._texts.setdefault(_plain(text), {})[document.id] = None
-        self._questions: dict[str, list[str]] = {}
+                self._texts[_plain(text)][document.id] = None
+        self._asked = {question.id for question in dataset.questions}
+        self._questions: dict[str, list[str]] = defaultdict(list)
         for question in dataset.questions:
-            self._questions.setdefault(_plain(question.text), []).append(question.id)
+            self._questions[_plain(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
-        """The ids of the documents that a passage names; one of no document when it is unmatched.
-
-        That is the passage itself, or for a text a name made of its fingerprint.
-        """
+        """The documents of a passage; of an unmatched one itself, or a fingerprint of its text."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]
-        if held := self._texts.get(_plain(passage)):
-            return list(held)
+        if documents := self._texts.get(_plain(passage)):
+            return list(documents)
         self.unmatched.append(passage)
         return [passage if len(passage.split()) == 1 else f"unmatched-{digest(passage)}"]
 
     def question(self, place: str, name: str) -> str:
-        if name in self.asked:
+        if name in self._asked:
             return name
-        held = self._questions.get(_plain(name), [])
-        if len(held) != 1:
-            what = "is the text of several" if held else "is neither id nor text of a question"
-            hint = f"{', '.join(held)}." if held else did_you_mean(name, sorted(self.asked))
+        ids = self._questions.get(_plain(name), [])
+        if len(ids) != 1:
+            what = "is the text of several" if ids else "is neither id nor text of a question"
+            hint = f"{', '.join(ids)}." if ids else did_you_mean(name, sorted(self._asked))
             raise UserError(f"{place}: '{name[:80]}' {what}. {hint}")
-        return held[0]
+        return ids[0]

@@ -1,24 +1,30 @@
-"""Rows read from files, each with its place, so that every error names file and line."""
+"""Rows read from files, each with its place, so that every error names file and line.
+
+Objects of published files come one at a time: JSON lines, JSON lists and parquet.
+"""
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from graphrag_bench.data.dataset import Document, Gold
-from graphrag_bench.data.file_evidence import with_parts
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.plain_json import read_json
 from graphrag_bench.values import Question
 
 if TYPE_CHECKING:
     from graphrag_bench.data.subgraphs import Subgraphs
+
+_BATCH = 64
+"""Rows of a parquet file that are Python objects at a time."""
 
 
 class FileRow(BaseModel):
@@ -29,14 +35,22 @@ class FileRow(BaseModel):
 
 R = TypeVar("R", bound=FileRow)
 OneOrSeveral = Annotated[
-    list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
+    list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
 ]
 """A field that holds one text, or a list of them."""
 
 
+def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
+    """Return the distinct texts that hold a word, in order."""
+    return tuple(dict.fromkeys(text for text in texts if text and text.strip()))
+
+
 @dataclass
 class Rows:
-    """The documents and questions of a set by id, the file and line of each, and its triples."""
+    """The documents and questions of a set by id, the file and line of each, and its triples.
+
+    `files` holds the documents of each file that gave several; evidence may name the file.
+    """
 
     documents: dict[str, Document] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
@@ -44,15 +58,20 @@ class Rows:
     places: dict[tuple[str, str], str] = field(default_factory=dict)
     subgraphs: Subgraphs | None = None
     files: dict[str, list[str]] = field(default_factory=dict)
-    """The documents of each file that gave several; evidence may name the file."""
 
     def add_document(self, place: str, document: Document) -> None:
-        """Keep a document; raises UserError when its id was there before."""
+        """Add a document; raises UserError when its id was there before."""
         self._note("document", document.id, place)
         self.documents[document.id] = document
 
+    def number(self, place: str, title: str, text: str) -> str:
+        """Add a document with the number of its row as id, which is returned."""
+        number = str(len(self.documents))
+        self.add_document(place, Document(number, title, text))
+        return number
+
     def add_question(self, place: str, question: Question, gold: Gold) -> None:
-        """Keep a question; raises UserError for an id that was there before, and blank texts."""
+        """Add a question; raises UserError for an id that was there before, and blank texts."""
         self._note("question", question.id, place)
         if not question.text.strip():
             raise UserError(f"{place}: question '{question.id}' has no text.")
@@ -67,7 +86,7 @@ class Rows:
         self.places[kind, name] = place
 
     def check(self, corpus: Path) -> None:
-        """Refuse a corpus without text, and evidence that it does not hold; raises UserError.
+        """Raise UserError for a corpus without text, and for evidence that it does not hold.
 
         `corpus` is its file, or its folder. Evidence that names a file gets the file's documents.
         """
@@ -76,14 +95,13 @@ class Rows:
         if not any(document.text.strip() for document in self.documents.values()):
             raise UserError(f"{corpus}: every document is blank.")
         for name, gold in self.gold.items():
-            parts = []
             for evidence in gold.evidence:
-                if evidence in self.files:
-                    parts.append((evidence, tuple(self.files[evidence])))
-                elif evidence not in self.documents:
+                if evidence not in self.files and evidence not in self.documents:
                     raise self._no_evidence(name, evidence, corpus)
-            if parts:
-                self.gold[name] = with_parts(gold, parts)
+            files = tuple(one for one in gold.evidence if one in self.files)
+            if files:
+                parts = tuple((file, tuple(self.files[file])) for file in files)
+                self.gold[name] = replace(gold, parts=parts)
 
     def _no_evidence(self, name: str, evidence: str, corpus: Path) -> UserError:
         place = self.places["question", name]
@@ -97,8 +115,25 @@ class Rows:
         )
 
 
+def with_options(question: str, options: Sequence[str]) -> str:
+    """Return the question and, on lines of their own, its options as `A. ...`, `B. ...`."""
+    lines = [f"{letter}. {text}" for letter, text in zip(ascii_uppercase, options, strict=False)]
+    return "\n".join([question, *lines])
+
+
+def choice_gold(place: str, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
+    """Return gold with options; the right one's text is the answer, none when it is not known.
+
+    Raises UserError, with the place, for an index (from 0) that no option has.
+    """
+    if correct is not None and not 0 <= correct < len(options):
+        raise UserError(f"{place}: option {correct + 1} is right, and there are {len(options)}.")
+    answers = () if correct is None else (options[correct],)
+    return Gold(answers, type=type_, options=tuple(options), correct=correct)
+
+
 def read_text(path: Path) -> str:
-    """The file's text; raises UserError when it is missing or not UTF-8."""
+    """Return the file's text; raises UserError when it is missing or not UTF-8."""
     if not path.is_file():
         there = sorted(item.name for item in path.parent.glob("*.json*"))
         hint = did_you_mean(path.name, there, there or ["no JSON file"])
@@ -111,29 +146,16 @@ def read_text(path: Path) -> str:
         raise UserError(f"{path}, line {line}: not UTF-8 (byte {error.start}).") from None
 
 
-def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
-    """Place and row of every line of a JSON-lines file that is not blank."""
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            place = f"{path}, line {number}"
-            try:
-                content = read_json(line, place)
-            except json.JSONDecodeError as error:
-                raise UserError(f"{place}: not JSON ({error.msg}).") from None
-            _refuse_misspelt(place, content, shape)
-            yield place, shaped(place, content, shape)
-
-
 def json_file(path: Path) -> object:
-    """The content of a JSON file; raises UserError, with the line, for one that is none."""
+    """Return the content of a JSON file; raises UserError, with the line, for one that is none."""
     try:
-        return read_json(read_text(path), str(path))
+        return _parsed(read_text(path), str(path))
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
 
 
 def json_list(path: Path, what: str, shape: type[R]) -> Iterator[tuple[str, R]]:
-    """Place and row of every item of a JSON file that holds one list; `what` names an item."""
+    """Yield place and row of every item of a JSON file with one list; `what` names an item."""
     content = json_file(path)
     if not isinstance(content, list):
         raise UserError(f"{path}: a list of {what}s was expected, not {type(content).__name__}.")
@@ -142,8 +164,126 @@ def json_list(path: Path, what: str, shape: type[R]) -> Iterator[tuple[str, R]]:
         yield place, shaped(place, item, shape)
 
 
+def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
+    """Yield place and row of every line of JSON lines; raises UserError for a misspelling."""
+    read_text(path)  # names the files there are, and the line that is not UTF-8
+    for place, content in json_line_objects(path):
+        if isinstance(content, dict):
+            absent = [name for name in shape.model_fields if name not in content]
+            for name in content:
+                close = difflib.get_close_matches(name, absent, n=1, cutoff=0.8)
+                if name not in shape.model_fields and close:
+                    raise UserError(
+                        f"{place}: there is no field '{name}'; did you mean '{close[0]}'?"
+                    )
+        yield place, shaped(place, content, shape)
+
+
+def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
+    """Yield place and checked row of every object of the files of that name.
+
+    A file in .parquet is read in batches, one in .json as a whole (a list, one object, or lines),
+    any other as JSON lines. Raises UserError, with the place, for what is not such a row.
+    """
+    readers = {".parquet": parquet_objects, ".json": json_objects}
+    for file in files_of(path):
+        for place, content in readers.get(file.suffix, json_line_objects)(file):
+            yield place, shaped(place, content, shape)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the file or folder of that name, or the files that match it as a pattern, sorted.
+
+    Parquet files replace a file of another ending: `test.parquet`, or the shards
+    `test-00000-of-00002-...`, next to it or in `data/`. Raises UserError when there is none.
+    """
+    if path.exists():
+        return [path]
+    if files := sorted(file for file in path.parent.glob(path.name) if file.is_file()):
+        return files
+    for folder in (path.parent, path.parent / "data"):
+        whole, shards = folder / f"{path.stem}.parquet", folder.glob(f"{path.stem}-*.parquet")
+        if files := [whole] if whole.is_file() else sorted(shards):
+            return files
+    there = sorted(item.name for item in path.parent.glob("*"))[:8]
+    raise UserError(
+        f"There is no file '{path}', and no {path.stem}*.parquet next to it or in data/. "
+        f"The folder holds: {', '.join(there) or 'nothing'}."
+    )
+
+
+def is_there(path: Path) -> bool:
+    """Return whether `files_of` finds anything."""
+    try:
+        return bool(files_of(path))
+    except UserError:
+        return False
+
+
+def json_objects(file: Path) -> Iterator[tuple[str, object]]:
+    """Yield the items of a list, or the one object, of a JSON file; its lines of JSON lines."""
+    try:
+        content = _parsed(read_text(file), str(file))
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            yield from json_line_objects(file)
+            return
+        raise UserError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from None
+    for number, item in enumerate(content if isinstance(content, list) else [content]):
+        yield f"{file}, item {number}", item
+
+
+def json_line_objects(path: Path) -> Iterator[tuple[str, object]]:
+    """Yield the objects of a file of any size, one line at a time; blank lines are skipped."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            place = f"{path}, line {number}"
+            if not line.strip():
+                continue
+            try:
+                yield place, _parsed(line.decode("utf-8-sig" if number == 1 else "utf-8"), place)
+            except UnicodeDecodeError as error:
+                raise UserError(f"{place}: not UTF-8 (byte {error.start} of the line).") from None
+            except json.JSONDecodeError as error:
+                raise UserError(f"{place}: not JSON ({error.msg}).") from None
+
+
+def _parsed(text: str, place: str) -> object:
+    content: object = json.loads(text)
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(content, ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # of a text cut within a character
+            raise UserError(f"{place}: half a character (a lone surrogate) is no text.") from None
+    return content
+
+
+def parquet_objects(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the rows of a parquet file; raises UserError without pyarrow, and for another file."""
+    parquet = pyarrow("pyarrow.parquet")
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(_BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"{path}, row {number}", row
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
+
+
+def pyarrow(module: str) -> Any:
+    """Return a module of pyarrow; raises UserError, with what to install, when it is missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        raise UserError(
+            "Parquet needs pyarrow: pip install 'graphrag-bench[interchange]'."
+        ) from None
+
+
 def shaped(place: str, content: Any, shape: type[R]) -> R:
-    """The checked row; raises UserError, with its place, for a field that is wrong or missing."""
+    """Return the checked row; raises UserError, with its place, for a wrong or missing field."""
     names = [of.alias or name for name, of in shape.model_fields.items()]
     if not isinstance(content, dict):
         raise UserError(
@@ -158,13 +298,3 @@ def shaped(place: str, content: Any, shape: type[R]) -> R:
             raise UserError(f"{place}: field '{path}': {fault['msg']}.") from None
         hint = did_you_mean(path, content)
         raise UserError(f"{place}: the field '{path}' is missing. {hint}") from None
-
-
-def _refuse_misspelt(place: str, content: Any, shape: type[FileRow]) -> None:
-    if not isinstance(content, dict):
-        return
-    absent = [name for name in shape.model_fields if name not in content]
-    for name in content:
-        close = difflib.get_close_matches(name, absent, n=1, cutoff=0.8)
-        if name not in shape.model_fields and close:
-            raise UserError(f"{place}: there is no field '{name}'; did you mean '{close[0]}'?")

@@ -1,22 +1,35 @@
-"""The triples that a data set gives for each of its documents, as columns."""
+"""The triples that a data set gives for each of its documents, as columns, and their reader.
+
+RoG prepared CWQ and WebQSP so: questions over a knowledge graph, with a subgraph for each.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.data.dataset import Document
+from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.rows import (
+    FileRow,
+    Rows,
+    files_of,
+    json_line_objects,
+    not_blank,
+    parquet_objects,
+    shaped,
+)
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import IntArray
+from graphrag_bench.values import IntArray, Question
 
-Rows = NDArray[np.int32]
 NO_TRIPLES = "(no triples)"
 """The text of a document whose subgraph is empty: a blank one would have no chunk."""
 
@@ -32,15 +45,15 @@ class Subgraphs:
     place: Mapping[str, int]
     names: tuple[str, ...]
     relations: tuple[str, ...]
-    head: Rows
-    relation: Rows
-    tail: Rows
+    head: NDArray[np.int32]
+    relation: NDArray[np.int32]
+    tail: NDArray[np.int32]
     starts: IntArray
 
     @classmethod
     def of(cls, triples: Mapping[str, Iterable[Sequence[str]]]) -> Subgraphs:
-        """The subgraphs of some documents, from lists of (head, relation, tail)."""
-        collected = Collector()
+        """Return the subgraphs of some documents, from lists of (head, relation, tail)."""
+        collected = _Collector()
         for document, own in triples.items():
             collected.add(document, list(own), document)
         return collected.subgraphs()
@@ -49,51 +62,48 @@ class Subgraphs:
         return len(self.head)
 
     def rows(self, document: str) -> slice:
-        """The rows of a document's triples; an empty slice for a document without any."""
+        """Return the rows of a document's triples; an empty slice for a document without any."""
         at = self.place.get(document)
         return slice(0, 0) if at is None else slice(int(self.starts[at]), int(self.starts[at + 1]))
 
     def triples(self, document: str) -> list[tuple[str, str, str]]:
-        """The triples of a document in file order."""
+        """Return the triples of a document in file order."""
         here = self.rows(document)
         columns = (self.head[here].tolist(), self.relation[here].tolist(), self.tail[here].tolist())
         names, relations = self.names, self.relations
         return [(names[h], relations[r], names[t]) for h, r, t in zip(*columns, strict=True)]
 
     def text(self, document: str) -> str:
-        """The distinct triples of a document as lines "(head, relation, tail)"."""
+        """Return the distinct triples of a document as lines "(head, relation, tail)"."""
         lines = dict.fromkeys(f"({h}, {r}, {t})" for h, r, t in self.triples(document))
         return "\n".join(lines) or NO_TRIPLES
 
     @cached_property
     def digest(self) -> str:
         """A fingerprint of all triples, and of the documents they belong to."""
-        held = hashlib.sha256()
+        sha256 = hashlib.sha256()
         for texts in (self.place, self.names, self.relations):
             for text in texts:
-                held.update(text.encode("utf-8", "surrogatepass") + b"\0")
-            held.update(b"\1")
+                sha256.update(text.encode("utf-8", "surrogatepass") + b"\0")
+            sha256.update(b"\1")
         for column in (self.head, self.relation, self.tail, self.starts):
-            held.update(np.ascontiguousarray(column).astype("<i8").tobytes())
-        return held.hexdigest()
+            sha256.update(np.ascontiguousarray(column).astype("<i8").tobytes())
+        return sha256.hexdigest()
 
 
-class SubgraphDocument(Document):
-    """A document whose text is its subgraph, written when it is asked for and not kept."""
-
+class _SubgraphDocument(Document):
     def __init__(self, id: str, subgraphs: Subgraphs) -> None:
         for name, value in (("id", id), ("title", ""), ("scope", id), ("_subgraphs", subgraphs)):
             object.__setattr__(self, name, value)
 
     @property
     def text(self) -> str:
-        """The triples, one on each line."""
-        held: Subgraphs = self._subgraphs  # type: ignore[attr-defined]
-        return held.text(self.id)
+        subgraphs: Subgraphs = self._subgraphs  # type: ignore[attr-defined]
+        return subgraphs.text(self.id)
 
 
-class Collector:
-    """Subgraphs while they are read: every name and relation is kept once."""
+class _Collector:
+    """Subgraphs while they are read: every name and relation has one number."""
 
     def __init__(self) -> None:
         self._names: defaultdict[str, int] = defaultdict()
@@ -101,31 +111,30 @@ class Collector:
         self._names.default_factory = self._names.__len__
         self._relations.default_factory = self._relations.__len__
         self._place: dict[str, int] = {}
-        self._columns: list[tuple[Rows, Rows, Rows]] = []
+        self._columns: list[tuple[NDArray[np.int32], ...]] = []
 
     def add(self, document: str, triples: Sequence[Sequence[str]], where: str) -> None:
-        """Keep the triples of a document; raises UserError, with `where`, for other things."""
-        if not all(isinstance(triple, list | tuple) and len(triple) == 3 for triple in triples):
-            wrong = next(t for t in triples if not isinstance(t, list | tuple) or len(t) != 3)
-            raise UserError(f"{where}: field 'graph': {wrong!r:.60} is no [head, relation, tail].")
+        for triple in triples:
+            if not isinstance(triple, list | tuple) or len(triple) != 3:
+                raise UserError(
+                    f"{where}: field 'graph': {triple!r:.60} is no [head, relation, tail]."
+                )
         flat = list(chain.from_iterable(triples))
         if not set(map(type, flat)) <= {str}:
             wrong = next(part for part in flat if not isinstance(part, str))
             raise UserError(f"{where}: field 'graph': {wrong!r:.60} is not text.")
         self._place[document] = len(self._columns)
-        name, relation = self._names.__getitem__, self._relations.__getitem__
+        numbers = (self._names, self._relations, self._names)
         self._columns.append(
-            (
-                np.fromiter(map(name, flat[0::3]), np.int32, len(triples)),
-                np.fromiter(map(relation, flat[1::3]), np.int32, len(triples)),
-                np.fromiter(map(name, flat[2::3]), np.int32, len(triples)),
+            tuple(
+                np.fromiter(map(number.__getitem__, flat[part::3]), np.int32, len(triples))
+                for part, number in enumerate(numbers)
             )
         )
 
     def subgraphs(self) -> Subgraphs:
-        """What was read."""
         starts = np.zeros(len(self._columns) + 1, np.int64)
-        np.cumsum([len(head) for head, _, _ in self._columns], out=starts[1:])
+        np.cumsum([len(columns[0]) for columns in self._columns], out=starts[1:])
         none = np.empty(0, np.int32)
         head, relation, tail = (
             np.concatenate([none, *(columns[part] for columns in self._columns)])
@@ -135,3 +144,44 @@ class Collector:
             dict(self._place), tuple(self._names), tuple(self._relations),
             head, relation, tail, starts,
         )  # fmt: skip
+
+
+class _RogQuestion(FileRow):
+    id: str
+    question: str
+    answer: list[str] = []
+    q_entity: list[str] = []
+    a_entity: list[str] = []
+    graph: list[Any]
+
+
+def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
+    """Return questions of CWQ or WebQSP with the triples around their entities, in RoG's format.
+
+    Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation,
+    tail). It becomes a question and a document of the same id, which is the question's scope; the
+    triples are columns, and the document's text is made from them at each use. `corpus` and
+    `questions` are the same file: JSON lines, parquet, or the parquet shards of that name next to
+    it or in `data/`. `limit` reads only the first rows.
+    Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
+    """
+    rows, collected = Rows(), _Collector()
+    for place, row in islice(_rog_rows(questions), limit):
+        starts, wanted, answers = map(not_blank, (row.q_entity, row.a_entity, row.answer))
+        collected.add(row.id, row.graph, place)
+        ends = {name for triple in row.graph for name in triple[::2]}
+        in_graph = any(name in ends for name in wanted or answers)
+        gold = Gold(answers or wanted, in_graph=in_graph, answer_entities=wanted)
+        rows.add_question(place, Question(row.id, row.question, row.id, starts), gold)
+    rows.subgraphs = collected.subgraphs()
+    for name in rows.questions:
+        document = _SubgraphDocument(name, rows.subgraphs)
+        rows.add_document(rows.places["question", name], document)
+    return rows
+
+
+def _rog_rows(path: Path) -> Iterator[tuple[str, _RogQuestion]]:
+    for file in files_of(path):
+        objects = parquet_objects if file.suffix == ".parquet" else json_line_objects
+        for place, content in objects(file):
+            yield place, shaped(place, content, _RogQuestion)

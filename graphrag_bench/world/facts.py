@@ -133,7 +133,7 @@ class World:
     introduced: frozenset[int]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """The passages that state a chain's facts, in order.
+        """Return the passages that state a chain's facts, in order.
 
         A removed fact is represented by an id that no passage has, `removed-` and its number, so
         that it counts as evidence which nothing can find.

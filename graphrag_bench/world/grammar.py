@@ -83,8 +83,8 @@ class Statement:
     @property
     def sentence(self) -> str:
         """The statement as a sentence of the world."""
-        said = f"{self.head} {self.phrase} {self.tail}."
-        return f"{RUMOUR} {said}" if self.rumour else said
+        fact = f"{self.head} {self.phrase} {self.tail}."
+        return f"{RUMOUR} {fact}" if self.rumour else fact
 
 
 @dataclass(frozen=True)
@@ -96,38 +96,38 @@ class ParsedQuestion:
 
 
 def kind_sentence(name: str, kind: str) -> str:
-    """The sentence that says what an entity is."""
+    """Return the sentence that says what an entity is."""
     return f"{name} is a {kind}."
 
 
 def question(start: str, phrases: tuple[str, ...]) -> str:
-    """The question for the end of a chain: "Who is the founder of the employer of START?"."""
-    said = start
+    """Return the question for the end of a chain: "Who is the founder of the employer of X?"."""
+    end = start
     for phrase in phrases:
-        said = f"the {BY_PHRASE[phrase].role} of {said}"
-    return f"{_WHICH[BY_PHRASE[phrases[-1]].tail]} {said}?"
+        end = f"the {BY_PHRASE[phrase].role} of {end}"
+    return f"{_WHICH[BY_PHRASE[phrases[-1]].tail]} {end}?"
 
 
-def asked(text: str) -> ParsedQuestion | None:
-    """The question decomposed; None for a text that is not a question of the world."""
+def parse_question(text: str) -> ParsedQuestion | None:
+    """Return the question decomposed; None for a text that is not a question of the world."""
     rest = text.strip().removesuffix("?")
     for opening in _WHICH.values():
         rest = rest.removeprefix(f"{opening} ")
     phrases: list[str] = []
-    while found := [one for one in RELATIONS if rest.startswith(f"the {one.role} of ")]:
-        phrases.append(found[0].phrase)
-        rest = rest.removeprefix(f"the {found[0].role} of ")
+    while outer := [one for one in RELATIONS if rest.startswith(f"the {one.role} of ")]:
+        phrases.append(outer[0].phrase)
+        rest = rest.removeprefix(f"the {outer[0].role} of ")
     return ParsedQuestion(rest, tuple(reversed(phrases))) if phrases and rest else None
 
 
 def kinds(text: str) -> Iterator[tuple[str, str, str]]:
-    """Name, type and sentence of every entity that a text introduces, in order."""
+    """Yield name, type and sentence of every entity that a text introduces, in order."""
     for name, kind in _KIND.findall(text):
         yield name.strip(), _KIND_WORDS[kind], kind_sentence(name.strip(), kind)
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Everything a text states in a sentence, a triple or a row of a table, in its order.
+    """Yield everything a text states in a sentence, a triple or a row of a table, in its order.
 
     Read are "HEAD PHRASE TAIL", "(HEAD, PHRASE, TAIL)", "HEAD -> PHRASE -> TAIL", and CSV rows
     "...,HEAD,TAIL,PHRASE,..." or with a sentence in a cell; case and signs do not count.

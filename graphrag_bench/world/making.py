@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 from graphrag_bench.world.facts import Chain, Entity, Fact, Passage, Role, World, WorldSettings
-from graphrag_bench.world.filling import Filling
 from graphrag_bench.world.grammar import (
     ALSO,
     BY_PHRASE,
@@ -21,7 +20,7 @@ from graphrag_bench.world.grammar import (
     kind_sentence,
     question,
 )
-from graphrag_bench.world.names import Names
+from graphrag_bench.world.words import Filling, Names
 
 _STREAMS = (
     "names", "facts", "aliases", "removed", "chains", "order", "noise", "outsiders", "filling",
@@ -31,7 +30,7 @@ _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYP
 
 
 def make_world(settings: WorldSettings) -> World:
-    """The world of these settings; equal settings give equal worlds.
+    """Return the world of these settings; equal settings give equal worlds.
 
     Every entity has a passage that is titled with its name, says what it is, introduces its alias
     where a fact uses it, and states `facts_per_passage` facts about it. Noise is drawn near the
@@ -42,24 +41,34 @@ def make_world(settings: WorldSettings) -> World:
     entities = _entities(settings)
     facts = _facts(settings, entities)
     chains = _chains(settings, entities, facts)
-    used = {one for fact in facts for one in _aliased(fact, entities)}
+    introduced = frozenset(
+        id_
+        for fact in facts
+        for id_, name in zip((fact.head, fact.tail), fact.said, strict=True)
+        if name == entities[id_].alias
+    )
     noise = _noise(settings, entities, facts, chains)
     order = _random(settings, "order").random(len(entities)).tolist()
+    n_each = settings.facts_per_passage
     placed = [
-        (place, _passage(entity, entity.id in used, facts, settings.facts_per_passage))
-        for place, entity in zip(order, entities, strict=True)
+        (place, _passage(one, one.id in introduced, facts[one.id * n_each : (one.id + 1) * n_each]))
+        for place, one in zip(order, entities, strict=True)
     ]
     ordered = sorted([*placed, *noise.placed], key=lambda pair: (pair[0], pair[1].id))
-    passages = _filled(settings, entities, [passage for _, passage in ordered])
+    filling = Filling(_random(settings, "filling"), [entity.name for entity in entities])
+    passages = []
+    for _, passage in ordered:
+        sentences = filling.sentences(settings.words - len(passage.text.split()))
+        passages.append(replace(passage, text=" ".join([passage.text, *sentences])))
     return World(
         settings,
         (*entities, *noise.outsiders),
         tuple(facts),
         tuple(noise.distractors),
         tuple(noise.contradictions),
-        passages,
+        tuple(passages),
         tuple(chains),
-        frozenset(used),
+        introduced,
     )
 
 
@@ -110,31 +119,26 @@ def _facts(settings: WorldSettings, entities: Sequence[Entity]) -> list[Fact]:
                 head.alias if 2 * row in aliased else head.name,
                 tail.alias if 2 * row + 1 in aliased else tail.name,
             )
-            passage = None if row in removed else _passage_id(head)
+            passage = None if row in removed else f"p{head.id}"
             facts.append(Fact(row, head.id, relation.phrase, tail.id, said, passage))
     return facts
-
-
-def _passage_id(entity: Entity) -> str:
-    return f"p{entity.id}"
-
-
-def _aliased(fact: Fact, entities: Sequence[Entity]) -> Iterator[int]:
-    for entity, said in zip((fact.head, fact.tail), fact.said, strict=True):
-        if said == entities[entity].alias:
-            yield entity
 
 
 def _chains(
     settings: WorldSettings, entities: Sequence[Entity], facts: Sequence[Fact]
 ) -> list[Chain]:
     random = _random(settings, "chains")
+    n_each = settings.facts_per_passage
     chains: dict[tuple[int, ...], Chain] = {}
     for number in range(settings.n_questions):
         hops = 1 + number % settings.hops
         for _ in range(_TRIES):
             start, *turns = random.random(1 + hops).tolist()
-            walk = _walk(int(start * len(entities)), turns, facts, settings.facts_per_passage)
+            walk: list[Fact] = []
+            at = int(start * len(entities))
+            for turn in turns:
+                walk.append(facts[at * n_each + int(turn * n_each)])
+                at = walk[-1].tail
             rows = tuple(fact.id for fact in walk)
             if rows not in chains and len({fact.tail for fact in walk} - {walk[0].head}) == hops:
                 break
@@ -148,35 +152,14 @@ def _chains(
     return list(chains.values())
 
 
-def _walk(start: int, turns: Sequence[float], facts: Sequence[Fact], n_each: int) -> list[Fact]:
-    walk = []
-    for turn in turns:
-        walk.append(facts[start * n_each + int(turn * n_each)])
-        start = walk[-1].tail
-    return walk
-
-
-def _passage(entity: Entity, introduced: bool, facts: Sequence[Fact], n_each: int) -> Passage:
-    own = facts[entity.id * n_each : (entity.id + 1) * n_each]
-    stated = [fact for fact in own if fact.passage is not None]
+def _passage(entity: Entity, introduced: bool, facts: Sequence[Fact]) -> Passage:
+    stated = [fact for fact in facts if fact.passage is not None]
     sentences = [kind_sentence(entity.name, entity.kind)]
     if introduced:
         sentences.append(Statement(entity.name, ALSO, entity.alias).sentence)
     sentences += [_statement(fact).sentence for fact in stated]
     rows = tuple(fact.id for fact in stated)
-    return Passage(_passage_id(entity), entity.name, " ".join(sentences), "facts", entity.id, rows)
-
-
-def _filled(
-    settings: WorldSettings, entities: Sequence[Entity], passages: Sequence[Passage]
-) -> tuple[Passage, ...]:
-    filling = Filling(_random(settings, "filling"), [entity.name for entity in entities])
-    return tuple(
-        replace(passage, text=" ".join((passage.text, *filling.sentences(missing))))
-        if (missing := settings.words - len(passage.text.split())) > 0
-        else passage
-        for passage in passages
-    )
+    return Passage(f"p{entity.id}", entity.name, " ".join(sentences), "facts", entity.id, rows)
 
 
 def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
@@ -197,48 +180,31 @@ def _noise(
     facts: Sequence[Fact],
     chains: Sequence[Chain],
 ) -> _Noise:
-    """As many passages in addition to those of the facts as make the share `noise` of all.
-
-    A contradiction gives a fact another tail of the same type. A distractor says of an outsider
-    with a similar name what the fact says of its head, with another tail.
-    """
     n_noise = round(settings.noise * settings.size / (1 - settings.noise))
     random = _random(settings, "noise")
-    targets = _targets(random, facts, chains)
+    shuffled = random.permutation(len(facts)).tolist()
+    asked = {row for chain in chains for row in chain.facts}
+    targets = sorted(shuffled, key=lambda row: row not in asked)  # stable: the asked ones first
     draws: FloatArray = random.random((n_noise, 3))
     names = Names(_random(settings, "outsiders"))
-    made = _Noise([], [], [], [])
+    noise = _Noise([], [], [], [])
     for row, (turn, kind, place) in enumerate(draws.tolist()):
         fact = facts[targets[row % len(targets)]]
         head, of_type = entities[fact.head], BY_PHRASE[fact.phrase].tail
         tail = entities[_tail(of_type, settings.size, turn, (fact.head, fact.tail))]
         contradicts = int((row + 1) * settings.contradictions) > int(row * settings.contradictions)
-        told = made.contradictions if contradicts else made.distractors
+        others = noise.contradictions if contradicts else noise.distractors
         if not contradicts:
-            head = _outsider(len(entities) + len(made.outsiders), head, kind, names)
-            made.outsiders.append(head)
-        said = Fact(len(told), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
-        told.append(said)
-        made.placed.append((place, _noise_passage(said, head, contradicts)))
-    return made
-
-
-def _targets(
-    random: np.random.Generator, facts: Sequence[Fact], chains: Sequence[Chain]
-) -> list[int]:
-    order = random.permutation(len(facts)).tolist()
-    asked = {row for chain in chains for row in chain.facts}
-    return [row for row in order if row in asked] + [row for row in order if row not in asked]
-
-
-def _outsider(row: int, near: Entity, draw: float, names: Names) -> Entity:
-    kinds = KINDS[near.type]
-    return Entity(row, names.like(near.name), "", near.type, kinds[int(draw * len(kinds))])
-
-
-def _noise_passage(said: Fact, head: Entity, contradicts: bool) -> Passage:
-    sentence = _statement(said, rumour=contradicts).sentence
-    title = f"Rumours about {head.name}" if contradicts else head.name
-    text = sentence if contradicts else f"{kind_sentence(head.name, head.kind)} {sentence}"
-    role: Role = "contradiction" if contradicts else "distractor"
-    return Passage(said.passage or "", title, text, role, head.id, (said.id,))
+            kinds, number = KINDS[head.type], len(entities) + len(noise.outsiders)
+            kind_of = kinds[int(kind * len(kinds))]
+            head = Entity(number, names.like(head.name), "", head.type, kind_of)
+            noise.outsiders.append(head)
+        other = Fact(len(others), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
+        others.append(other)
+        sentence = _statement(other, rumour=contradicts).sentence
+        role: Role = "contradiction" if contradicts else "distractor"
+        title = f"Rumours about {head.name}" if contradicts else head.name
+        text = sentence if contradicts else f"{kind_sentence(head.name, head.kind)} {sentence}"
+        passage = Passage(f"n{row}", title, text, role, head.id, (other.id,))
+        noise.placed.append((place, passage))
+    return noise

@@ -15,9 +15,8 @@ import pytest
 from file_server import FileServer, serving
 from published_sets import news
 
-from graphrag_bench.data.archives import unpack
-from graphrag_bench.data.card import UNKNOWN, Card, Download, Source, load_card
-from graphrag_bench.data.fetching import MANIFEST, differences, fetch, read_manifest
+from graphrag_bench.data.dataset import UNKNOWN, Card, Download, Source, load_card
+from graphrag_bench.data.fetching import MANIFEST, differences, fetch, read_manifest, unpack
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
@@ -150,13 +149,6 @@ def test_a_hub_that_the_environment_forbids_is_told(
         fetch(load_card("popqa"), tmp_path, progress=QUIET)
 
 
-def test_a_reply_of_the_hub_that_is_no_listing_is_told(server: FileServer, tmp_path: Path) -> None:
-    for reply in (b"<html>", b"[]"):
-        server.files["/api/datasets/yixuantt/MultiHopRAG/revision/main"] = reply
-        with pytest.raises(UserError, match="does not list it"):
-            fetch(load_card("multihoprag"), tmp_path, endpoint=server.address, progress=QUIET)
-
-
 def test_the_checksum_of_a_card_is_held_against_the_file(
     server: FileServer, tmp_path: Path
 ) -> None:
@@ -242,7 +234,7 @@ def test_two_members_of_one_name_and_a_damaged_archive_are_told(tmp_path: Path) 
     with pytest.raises(UserError, match="two members would become 'x.json'"):
         unpack(tmp_path / "a.zip", {"*.json": ""}, tmp_path)
     (tmp_path / "b.zip").write_bytes(b"no archive")
-    with pytest.raises(UserError, match="neither a zip nor a tar"):
+    with pytest.raises(UserError, match=r"b\.zip: .* cannot be unpacked"):
         unpack(tmp_path / "b.zip", {"*": ""}, tmp_path)
 
 

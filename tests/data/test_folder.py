@@ -11,13 +11,13 @@ from office_files import write_docx, write_pdf
 from published_sets import written
 from toy_runs import WEIGHTLESS, ran
 
-from graphrag_bench.data.dataset import Dataset, Document
-from graphrag_bench.data.file_evidence import documents_of
-from graphrag_bench.data.readers import conversion, read_dataset
-from graphrag_bench.data.readers.markdown import sections
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.dataset import Dataset, Document, documents_of
+from graphrag_bench.data.readers import folder as folder_reader
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.data.readers.folder import sections
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.runs.scoring import question_scores
+from graphrag_bench.run.scoring import question_scores
 
 NOTES = "# Boats\nAll float.\n## Red\nUna's.\n## Blue\nBo's.\n### Old\nSunk.\n"
 
@@ -28,7 +28,8 @@ def read(folder: Path, home: Path | None = None) -> Dataset:
 
 def test_a_text_file_is_one_document_named_by_its_path(tmp_path: Path) -> None:
     files = {"b.txt": "Second.", "a/z.txt": "First.", "a.txt": "A file before its folder."}
-    data = read(written(tmp_path / "texts", files))
+    hidden = {".git/config": "x", ".DS_Store": "x"}
+    data = read(written(tmp_path / "texts", {**files, **hidden}))
     assert data.name == "folder-texts"
     assert data.documents == (
         Document("a.txt", "", "A file before its folder."),
@@ -107,35 +108,6 @@ def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
     assert "broken.pdf: " in told
 
 
-def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run(
-    tmp_path: Path,
-) -> None:
-    pytest.importorskip("pdfminer")
-    file = tmp_path / "report.pdf"
-    write_pdf(file, ["Una rows.", "Bo sinks."])
-    whole, random = file.read_bytes(), np.random.default_rng(0)
-    told = 0
-    for _ in range(150):
-        damaged = bytearray(whole[: random.integers(20, len(whole))])
-        for place in random.integers(0, len(damaged), size=3):
-            damaged[place] = random.integers(0, 256)
-        file.write_bytes(damaged)
-        try:
-            conversion.pages(file)
-        except conversion.Unreadable:
-            told += 1
-    assert 0 < told < 150
-
-
-def test_hidden_files_are_passed_over_without_a_word(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = {"a.txt": "A.", ".git/config": "x", ".DS_Store": "x"}
-    data = read(written(tmp_path / "texts", files))
-    assert [document.id for document in data.documents] == ["a.txt"]
-    assert not capsys.readouterr().err
-
-
 def test_a_folder_of_nothing_readable_is_refused_with_every_reason(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"nothing that can be read:\n  a.png: not one of"):
         read(written(tmp_path / "texts", {"a.png": "x"}))
@@ -169,7 +141,7 @@ def test_a_converted_file_is_converted_again_only_when_its_content_changes(
     (kept,) = (tmp_path / "home" / "cache" / "documents").glob("*.json")
     assert "Una rows." in json.loads(kept.read_text())[0]
     with monkeypatch.context() as patched:
-        patched.setattr(conversion, "_module", None)
+        patched.setattr(folder_reader, "_module", None)
         assert read(folder, tmp_path / "home").documents == first.documents
     write_pdf(folder / "report.pdf", ["Bo rows."])
     assert read(folder, tmp_path / "home").documents[0].text == "Bo rows."
@@ -183,7 +155,7 @@ def test_without_the_converters_the_reason_says_what_to_install(
     def absent(name: str) -> object:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(conversion, "import_module", absent)
+    monkeypatch.setattr(folder_reader, "import_module", absent)
     read(folder)
     assert "b.docx: needs markitdown: pip install 'graphrag-bench[docs]'" in capsys.readouterr().err
 
@@ -215,22 +187,6 @@ def test_evidence_that_names_a_file_is_found_by_any_of_its_parts(tmp_path: Path)
     assert (one["evidence_recall@2"], one["mrr"]) == (0.5, 1.0)
     assert one["ndcg@2"] == pytest.approx(1 / (1 + 1 / np.log2(3)))
     assert scores("b.txt", "notes.md#4", "notes.md#1", "a.txt")["evidence_recall@5"] == 1.0
-
-
-def test_evidence_of_a_context_and_of_what_was_cut_may_be_any_part_of_a_file(
-    tmp_path: Path,
-) -> None:
-    rows = [{"id": "q", "text": "Who?", "evidence": ["notes.md"]}]
-    gold = read(written(tmp_path / "texts", {"notes.md": NOTES, "questions.jsonl": rows})).gold["q"]
-    piece = {"kind": "chunk", "id": "notes.md#2", "tokens": 7, "score": 1.0}
-    cut = [["chunk", "notes.md#1"]]
-
-    def scores(pieces: list[dict[str, object]]) -> dict[str, float]:
-        return question_scores({"question": "q", "context": {"pieces": pieces, "cut": cut}}, gold)
-
-    assert scores([piece])["evidence_at_tokens@500"] == 1.0
-    assert scores([piece])["evidence_cut"] == 0.0
-    assert scores([])["evidence_cut"] == 1.0
 
 
 def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ import pytest
 from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.kgqa import rog
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.data.subgraphs import NO_TRIPLES
+from graphrag_bench.data.subgraphs import NO_TRIPLES, rog
 from graphrag_bench.errors import UserError
 
 
@@ -79,18 +78,6 @@ def test_the_corpus_is_another_when_one_triple_is(tmp_path: Path, cwq: Dataset) 
     other = read_dataset("cwq", rog_folder(tmp_path / "b", (TEAM, turned, EMPTY)))
     assert other.corpus_digest != cwq.corpus_digest
     assert other.questions_digest == cwq.questions_digest
-
-
-def test_the_given_entities_are_part_of_the_question(tmp_path: Path, cwq: Dataset) -> None:
-    other = read_dataset("cwq", rog_folder(tmp_path / "b", (TEAM, {**RIVER, "q_entity": []})))
-    assert other.questions[1].entities == ()
-    assert other.questions_digest != cwq.questions_digest
-
-
-def test_training_questions_lie_beside_those_of_the_run(tmp_path: Path, cwq: Dataset) -> None:
-    assert cwq.training is None
-    both = read_dataset("cwq", rog_folder(tmp_path / "b", ROWS, [TEAM]))
-    assert both.training == tmp_path / "b" / "train.jsonl"
 
 
 @pytest.mark.parametrize(

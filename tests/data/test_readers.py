@@ -69,12 +69,6 @@ def test_jsonl_reads_the_other_names_of_a_document(tmp_path: Path) -> None:
     assert without.corpus_digest == digest([["a", "Tarn", "a", None], ["b", "", "b", None]])
 
 
-def test_jsonl_needs_neither_answers_nor_evidence(tmp_path: Path) -> None:
-    folder = write_set(tmp_path, [{"id": "a", "text": "a"}], [{"id": "q", "text": "?"}])
-    data = read_dataset("jsonl", folder)
-    assert data.gold["q"].answers == data.gold["q"].evidence == ()
-
-
 def test_jsonl_passes_over_blank_lines_a_byte_order_mark_and_line_separators(
     tmp_path: Path,
 ) -> None:
@@ -82,12 +76,6 @@ def test_jsonl_passes_over_blank_lines_a_byte_order_mark_and_line_separators(
     folder = write_set(tmp_path, corpus.encode(), b'{"id": "q", "text": "?"}')
     data = read_dataset("jsonl", folder)
     assert [document.text for document in data.documents] == ["one\u2028two", "b"]
-
-
-def test_a_set_of_your_own_is_named_after_its_folder(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "novels", [{"id": "a", "text": "a"}], [{"id": "q", "text": "?"}])
-    assert read_dataset("jsonl", folder).name == "jsonl-novels"
-    assert read_dataset("toy").name == "toy"
 
 
 def test_musique_evidence_is_matched_by_title_and_text(tmp_path: Path) -> None:
@@ -106,13 +94,6 @@ def test_musique_refuses_a_supporting_paragraph_that_the_corpus_lacks(tmp_path: 
     folder = hipporag_folder(tmp_path, [musique_question()], PASSAGES[:2])
     with pytest.raises(UserError, match=r"questions.json, question 0.*Bert \(paragraph not in"):
         read_dataset("musique", folder)
-
-
-def test_hotpotqa_tells_passages_of_one_title_apart_by_their_text(tmp_path: Path) -> None:
-    data = read_dataset("hotpotqa", hipporag_folder(tmp_path, [hotpot_question()]))
-    gold = data.gold["5a"]
-    assert gold.evidence == ("0", "2")
-    assert (gold.answers, gold.type) == (("Bert",), "bridge")
 
 
 def test_hotpotqa_without_context_takes_the_first_passage_of_the_title(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from graphrag_bench.locations import project_folder
+from graphrag_bench.files import project_folder
 
 FOLDER = project_folder("datasets") / "sample"
 TYPES = {
@@ -54,12 +54,6 @@ def test_an_entity_has_one_type_and_ends_of_triples_are_entities_of_the_passage(
             assert triple["relation"].strip()
             for end in (triple["head"], triple["tail"]):
                 assert end.get("entity") in here or end.get("text")
-
-
-def test_a_triple_is_listed_once(annotated):
-    for row in annotated:
-        told = [json.dumps(triple, sort_keys=True) for triple in row.get("triples", ())]
-        assert len(told) == len(set(told))
 
 
 def test_ends_that_are_no_entities_are_words_of_the_passage(annotated):

@@ -104,8 +104,3 @@ def test_nothing_is_overwritten(folder: Path) -> None:
 def test_a_name_that_cannot_be_is_refused(operator: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         Skeleton.of_operator(operator)
-
-
-def test_a_package_that_python_has_is_refused(folder: Path) -> None:
-    assert "Python has a package 'json' already" in refused("method", "json", name="new")
-    assert list(folder.iterdir()) == []

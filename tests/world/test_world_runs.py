@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-from toy_runs import metrics, ran, refused
+from toy_runs import metrics, ran
 
 from graphrag_bench.api import dataset
 
@@ -66,9 +66,3 @@ def test_removed_facts_cost_the_oracle_exactly_what_the_world_says() -> None:
     assert mean_of("evidence_recall@5", *settings) == pytest.approx(best, abs=1e-6)
     answerable = mean(all(facts) for facts in stated)
     assert mean_of("accuracy", *settings) == pytest.approx(answerable, abs=1e-6)
-
-
-def test_the_planted_extraction_is_refused_on_another_set() -> None:
-    toy = ["dataset=toy", "method=hipporag", "embedder=hashing", "llm=scripted"]
-    assert "dataset=world" in refused(*toy, "build.extraction=planted")
-    assert "no setting 'dataset.noise'" in refused(*toy, "dataset.noise=0.2")

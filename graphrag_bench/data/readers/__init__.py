@@ -1,4 +1,8 @@
-"""Readers of published formats: a folder of files becomes documents, questions and gold."""
+"""Data sets read from disk: a folder of files becomes documents, questions and gold.
+
+A reader of a published format is a function of the corpus and the questions, named as in a card.
+That of the project's own format, corpus.jsonl and questions.jsonl, is here.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,28 @@ from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
-from graphrag_bench.data.card import Card, Layout, load_card
-from graphrag_bench.data.dataset import QUESTIONS, Dataset, Gold
-from graphrag_bench.data.file_evidence import documents_of
-from graphrag_bench.data.records import is_there
-from graphrag_bench.data.rows import Rows
+from graphrag_bench.data.dataset import (
+    QUESTIONS,
+    Card,
+    Dataset,
+    Document,
+    Gold,
+    Layout,
+    documents_of,
+    load_card,
+)
+from graphrag_bench.data.rows import (
+    FileRow,
+    Rows,
+    choice_gold,
+    is_there,
+    json_lines,
+    with_options,
+)
 from graphrag_bench.errors import UserError, did_you_mean, unknown
-from graphrag_bench.locations import project_folder
+from graphrag_bench.files import project_folder
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.values import Question
 
 _SETTINGS = ("name", "root", "openie", "questions", "part", "parts")
 _PART = ("part", "parts")
@@ -22,8 +41,6 @@ _OWN = ("jsonl", "folder")
 """The cards of sets of your own, which are named after their folders."""
 SYNTHETIC = "synthetic"
 """The `reader` of a card whose set is made from settings and has no files."""
-
-
 FOLDER = "folder"
 """The `reader` of a card whose set is a folder of texts of any kind."""
 
@@ -37,7 +54,7 @@ def read_dataset(
     home: str | Path = ".",
     questions: str | Path | None = None,
 ) -> Dataset:
-    """The checked data set of a card, read from `root`.
+    """Return the checked data set of a card, read from `root`.
 
     Without a root it is read from the card's own folder, or else from `home`/data/<name>, where
     `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several, `questions`
@@ -48,16 +65,31 @@ def read_dataset(
     """
     own = {name: value for name, value in settings.items() if name not in _PART}
     part, parts = (_count(name, settings.get(name, 1)) for name in _PART)
-    return first_parts(_read(name, root, openie, own, Path(home), questions), part, parts)
+    card = load_card(name)
+    if card.reader == SYNTHETIC:
+        from graphrag_bench.data.synthetic import synthetic
+
+        dataset = synthetic(card, {"root": root, "openie": openie, "questions": questions}, own)
+    else:
+        for setting in own:
+            hint = did_you_mean(setting, _SETTINGS)
+            raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
+        dataset = _read(card, root, openie, Path(home), questions)
+    return first_parts(dataset, part, parts)
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UserError(f"dataset.{name}={value}: a number from 1 on was expected.")
+    return value
 
 
 def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
-    """The first `part` of `parts` equal parts of the documents, in the order of the corpus.
+    """Return the first `part` of `parts` equal parts of the documents, in the corpus's order.
 
     The questions are those whose evidence is in the first part, whatever `part` is, so that every
     size of the corpus is asked the same; of a file that the evidence names, one document must be
-    there. Raises UserError for a part that there is not, and where
-    no question is left.
+    there. Raises UserError for a part that there is not, and where no question remains.
     """
     if not 1 <= part <= parts:
         raise UserError(f"dataset.part={part}: there is no part {part} of {parts}.")
@@ -66,9 +98,12 @@ def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
     n = len(dataset.documents)
     documents = dataset.documents[: -(-n * part // parts)]
     first = {row.id for row in documents[: -(-n // parts)]}
-    questions = tuple(
-        question for question in dataset.questions if _answered_by(first, dataset.gold[question.id])
-    )
+
+    def answerable(gold: Gold) -> bool:
+        named = [documents_of(gold, one) for one in gold.evidence]
+        return bool(named) and all(not first.isdisjoint(one) for one in named)
+
+    questions = tuple(one for one in dataset.questions if answerable(dataset.gold[one.id]))
     if not questions:
         raise UserError(
             f"dataset.parts={parts}: the first {len(first):,} of {n:,} documents hold the evidence "
@@ -80,49 +115,32 @@ def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
     )
 
 
-def _answered_by(documents: set[str], gold: Gold) -> bool:
-    named = [documents_of(gold, one) for one in gold.evidence]
-    return bool(named) and all(not documents.isdisjoint(one) for one in named)
-
-
-def _count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UserError(f"dataset.{name}={value}: a number from 1 on was expected.")
-    return value
-
-
 def _read(
-    name: str,
+    card: Card,
     root: str | Path | None,
     openie: str | Path | None,
-    settings: Mapping[str, object],
     home: Path,
     questions: str | Path | None,
 ) -> Dataset:
-    card = load_card(name)
-    if card.reader == SYNTHETIC:
-        from graphrag_bench.data.synthetic import synthetic
-
-        files = {"root": root, "openie": openie, "questions": questions}
-        return synthetic(card, files, settings)
-    for setting in settings:
-        hint = did_you_mean(setting, _SETTINGS)
-        raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
     folder = _folder(card, root, home)
     layout = _layout(folder, card) if card.reader != FOLDER else card.shapes[0]
     if layout.reader == FOLDER:
-        from graphrag_bench.data.readers.documents import folder_rows
+        from graphrag_bench.data.readers.folder import folder_rows
 
         rows = folder_rows(folder, home / "cache" / "documents")
-    elif layout.reader in READERS:
-        module = import_module(f"graphrag_bench.data.{READERS[layout.reader]}")
-        read: Callable[[Path, Path], Rows] = getattr(module, layout.reader)
-        rows = read(*_files(folder, layout))
+        rows.check(folder)
     else:
-        raise unknown("reader", layout.reader, READERS)
-    rows.check(folder if layout.reader == FOLDER else _files(folder, layout)[0])
-    made = Dataset(
-        name=name if root is None or name not in _OWN else f"{name}-{folder.resolve().name}",
+        if layout.reader not in READERS:
+            raise unknown("reader", layout.reader, READERS)
+        module = import_module(f"graphrag_bench.data.{READERS[layout.reader]}")
+        reader: Callable[[Path, Path], Rows] = getattr(module, layout.reader)
+        rows = reader(*_files(folder, layout))
+        rows.check(_files(folder, layout)[0])
+    training = layout.files.get("training")
+    dataset = Dataset(
+        name=card.name
+        if root is None or card.name not in _OWN
+        else f"{card.name}-{folder.resolve().name}",
         documents=tuple(rows.documents.values()),
         questions=tuple(rows.questions.values()),
         gold=rows.gold,
@@ -130,31 +148,31 @@ def _read(
         openie=_openie_file(folder, openie),
         root=str(root) if root else None,
         subgraphs=rows.subgraphs,
-        training=_training_file(folder, layout),
+        training=folder / training if training and is_there(folder / training) else None,
     )
-    return made if questions is None else _asked(made, Path(questions), rows.files)
+    if questions is None:
+        return dataset
+    return _with_questions(dataset, Path(questions), rows.files)
 
 
-def _asked(dataset: Dataset, given: Path, files: dict[str, list[str]]) -> Dataset:
-    file = given / QUESTIONS if given.suffix != ".jsonl" else given
+def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) -> Dataset:
+    file = place / QUESTIONS if place.suffix != ".jsonl" else place
     if not file.is_file():
         raise UserError(
             f"Data set '{dataset.name}': there are no questions at '{file}' "
             "(dataset.questions=FILE). Make them: graphrag-bench questions "
             f"dataset={dataset.card.name} kind=abstract out={file.parent}"
         )
-    from graphrag_bench.data.readers.lines import add_questions
-
     rows = Rows({document.id: document for document in dataset.documents}, files=files)
     add_questions(rows, file, ids=dataset.card.reader != FOLDER)
     rows.check(Path(dataset.root or file) if dataset.card.reader == FOLDER else file)
     questions = tuple(rows.questions.values())
     made = replace(dataset, questions=questions, gold=rows.gold, questions_file=file)
-    return replace(made, name=f"{dataset.name}-{made.asked}")
+    return replace(made, name=f"{dataset.name}-{made.question_set}")
 
 
 def data_folder(name: str, home: str | Path) -> Path:
-    """Where `fetch` puts a set, and where it is looked for when no root is named."""
+    """Return where `fetch` puts a set, and where it is looked for when no root is named."""
     return Path(home) / "data" / name
 
 
@@ -182,10 +200,7 @@ def _complete(folder: Path, layout: Layout) -> bool:
 
 
 def _layout(folder: Path, card: Card) -> Layout:
-    """The first of the card's shapes that the folder holds, or the only one.
-
-    Raises UserError when there are several and the folder holds none.
-    """
+    """Return the first of the card's shapes that the folder holds, or the only one."""
     for layout in card.shapes:
         if _complete(folder, layout):
             return layout
@@ -202,14 +217,9 @@ def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
     return folder / corpus, folder / layout.files.get("questions", f"questions.{suffix}")
 
 
-def _training_file(folder: Path, layout: Layout) -> Path | None:
-    name = layout.files.get("training")
-    return folder / name if name and is_there(folder / name) else None
-
-
 def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
-    found = sorted(folder.glob("openie*.json"))
-    names = ", ".join(path.name for path in found) or "no openie*.json"
+    files = sorted(folder.glob("openie*.json"))
+    names = ", ".join(path.name for path in files) or "no openie*.json"
     if chosen is not None:
         path = Path(chosen) if Path(chosen).is_file() else folder / chosen
         if not path.is_file():
@@ -217,30 +227,97 @@ def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
                 f"There is no OpenIE file '{chosen}' (dataset.openie=FILE); {folder} holds {names}."
             )
         return path
-    if len(found) > 1:
+    if len(files) > 1:
         raise UserError(f"{folder} holds several OpenIE files; choose dataset.openie= {names}.")
-    return found[0] if found else None
+    return files[0] if files else None
+
+
+class _Document(FileRow):
+    id: str
+    title: str = ""
+    text: str
+    scope: str | None = None
+    aliases: list[str] = []
+
+
+class _Question(FileRow):
+    id: str
+    text: str
+    answers: list[str] = []
+    evidence: list[str] = []
+    type: str = ""
+    hops: int | None = None
+    entities: list[str] = []
+    scope: str | None = None
+    spans: list[str] = []
+    options: list[str] = []
+    correct: int | None = None
+
+
+class _WithoutId(_Question):
+    id: str = ""
+
+
+def jsonl(corpus: Path, questions: Path) -> Rows:
+    """Return the rows of `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
+
+    Aliases are other names of what the title names, as redirects of an encyclopedia.
+    Questions: id, text, answers, evidence, and optionally type, hops, entities, scope, spans
+    (sentences of the evidence), options and correct (the index of the right one, from 0). A
+    question with options is asked with them, as lines `A. ...`.
+    """
+    rows = Rows()
+    for place, row in json_lines(corpus, _Document):
+        document = Document(row.id, row.title, row.text, row.scope, tuple(row.aliases))
+        rows.add_document(place, document)
+    add_questions(rows, questions)
+    return rows
+
+
+def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
+    """Add the rows of a `questions.jsonl`.
+
+    Without `ids` a row may lack its id, and has one of its text then (`q-1a2b3c4d`), which stays
+    when other questions are added.
+    """
+    for place, row in json_lines(questions, _Question if ids else _WithoutId):
+        text, choice = row.text, Gold()
+        if row.options:
+            text = with_options(row.text, row.options)
+        if row.options or row.correct is not None:
+            choice = choice_gold(place, row.options, row.correct)
+        gold = replace(
+            choice,
+            answers=tuple(row.answers) or choice.answers,
+            evidence=tuple(dict.fromkeys(row.evidence)),
+            type=row.type,
+            hops=row.hops,
+            entities=tuple(row.entities),
+            spans=tuple(row.spans),
+        )
+        name = row.id or f"q-{digest(text)[:8]}"
+        rows.add_question(place, Question(name, text, row.scope), gold)
 
 
 READERS: Mapping[str, str] = {
-    "jsonl": "readers.lines",
-    "musique": "readers.multihop",
-    "musique_original": "readers.multihop",
-    "hotpotqa": "readers.multihop",
-    "hotpotqa_original": "readers.multihop",
-    "popqa": "readers.popqa",
-    "popqa_table": "readers.popqa",
-    "multihoprag": "readers.news",
-    "alce_asqa": "readers.asqa",
-    "ultradomain": "readers.domains",
-    "ultradomain_original": "readers.domains",
+    "jsonl": "readers",
+    "musique": "readers.passages",
+    "musique_original": "readers.passages",
+    "hotpotqa": "readers.passages",
+    "hotpotqa_original": "readers.passages",
+    "popqa": "readers.passages",
+    "popqa_table": "readers.passages",
+    "multihoprag": "readers.passages",
+    "alce_asqa": "readers.passages",
+    "zhou2025": "readers.passages",
+    "ultradomain": "readers.stories",
+    "ultradomain_original": "readers.stories",
     "quality": "readers.stories",
     "squality": "readers.stories",
     "summscreen": "readers.stories",
     "infinitebench": "readers.stories",
-    "graphragbench": "readers.novels",
-    "novelqa": "readers.novels",
-    "rog": "kgqa",
-    "zhou2025": "readers.zhou",
+    "graphragbench": "readers.stories",
+    "novelqa": "readers.stories",
+    "rog": "subgraphs",
 }
 """The module below `graphrag_bench.data` of each reader, which is a function of that name."""

@@ -1,24 +1,36 @@
-"""Sets whose questions belong to one long text each: QuALITY, SQuALITY, SummScreen, InfiniteBench.
+"""Sets of long texts with questions about each: stories, transcripts, books, novels and fields.
 
-The text is a document, and its id the scope of its questions.
+But for UltraDomain, a text is a document whose id is the scope of its questions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from pydantic import AliasChoices, Field
+
 from graphrag_bench.data.dataset import Document, Gold
-from graphrag_bench.data.readers.options import choice_gold, with_options
-from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import FileRow, OneOrSeveral, Rows
+from graphrag_bench.data.rows import (
+    FileRow,
+    OneOrSeveral,
+    Rows,
+    choice_gold,
+    json_file,
+    json_lines,
+    json_list,
+    read_text,
+    records,
+    shaped,
+    with_options,
+)
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
 SUMMARISE = "What happens in this episode? Give a summary of the plot."
 """The question that every transcript of SummScreen is asked; the set itself has none."""
-
-
 _LEVELS = {None: "", 0: "easy", 1: "hard"}
 
 
@@ -38,7 +50,7 @@ class _QualitySet(FileRow):
 
 
 def quality(corpus: Path, questions: Path) -> Rows:
-    """QuALITY's lines: an article with a set of multiple-choice questions by one writer.
+    """Return QuALITY: an article on each line with multiple-choice questions by one writer.
 
     Two lines have the same article. Types are `hard` and `easy`; labels count from 1, and those of
     the test split are not published. Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
@@ -48,13 +60,12 @@ def quality(corpus: Path, questions: Path) -> Rows:
         if row.article_id not in rows.documents:
             document = Document(row.article_id, row.title, row.article, row.article_id)
             rows.add_document(f"{place}, article", document)
-        for number, asked in enumerate(row.questions, start=1):
-            text = with_options(asked.question, asked.options)
-            correct = None if asked.gold_label is None else asked.gold_label - 1
-            gold = choice_gold(place, asked.options, correct, _LEVELS[asked.difficult])
-            name = f"{row.set_unique_id}-{number}"
-            rows.add_question(f"{place}, question {number}",
-                              Question(name, text, row.article_id), gold)  # fmt: skip
+        for number, one in enumerate(row.questions, start=1):
+            text = with_options(one.question, one.options)
+            correct = None if one.gold_label is None else one.gold_label - 1
+            gold = choice_gold(place, one.options, correct, _LEVELS[one.difficult])
+            question = Question(f"{row.set_unique_id}-{number}", text, row.article_id)
+            rows.add_question(f"{place}, question {number}", question, gold)
     return rows
 
 
@@ -79,24 +90,21 @@ class _Story(FileRow):
 
 
 def squality(corpus: Path, questions: Path) -> Rows:
-    """SQuALITY's lines: a story with five questions, each with up to four reference summaries.
+    """Return SQuALITY: a story on each line, five questions, up to four summaries for each.
 
-    The references are the answers; the first question, about the plot, has the type `plot`, others
+    The summaries are the answers; the first question, about the plot, has the type `plot`, others
     `detail`. Source: Wang et al. 2022, v1.3 (txt files).
     """
     rows = Rows()
     for place, row in records(questions, _Story):
         story = row.metadata.passage_id
         rows.add_document(place, Document(story, "", row.document, story))
-        for asked in row.questions:
-            answers = tuple(r.response_text.strip() for r in asked.responses)
-            gold = Gold(
-                tuple(text for text in answers if text),
-                type="plot" if asked.question_number == 1 else "detail",
-            )
-            name = f"{story}-{asked.question_number}"
-            rows.add_question(f"{place}, question {asked.question_number}",
-                              Question(name, asked.question_text, story), gold)  # fmt: skip
+        for one in row.questions:
+            answers = [response.response_text.strip() for response in one.responses]
+            type_ = "plot" if one.question_number == 1 else "detail"
+            question = Question(f"{story}-{one.question_number}", one.question_text, story)
+            gold = Gold(tuple(filter(None, answers)), type=type_)
+            rows.add_question(f"{place}, question {one.question_number}", question, gold)
     return rows
 
 
@@ -107,7 +115,7 @@ class _Transcript(FileRow):
 
 
 def summscreen(corpus: Path, questions: Path) -> Rows:
-    """SummScreen in SCROLLS' lines (id, pid, input, output): a transcript and its recap.
+    """Return SummScreen in SCROLLS' lines (id, pid, input, output): a transcript and its recap.
 
     Every transcript is asked one question, in words of this project. Source: Chen et al. 2022;
     Shaham et al. 2022 (SCROLLS, `summ_screen_fd`).
@@ -130,7 +138,7 @@ class _LongBook(FileRow):
 
 
 def infinitebench(corpus: Path, questions: Path) -> Rows:
-    """InfiniteBench's En.QA or En.MC: lines of id, context, input, answer and options.
+    """Return InfiniteBench's En.QA or En.MC: lines of id, context, input, answer and options.
 
     Equal contexts are one book, `book-1` and so on in order of appearance. The right option of
     En.MC is given as its text. Source: Zhang et al. 2024.
@@ -141,7 +149,6 @@ def infinitebench(corpus: Path, questions: Path) -> Rows:
         if row.context not in books:
             book = books[row.context] = f"book-{len(books) + 1}"
             rows.add_document(f"{place}, context", Document(book, "", row.context, book))
-        book = books[row.context]
         gold, text = Gold(tuple(dict.fromkeys(row.answer))), row.input
         if row.options:
             right = [row.options.index(text) for text in row.answer[:1] if text in row.options]
@@ -149,5 +156,149 @@ def infinitebench(corpus: Path, questions: Path) -> Rows:
                 raise UserError(f"{place}: the answer {row.answer} is none of the options.")
             gold = choice_gold(place, row.options, right[0])
             text = with_options(row.input, row.options)
-        rows.add_question(place, Question(row.id, text, book), gold)
+        rows.add_question(place, Question(row.id, text, books[row.context]), gold)
+    return rows
+
+
+class _Corpus(FileRow):
+    corpus_name: str
+    context: str
+
+
+class _Benchmark(FileRow):
+    id: str
+    source: str
+    question: str
+    answer: str
+    question_type: str = ""
+    evidence: OneOrSeveral | None = None
+
+
+def graphragbench(corpus: Path, questions: Path) -> Rows:
+    """Return GraphRAG-Bench: texts (corpus_name, context) and questions (id, source, answer, type).
+
+    Each text is a scope, which `source` names. Its `evidence` are statements in other words than
+    the text's, so that they are no spans. An id that a second text has too gets its name.
+    Source: Xiang et al. 2025, `Datasets/Corpus` and `Datasets/Questions`.
+    """
+    rows = Rows()
+    for place, text in records(corpus, _Corpus):
+        name = text.corpus_name
+        rows.add_document(place, Document(name, "", text.context, name))
+    scopes = {name.casefold(): name for name in rows.documents}
+    for place, row in records(questions, _Benchmark):
+        scope = scopes.get(row.source.casefold())
+        if scope is None:
+            known = ", ".join([*rows.documents][:5])
+            raise UserError(f"{place}: no text is named '{row.source}'; there are: {known}.")
+        name = f"{row.id} ({row.source})" if row.id in rows.questions else row.id
+        answers = (row.answer,) if row.answer.strip() else ()
+        statements = tuple(text.strip() for text in row.evidence or () if text.strip())
+        gold = Gold(answers, type=row.question_type, statements=statements)
+        rows.add_question(place, Question(name, row.question, scope), gold)
+    return rows
+
+
+class _NovelQuestion(FileRow):
+    question: str = Field(validation_alias="Question")
+    options: dict[str, str | None] = Field({}, validation_alias="Options")
+    complexity: str | None = Field(None, validation_alias=AliasChoices("Complexity", "Complex"))
+    gold: str | None = Field(None, validation_alias="Gold")
+    evidences: list[str] | None = Field(None, validation_alias="Evidences")
+
+
+def novelqa(corpus: Path, questions: Path) -> Rows:
+    """Return NovelQA: a folder of novels (`Books/**/*.txt`), one of questions (`Data/**/*.json`).
+
+    A JSON file has the name of its novel, which is the scope, and holds a list of questions with
+    QID, or an object of them by QID. Types are the complexities. The right letter (`Gold`) and the
+    evidence are published for some novels only; where they are given, evidence becomes spans.
+    Source: Wang et al. 2024.
+    """
+    rows = Rows()
+    for book in _below(corpus, "*.txt"):
+        rows.add_document(str(book), Document(book.stem, "", read_text(book), book.stem))
+    for file in _below(questions, "*.json"):
+        if file.stem not in rows.documents:
+            raise UserError(f"{file}: there is no novel '{file.stem}.txt' below {corpus}.")
+        for qid, content in _by_id(json_file(file)):
+            place = f"{file}, {qid}"
+            row = shaped(place, content, _NovelQuestion)
+            options = {name: text for name, text in row.options.items() if text}
+            if row.gold and row.gold not in options:
+                letters = ", ".join(options) or "none"
+                raise UserError(f"{place}: Gold is '{row.gold}', the options are {letters}.")
+            correct = list(options).index(row.gold) if row.gold else None
+            gold = choice_gold(place, list(options.values()), correct, row.complexity or "")
+            gold = replace(gold, spans=tuple(row.evidences or ()))
+            text = with_options(row.question, list(options.values()))
+            rows.add_question(place, Question(f"{file.stem}/{qid}", text, file.stem), gold)
+    return rows
+
+
+def _below(folder: Path, pattern: str) -> list[Path]:
+    if files := sorted(folder.rglob(pattern)):
+        return files
+    raise UserError(f"There is no {pattern} below '{folder}'.")
+
+
+def _by_id(content: object) -> Iterator[tuple[str, object]]:
+    if isinstance(content, Mapping):
+        yield from content.items()
+        return
+    for at, row in enumerate(content if isinstance(content, list) else [content], start=1):
+        yield str(row.get("QID", at) if isinstance(row, Mapping) else at), row
+
+
+class _Text(FileRow):
+    context: str
+
+
+class _Abstract(FileRow):
+    question: str
+    answer: str = ""
+
+
+def ultradomain(corpus: Path, questions: Path) -> Rows:
+    """Return one field of UltraDomain: `context` on each line of the corpus, a list of questions.
+
+    Ids are row numbers; documents have no title, the questions are abstract, and an empty answer
+    is none.
+    """
+    rows = Rows()
+    for place, document in json_lines(corpus, _Text):
+        rows.number(place, "", document.context)
+    for place, row in json_list(questions, "question", _Abstract):
+        answers = (row.answer,) if row.answer.strip() else ()
+        question = Question(str(len(rows.questions)), row.question)
+        rows.add_question(place, question, Gold(answers, type="abstract"))
+    return rows
+
+
+class _Meta(FileRow):
+    title: str | None = None
+
+
+class _Published(FileRow):
+    question: str = Field(validation_alias=AliasChoices("input", "question"))
+    context: str
+    answers: list[str] = []
+    meta: _Meta = _Meta()
+
+
+def ultradomain_original(corpus: Path, questions: Path) -> Rows:
+    """Return one field of UltraDomain as published: lines of input, answers, context and meta.
+
+    The corpus are the different contexts in order, as in LightRAG's preparation; ids are row
+    numbers, and a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
+    """
+    rows = Rows()
+    numbers: dict[str, str] = {}
+    for place, row in records(questions, _Published):
+        if row.context not in numbers:
+            title = (row.meta.title or "").strip()
+            numbers[row.context] = rows.number(f"{place}, context", title, row.context)
+        answers = tuple(answer for answer in row.answers if answer.strip())
+        gold = Gold(answers, (numbers[row.context],))
+        rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
     return rows
