@@ -1,0 +1,404 @@
+"""The context budget of a run: how many tokens fit, and which steps and lists they bound.
+
+`budget_context` is the same maximum of context tokens in every method's prompt, filled by default,
+so that methods are compared at equal cost: `auto` follows from the corpus' chunks and the reader's
+window, `budget_context=N` sets N tokens for all, and `native` keeps the `budget` of each method's
+own file or profile, within the window. Packers are given it as a resource, `ContextBudget`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.config.compose import raw_method
+from graphrag_bench.config.settings import BUDGETS, RunSettings
+from graphrag_bench.contract import builders
+from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.llm.windows import STAND_IN, sure_tokens, window_of
+from graphrag_bench.pipeline.combinators import Switch
+from graphrag_bench.pipeline.pipeline import Pipeline
+from graphrag_bench.pipeline.steps import OperatorStep, Step
+from graphrag_bench.prompts import ContextBudget, Filling, answer_form
+from graphrag_bench.run.folder import write_whole
+from graphrag_bench.run.method import Method
+from graphrag_bench.run.models import Models
+from graphrag_bench.text import count_tokens
+
+LEAST = 2400
+"""Tokens of `budget_context=auto` where the chunks are short: 4 passages of 200 tokens in a third
+of the context."""
+CHUNKS, SHARE = 4, 0.33
+"""`auto` has room for so many whole chunks (k of Zhou et al. 2025, section 7.1) in the share of a
+context that methods with tables leave to chunks."""
+ASSUMED_WINDOW = 8192
+"""Tokens of the window where neither the model's name nor a setting tells it."""
+RESERVED = 600
+"""Tokens of the window that are kept for instructions and question."""
+ROW = 1.05
+"""What a row of a prompt adds to its chunk: its number, and the quotes of a table."""
+FEWEST_TOKENS = 50
+"""The least mean tokens assumed per chunk: enough chunks are retrieved to fill the budget."""
+OWN_BUDGET = "method.budget"
+_SAMPLE = 200
+_CHARACTERS_A_TOKEN = 8
+_SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
+
+
+@dataclass(frozen=True)
+class ChunkSize:
+    """Tokens (cl100k) of the chunks of a corpus as rows of a prompt, with their titles.
+
+    `typical` is the median, `long` what nine of ten do not pass; 0 for a corpus without a chunk.
+    """
+
+    typical: int
+    long: int
+
+
+@dataclass(frozen=True)
+class Room:
+    """What decides how many tokens of context a prompt may hold.
+
+    `window` is the reader's, None where nothing tells it; `reserved` what the answer, the
+    instructions and the question take of it; `margin` how many of its tokens a counted one is.
+    """
+
+    chunk: ChunkSize
+    window: int | None
+    reserved: int
+    margin: float = 1.0
+
+    def within(self, window: int) -> int:
+        """Return the tokens of context that a window leaves, in whole hundreds; at least 1."""
+        rest = (window - self.reserved) / self.margin
+        return max(1, int(rest) // 100 * 100 if rest >= 100 else int(rest))
+
+    @property
+    def known(self) -> int | None:
+        """Tokens of context that the reader's window leaves; None where the window is not known."""
+        return None if self.window is None else self.within(self.window)
+
+    @property
+    def wanted(self) -> int:
+        """Tokens in which every method finds room for its chunks, in whole hundreds."""
+        return max(LEAST, in_hundreds(CHUNKS * self.chunk.long / SHARE))
+
+    @property
+    def auto(self) -> int:
+        """Tokens of `budget_context=auto`: what is wanted, within the reader's window."""
+        return min(self.wanted, self.within(self.window or ASSUMED_WINDOW))
+
+
+def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
+    """Return the room of a run's prompts. No model is asked or loaded."""
+    margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
+    window = reader_window(settings, models)
+    forms = {(question.form, question.open_tokens) for question in dataset.questions}
+    most = max((answer_form(*form).max_tokens for form in forms), default=0)
+    reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
+    return Room(chunk_size(settings, dataset), window, reserved, margin)
+
+
+def reader_window(settings: RunSettings, models: Models) -> int | None:
+    """Return the window of the model that answers, in tokens: as it states it, or by its name."""
+    stated = getattr(models.bare("llm"), "window", None)
+    if isinstance(stated, int):
+        return stated
+    return window_of(str(settings.llm.get("model", ""))) or window_of(models.identity("llm"))
+
+
+def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
+    """Return the tokens of a corpus' chunks as the run will cut them, from at most 200 documents.
+
+    The documents are spread evenly over the corpus. Of a long document only the beginning is
+    counted: it tells that its windows are full. So are the windows over a joined corpus. What an
+    earlier run has counted is read.
+    """
+    try:
+        return ChunkSize(**json.loads(_chunk_size_file(settings, dataset).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        joined = settings.chunking.get("join") == "corpus"
+        return _count_chunks(dataset.documents, _window_size(settings, dataset), joined)
+
+
+def store_chunk_size(settings: RunSettings, dataset: Dataset, size: ChunkSize) -> None:
+    """Write a corpus' chunk size for later runs: counting it takes half of a run's start."""
+    path = _chunk_size_file(settings, dataset)
+    if not path.is_file():
+        write_whole(path, json.dumps(asdict(size)))
+
+
+def _chunk_size_file(settings: RunSettings, dataset: Dataset) -> Path:
+    size, join = _window_size(settings, dataset), settings.chunking.get("join")
+    name = f"{digest(dataset.corpus_digest, size, join, _SAMPLE, ROW)}.json"
+    return Path(settings.paths.home) / "cache" / "chunk_sizes" / name
+
+
+def _count_chunks(documents: Sequence[Document], size: int | None, joined: bool) -> ChunkSize:
+    last = max(len(documents) - 1, 0)
+    rows = sorted({round(place) for place in np.linspace(0, last, _SAMPLE).tolist()})
+    most = None if size is None else size * _CHARACTERS_A_TOKEN
+    counts = []
+    if size is not None and joined:
+        rows, counts = [], [_joined(documents, size)] if documents else []
+    for document in (documents[row] for row in rows if documents):
+        n_text = count_tokens(document.text[:most])
+        counts.append(min(n_text, size or n_text) + count_tokens(document.title))
+    if not counts:
+        return ChunkSize(0, 0)
+    typical, long = np.percentile(counts, (50, 90), method="higher")
+    return ChunkSize(math.ceil(typical * ROW), math.ceil(long * ROW))
+
+
+def _joined(documents: Sequence[Document], size: int) -> int:
+    total = 0
+    for document in documents:
+        total += count_tokens(document.passage[: size * _CHARACTERS_A_TOKEN])
+        if total >= size:
+            return size
+    return total
+
+
+def _window_size(settings: RunSettings, dataset: Dataset) -> int | None:
+    variant = settings.chunking.get("variant", "auto")
+    variant = dataset.card.chunking if variant == "auto" else variant
+    name = f"chunk_table.{variant}"
+    setting = builders.get(name).settings.get("size") if name in builders else None
+    if setting is None:
+        return None
+    size: Any = settings.chunking.get("size", setting.default)
+    return size if isinstance(size, int) and size > 0 else None
+
+
+def in_hundreds(n_tokens: float) -> int:
+    """Return the next whole hundred."""
+    return math.ceil(n_tokens / 100) * 100
+
+
+def with_budget(
+    settings: RunSettings, method: Method, room: Callable[[], Room], *, swept: bool = False
+) -> tuple[RunSettings, ContextBudget]:
+    """Return the run's context budget, and the settings that say what it came to.
+
+    These have a number of tokens as `budget_context`, or `native`. Explicit settings override
+    the default budget: a profile and `method.budget` make it native, and a number of items that
+    filling would change (`method.top_k=8`) stays, so that the budget bounds the context without
+    filling it. A native budget is the method's own `budget`, or what the reader's window leaves
+    where that is known and less; a group of a map step follows the same rule. Where the method
+    packs nothing within a budget, the budget stays as set, for this run's reference rows.
+    Raises UserError when a single run (`swept` is for cells of a sweep) sets a budget for such a
+    method, when `method.budget` is set as well, when a budget that was set does not fit the
+    reader's window, and for `fill_context` without one.
+    """
+    wish, fill, explicit = settings.budget_context, settings.fill_context, settings.given
+    settings = settings.model_copy(
+        update={"budget_asked": wish != "auto" or OWN_BUDGET in explicit, "given": []}
+    )
+    own, profiled = settings.method.get("budget"), settings.profile != "default"
+    budget = ContextBudget(whole=own, group_tokens=_group_tokens(method.pipeline, room))
+    if wish == "native" or (wish == "auto" and (profiled or OWN_BUDGET in explicit)):
+        if fill != "auto":
+            raise UserError(
+                f"fill_context={fill} fills a common budget, but each method has its own "
+                "here: leave fill_context out, or set budget_context=N."
+            )
+        settings = settings.model_copy(update={"budget_context": "native"})
+        if not packers(method.pipeline):
+            return settings, budget
+        own = own or BUDGETS.get(settings.profile)
+        bounds = [n for n in (own, room().known) if isinstance(n, int)]
+        tokens = min(bounds, default=None)
+        all_rows = profiled and tokens is not None
+        return settings, replace(budget, tokens=tokens, own=True, whole=own, all_rows=all_rows)
+    if wish != "auto" and OWN_BUDGET in explicit and own is not None:
+        raise UserError(
+            f"{OWN_BUDGET}={own} and budget_context={wish} both set the context budget: leave one "
+            "of them out."
+        )
+    if fill == "auto":
+        filled = _filled(settings.method, method.pipeline) if explicit else set()
+        fill = "off" if filled.intersection(explicit) else "on"
+    if not packers(method.pipeline):
+        if swept or wish == "auto":
+            return settings, budget
+        raise UserError(
+            f"budget_context={wish}: no step of '{method.name}' packs a context "
+            "within a budget. Leave it out."
+        )
+    tokens = room().auto if wish == "auto" else int(wish)
+    if settings.answering and wish != "auto":
+        _require_window(tokens, room())
+    filling = _filling(method.pipeline) if fill == "on" else ""
+    settings = settings.model_copy(update={"budget_context": tokens, "fill_context": fill})
+    return settings, replace(budget, tokens=tokens, filling=filling, all_rows=profiled)
+
+
+def _require_window(n_tokens: int, room: Room) -> None:
+    if room.known is not None and n_tokens > room.known:
+        raise UserError(
+            f"budget_context={n_tokens} does not fit the reader's window of {room.window:,} "
+            f"tokens: {room.known:,} are left for the context (answer, instructions and question "
+            f"take {room.reserved}). Take at most {room.known}, or a reader with a larger window "
+            "(llm.context of the local model, llm.window of a server)."
+        )
+
+
+def context_budget(settings: RunSettings, method: Method) -> int | None:
+    """Return the tokens that the run's method shares with others; None where it packs by its own.
+
+    The settings are those of `with_budget`.
+    """
+    n_tokens = settings.budget_context
+    return n_tokens if isinstance(n_tokens, int) and packers(method.pipeline) else None
+
+
+def packers(pipeline: Pipeline) -> list[OperatorStep]:
+    """Return the steps whose context or prompt the budget bounds, in order."""
+    return [
+        op
+        for op in pipeline.operators()
+        if "context_budget" in op.operator.needs
+        and op.settings.get("bounded", True)
+        and "group_tokens" not in op.settings
+    ]
+
+
+def map_steps(pipeline: Pipeline) -> list[OperatorStep]:
+    """Return the steps that read a context in groups, each in a prompt of its own, in order."""
+    return [op for op in pipeline.operators() if "group_tokens" in op.settings]
+
+
+def _group_tokens(pipeline: Pipeline, room: Callable[[], Room]) -> int | None:
+    groups = [int(op.settings["group_tokens"]) for op in map_steps(pipeline)]
+    known = room().known if groups else None
+    return known if known is not None and max(groups) > known else None
+
+
+def _filling(pipeline: Pipeline) -> Filling:
+    """The kind of rows that fill a context: its chunks, or its nodes where it has nothing else."""
+    kinds = {op.operator.name.removeprefix("context.") for op in packers(pipeline)}
+    return "chunk" if "chunks" in kinds else "node" if kinds == {"nodes"} else ""
+
+
+def lengthened(pipeline: Pipeline, budget: ContextBudget) -> Pipeline:
+    """Return the pipeline with lists that are long enough for the rows that fill the budget.
+
+    These are the lists on the outside, after the last model that reads such rows. The arms of a
+    branch, the items of an `each` and the rounds of a `repeat` stay as they are, whose depth
+    decides what they retrieve; a model that reranks or reads the rows would be paid for more.
+    """
+    if not budget.filling or budget.tokens is None:
+        return pipeline
+    least = math.ceil(budget.tokens / FEWEST_TOKENS)
+    lists = {id(op) for op in _outer_lists(pipeline, _SLOTS[budget.filling])}
+
+    def longer(step: Step) -> Step:
+        if isinstance(step, Switch):
+            cases = {name: tuple(map(longer, steps)) for name, steps in step.cases.items()}
+            return replace(step, cases=cases)
+        if isinstance(step, OperatorStep) and id(step) in lists:
+            top_k = max(least, step.settings["top_k"])
+            return replace(step, settings={**step.settings, "top_k": top_k})
+        return step
+
+    stages = (pipeline.convert, pipeline.retrieve, pipeline.generate)
+    return Pipeline(*(tuple(map(longer, steps)) for steps in stages))
+
+
+def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
+    steps = pipeline.steps()
+    with_model = [
+        row
+        for row, step in enumerate(steps)
+        for op in step.operators()
+        if op.operator.calls != 0 and slot in {read.slot for read in op.operator.reads}
+    ]
+    outer = steps[max(with_model, default=0) :]
+    switches = [step for step in outer if isinstance(step, Switch)]
+    inside = [one for step in switches for case in step.cases.values() for one in case]
+    return [
+        one
+        for one in (*outer, *inside)
+        if isinstance(one, OperatorStep)
+        and one.operator.writes == (slot,)
+        and isinstance(one.settings.get("top_k"), int)
+    ]
+
+
+def _filled(config: Mapping[str, object], pipeline: Pipeline) -> set[str]:
+    filling = _filling(pipeline)
+    if not filling:
+        return set()
+    slot = _SLOTS[filling]
+    blocks = [op for op in packers(pipeline) if op.operator.name == f"context.{slot}"]
+    steps = [*blocks, *_outer_lists(pipeline, slot)]
+    values = _written(raw_method(config) or {}, {op.operator.name for op in steps})
+    parameters = {value.strip("${}") for value in values if value.startswith("${")}
+    return parameters | {f"method.{op.label.partition(' ')[0]}.top_k" for op in steps}
+
+
+def _written(value: object, names: set[str]) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        if value.get("op") in names:
+            yield str(value.get("top_k"))
+        value = list(value.values())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
+            yield from _written(one, names)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a prompt: its share of the budget, and how many chunks fit into it.
+
+    `n_tokens` is None without a bound; with `alone` the block takes no more. `whole` is how many
+    typical chunks fit, None for blocks of something else and without a bound.
+    """
+
+    op: OperatorStep
+    share: float
+    n_tokens: int | None
+    whole: int | None
+    alone: bool
+
+
+def context_blocks(pipeline: Pipeline, budget: ContextBudget, room: Room) -> list[Block]:
+    """Return the blocks of every prompt of a method, in order."""
+    typical, blocks = room.chunk.typical, []
+    for op in packers(pipeline):
+        share = budget.share(op.settings.get("share", 1.0))
+        alone, tokens = share > 1, budget.at_most(op.settings.get("budget")).tokens
+        n_tokens = int(share) if alone else None if tokens is None else round(tokens * share)
+        whole = None
+        if n_tokens is not None and typical and op.operator.name == "context.chunks":
+            whole = n_tokens // typical
+        share = min(share / tokens, 1.0) if alone and tokens else share
+        blocks.append(Block(op, share, n_tokens, whole, alone))
+    return blocks
+
+
+def empty_blocks(method: Method, budget: ContextBudget, room: Room) -> str:
+    """Say why a method's prompt can hold none of its chunks, and what budget would do; or ""."""
+    every = context_blocks(method.pipeline, budget, room)
+    chunks = [block for block in every if block.whole is not None]
+    if not chunks or any(block.whole for block in chunks):
+        return ""
+    best = max(chunks, key=lambda block: block.share)
+    enough = in_hundreds(room.chunk.typical / best.share)
+    reason = (
+        f"the chunks of '{method.name}' have {best.n_tokens:,} tokens of its context of "
+        f"{budget.tokens:,}, and a typical chunk of this corpus takes "
+        f"{room.chunk.typical:,}: none fits. budget_context={enough} would do"
+    )
+    if room.known is not None and room.known < enough:
+        reason += " with a reader of a larger window (llm.context of the local model, llm.window)"
+    return f"{reason}; so would smaller chunks (chunking=token chunking.size=N)."

@@ -1,0 +1,352 @@
+"""Run an experiment: build and answer what is missing, reuse what is stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.artifacts.store import Incomplete, Store
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import documents_of
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.calls import RunStopped
+from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.pipeline import Finished, run
+from graphrag_bench.pipeline.step_cache import Results, StepCache
+from graphrag_bench.pipeline.steps import Execution
+from graphrag_bench.progress import Advance, Progress
+from graphrag_bench.run.budgets import empty_blocks, store_chunk_size
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import RunFolder, write_whole
+from graphrag_bench.run.models import Models
+from graphrag_bench.run.record import context_rows, record, timing_rows
+from graphrag_bench.run.results import repeated, results, write_provenance, write_references
+from graphrag_bench.text import short
+from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
+
+Failed = tuple[str, Failure]
+"""A question's id, and the failure in place of its answer."""
+_KINDS_SHOWN = 3
+_IDS_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished run: its folder, what `metrics.json` holds, and what was run."""
+
+    folder: RunFolder
+    metrics: Mapping[str, Any]
+    experiment: Experiment
+
+    def __repr__(self) -> str:
+        return f"<RunResult {self.experiment!r}: {short(str(self.folder.path), 120)}>"
+
+
+def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
+    """Build, retrieve, answer and score what the run folder does not hold yet.
+
+    Failed questions are tried again. With a shard only its part of the questions is run;
+    the metrics are of all that the folder holds. With `repeats` the questions that are answered are
+    run once more for each repeat, and the metrics tell what that changes. `metrics.json` keeps
+    those of more questions, where the folder holds them. Raises UserError when
+    another process runs the same run or shard, RunStopped when nothing further can
+    succeed; what is done is stored.
+    """
+    progress = progress or Progress()
+    selected, to_answer = experiment.selection()
+    settings = experiment.settings
+    if not selected:
+        part = {"all": "questions"}.get(settings.split, "questions in this split")
+        raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
+    if not settings.budget_asked:
+        budget, room = experiment.models.context_budget, experiment.room
+        if reason := empty_blocks(experiment.method, budget, room):
+            reason = reason[0].upper() + reason[1:]
+            raise UserError(f"{reason} Any budget_context=N goes on with N.")
+    if settings.failures.allow_incomplete:
+        _charge(experiment, experiment.folder, selected)
+        experiment = _as_far_as_it_goes(experiment, selected, progress)
+    folder = experiment.folder
+    repeats = experiment.trials()
+    with folder.alone():
+        answered = [question for question in selected if question.id in to_answer]
+        try:
+            _finish(experiment, selected, to_answer, progress)
+            for repeat in repeats:
+                _finish(repeat, answered, to_answer, progress)
+        finally:
+            for one in (experiment, *repeats):
+                one.models.release()
+        metrics = results(experiment, selected)
+        if repeats:
+            metrics["repeats"] = repeated(experiment, [question.id for question in answered])
+        return RunResult(folder, folder.keep_metrics(metrics), experiment)
+
+
+def _as_far_as_it_goes(
+    experiment: Experiment, questions: Sequence[Question], progress: Progress
+) -> Experiment:
+    """The experiment with its artifacts built, over incomplete ones where the server failed.
+
+    Whole artifacts are tried first, so that a server that is well again reads what is missing.
+    """
+    experiment = replace(experiment, incomplete={})
+    while True:
+        store = building_store(experiment, progress, allow_incomplete=True)
+        try:
+            for models in experiment.scoped(questions).values():
+                store.resources(experiment.plan_for(models), set(experiment.wanted), models)
+        except Incomplete as one:
+            progress.say(f"Going on without {one.missing} that the server failed to read.")
+            incomplete = {**experiment.incomplete, one.whole: one.missing}
+            experiment = replace(experiment, incomplete=incomplete)
+        else:
+            return experiment
+
+
+def _finish(
+    experiment: Experiment,
+    selected: Sequence[Question],
+    to_answer: frozenset[str],
+    progress: Progress,
+) -> None:
+    folder = experiment.folder
+    which, total = experiment.settings.part
+    mine = [q for row, q in enumerate(selected) if row % total == which - 1]
+    write_provenance(experiment, folder)
+    write_references(experiment, selected)
+    store_chunk_size(experiment.settings, experiment.dataset, experiment.room.chunk)
+    _charge(experiment, folder, selected)
+    failed: list[Failed] = []
+    late = [question for question in mine if question.id in to_answer]
+    early = [question for question in mine if question.id not in to_answer]
+    for questions, answering in ((late, True), (early, False)):
+        done = folder.done(answering)
+        todo = [question for question in questions if question.id not in done]
+        if todo:
+            failed += _work(experiment, todo, answering, progress)
+    folder.finish([question.id for question in experiment.dataset.questions])
+    _report_failures(folder, experiment.method.name, failed, progress)
+
+
+def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
+    own = folder.file("ledger")
+
+    def earlier() -> list[Path]:
+        every = sorted(experiment.run_path.rglob("ledger*.jsonl"))
+        return [*experiment.ledgers(selected), *(path for path in every if path != own)]
+
+    def others() -> list[Path]:
+        return [path for path in folder.files("ledger") if path != own]
+
+    experiment.models.charge(own, earlier, others)
+
+
+def _work(
+    experiment: Experiment, questions: Sequence[Question], answering: bool, progress: Progress
+) -> list[Failed]:
+    failed: list[Failed] = []
+    label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
+    label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
+    groups: dict[str | None, list[Question]] = {}
+    for question in questions:
+        scope = None if experiment.settings.graph.per == "all" else question.scope
+        groups.setdefault(scope, []).append(question)
+    for scope, part in groups.items():
+        models = experiment.models_of(scope)
+        try:
+            resources = build_resources(experiment, models, progress, answering)
+        except UserError as error:
+            where = f"scope '{scope}': " if len(groups) > 1 else ""
+            kind = type(error) if isinstance(error, RunStopped) else UserError
+            placed = kind(f"{where}{error}")
+            placed.exit_code = error.exit_code
+            raise placed from error
+        with progress.task(label, len(part)) as advance:
+            failed += _run_block(experiment, part, resources, answering, advance)
+    return failed
+
+
+def build_resources(
+    experiment: Experiment, models: Models, progress: Progress, answering: bool = True
+) -> dict[str, Any]:
+    """Return the artifacts and models that the steps need, built where they are missing."""
+    store = building_store(experiment, progress)
+    needs = experiment.method.pipeline.needs(answering)
+    wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
+    resources = store.resources(experiment.plan_for(models), wanted, models)
+    return resources | {name: models[name] for name in Models.NAMES if name in needs}
+
+
+def building_store(
+    experiment: Experiment, progress: Progress, *, allow_incomplete: bool = False
+) -> Store:
+    """Return the store that builds what an experiment needs, with the gates of its models."""
+    failures = experiment.settings.failures
+    return Store(
+        experiment.artifacts,
+        progress,
+        failures.limit,
+        failures.after,
+        failures.in_a_row,
+        gates=experiment.models.gates,
+        explains=experiment.settings.graph.per == "all",
+        shared=experiment.shared_artifacts,
+        allow_incomplete=allow_incomplete,
+        allow_cut=float(failures.allow_cut),
+        load=experiment.models.shared.load,
+    )
+
+
+def _run_block(
+    experiment: Experiment,
+    questions: Sequence[Question],
+    resources: Mapping[str, Any],
+    answering: bool,
+    advance: Advance,
+) -> list[Failed]:
+    failed: list[Failed] = []
+    settings = experiment.settings
+    execution = Execution(
+        resources,
+        settings.workers,
+        experiment.models.ledger,
+        settings.failures.limit,
+        settings.failures.after,
+        settings.failures.in_a_row,
+        gates=experiment.models.gates,
+    )
+    table: ChunkTable = resources["chunk_table"]
+    for one in run(
+        questions,
+        experiment.method.pipeline,
+        execution,
+        answering=answering,
+        start=partial(start_state, experiment, table=table),
+    ):
+        row = record(one, table, settings.trace)
+        contexts = [] if settings.trace == "off" else context_rows(one, table)
+        experiment.folder.append(row, timing_rows(one, settings.workers), contexts)
+        if one.failure is not None:
+            failed.append((one.question.id, one.failure))
+        advance(1)
+    return failed
+
+
+def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
+    """Return the state before the first step: gold passages where the method is given them."""
+    state = RetrievalState(question)
+    if experiment.method.given != "gold_chunks":
+        return state
+    gold = experiment.dataset.gold[question.id]
+    documents = [one for name in gold.evidence for one in documents_of(gold, name)]
+    ids = [chunk for document in documents for chunk in table.chunks_of(document)]
+    chunks = np.array(list(dict.fromkeys(ids)), np.int64)
+    return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})
+
+
+def _report_failures(
+    folder: RunFolder, label: str, failed: Sequence[Failed], progress: Progress
+) -> None:
+    """Write `failures.txt` of a run, or remove it when no question failed, and say its beginning.
+
+    It holds each kind of failure once, with the lines of the traceback in the operator's code. It
+    is for people: paths and code lines depend on the machine, records do not.
+    """
+    path = folder.file("failures", "txt")
+    if not failed:
+        path.unlink(missing_ok=True)
+        return
+    kinds = list(_kinds(failed))
+    write_whole(path, "\n\n".join(kinds) + "\n")
+    progress.say(f"{label}: {len(failed)} questions failed; {path} says where")
+    for kind in kinds[:_KINDS_SHOWN]:
+        progress.say(kind)
+
+
+def _kinds(failed: Sequence[Failed]) -> Iterator[str]:
+    alike: dict[tuple[str, str, tuple[str, ...]], list[Failed]] = {}
+    for name, failure in failed:
+        alike.setdefault((failure.step, failure.kind, failure.where), []).append((name, failure))
+    for (step, kind, where), rows in alike.items():
+        ids = ", ".join(name for name, _ in rows[:_IDS_SHOWN])
+        more = f" and {len(rows) - _IDS_SHOWN} more" if len(rows) > _IDS_SHOWN else ""
+        first = _printable(rows[0][1].message)
+        head = f"{step}: {kind}: {first}\n  questions: {_printable(ids)}{more}"
+        yield "\n".join([head, *map(_printable, where)])
+
+
+def _printable(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def too_many(metrics: Mapping[str, Any], limit: float) -> bool:
+    """Return whether all questions of a run failed, or a larger share than `failures.limit`."""
+    failed, n = int(metrics["failed"]), int(metrics["n"])
+    return failed > 0 and (failed >= n or failed > limit * n)
+
+
+@dataclass
+class Retrieved:
+    """Questions after their last step before the answer, in order, and what that took.
+
+    `computed` and `reused` count the results of each step, by its label; `resources` are the
+    artifacts and models of each scope.
+    """
+
+    finished: list[Finished] = field(default_factory=list)
+    computed: Counter[str] = field(default_factory=Counter)
+    reused: Counter[str] = field(default_factory=Counter)
+    resources: dict[str | None, Mapping[str, Any]] = field(default_factory=dict)
+
+    def of(self, one: Finished) -> Mapping[str, Any]:
+        """Return the artifacts and models that a question was retrieved with."""
+        scope = one.question.scope
+        return self.resources[scope if scope in self.resources else None]
+
+
+def identities(experiment: Experiment, models: Models) -> Mapping[str, str]:
+    """Return keys of artifacts and identities of models that the steps need, by name."""
+    keys = {item.resource: item.key for item in experiment.plan_for(models)}
+    needs = experiment.method.pipeline.needs() & set(models.NAMES)
+    return keys | {name: models.identity(name) for name in needs}
+
+
+def retrieved(
+    experiment: Experiment,
+    questions: Sequence[Question],
+    results: Results | None = None,
+    progress: Progress | None = None,
+) -> Retrieved:
+    """Take questions through the steps that pack their context; nothing is answered.
+
+    Artifacts that are missing are built. Results are taken from `results` where it has
+    them, and added to it; without it they are shared among these questions alone.
+    """
+    progress, every = progress or Progress(quiet=True), Retrieved()
+    by_id: dict[str, Finished] = {}
+    for scope, models in experiment.scoped(questions).items():
+        mine = [q for q in questions if scope is None or q.scope == scope]
+        resources = build_resources(experiment, models, progress, answering=False)
+        steps = StepCache(identities(experiment, models), results)
+        with progress.task(f"{experiment.method.name}: retrieving", len(mine)) as advance:
+            for one in run(
+                mine,
+                experiment.method.pipeline,
+                Execution(resources, experiment.settings.workers, cache=steps),
+                answering=False,
+                start=partial(start_state, experiment, table=resources["chunk_table"]),
+            ):
+                by_id[one.question.id] = one
+                advance(1)
+        every.computed.update(steps.computed)
+        every.reused.update(steps.reused)
+        every.resources[scope] = resources
+    every.finished = [by_id[question.id] for question in questions]
+    return every

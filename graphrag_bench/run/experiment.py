@@ -1,0 +1,329 @@
+"""An experiment: settings become a checked pipeline, an artifact plan and a run key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.artifacts.plan import Planned, plan
+from graphrag_bench.artifacts.store import Store
+from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.contract import builders, resources, variants
+from graphrag_bench.data.dataset import Dataset, within_split
+from graphrag_bench.errors import Gathered, UserError, did_you_mean
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, refuse
+from graphrag_bench.pipeline.resolve import Resolve
+from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.prompts import FormName, answer_form, form_of_part
+from graphrag_bench.run.budgets import Room, lengthened, room_of, with_budget
+from graphrag_bench.run.checking import check_steps, checked_inputs
+from graphrag_bench.run.folder import RunFolder
+from graphrag_bench.run.method import (
+    EXTRACTIONS,
+    Method,
+    able_to_pool,
+    artifact_choices,
+    read_method,
+)
+from graphrag_bench.run.models import Models, Shared, key_of
+from graphrag_bench.text import safe_name, short
+from graphrag_bench.values import Question
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One method on one data set with its models, checked; nothing is run yet.
+
+    `trial` counts the repeats of the answering model from 0. `incomplete` maps the keys of whole
+    artifacts to what is missing of those that are used in their place.
+    """
+
+    settings: RunSettings
+    dataset: Dataset
+    method: Method
+    models: Models
+    trial: int = 0
+    incomplete: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Experiment {short(self.method.name)} on {short(self.dataset.name)}>"
+
+    @classmethod
+    def prepare(
+        cls,
+        values: Mapping[str, Any],
+        dataset: Dataset | None = None,
+        *,
+        swept: bool = False,
+        shared: Shared | None = None,
+    ) -> Experiment:
+        """Check resolved settings; no model is loaded.
+
+        A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks, and
+        leaves out a path pooling or context budget that its method cannot have. Experiments with
+        the same `shared` load data sets, models and artifacts once.
+        Raises UserError, with every problem of the pipeline in one message.
+        """
+        shared = shared or Shared()
+        source = key_of([values.get("dataset"), values.get("paths")])
+        settings, corpus = checked_inputs(values, dataset or shared.datasets.get(source))
+        if dataset is None:
+            shared.datasets[source] = corpus
+        profiled = settings.profile != "default"
+        options = StepOptions(
+            pooling=settings.pooling, reader=settings.reader_prompt, all_rows=profiled
+        )
+        method = read_method(settings.method, options)
+        models = Models(settings, corpus, shared)
+        if not method.problems:
+            if settings.pooling and not method.pooled:
+                if not swept:
+                    raise UserError(_cannot_pool(settings.pooling, method))
+                settings = settings.model_copy(update={"pooling": None})
+            room = cache(partial(room_of, settings, corpus, models))
+            settings, budget = with_budget(settings, method, room, swept=swept)
+            method = replace(method, pipeline=lengthened(method.pipeline, budget))
+            models = Models(settings, corpus, shared, budget)
+        experiment = cls(settings, corpus, method, models)
+        gathered = Gathered()
+        gathered.attempt(
+            lambda: check_steps(
+                method.name, method.pipeline, method.problems,
+                experiment._attributes, method.given_slots,
+            )
+        )  # fmt: skip
+        if not method.problems:
+            gathered.attempt(lambda: experiment._check_choices(swept))
+        gathered.refuse()
+        return experiment
+
+    @property
+    def _attributes(self) -> frozenset[str] | None:
+        choice = self.choices.get("graph")
+        variant = choice if isinstance(choice, str) else (choice or {}).get("variant")
+        name = variants("graph").get(str(variant))
+        return builders.get(name).provides if name else None
+
+    @cached_property
+    def choices(self) -> dict[str, Any]:
+        """The variant and settings of every resource that the method or the run chooses."""
+        return artifact_choices(self.settings, self.method, self.dataset)
+
+    def _check_choices(self, swept: bool) -> None:
+        """Refuse a `build` entry for what nothing builds, or, unless swept, this run does not."""
+        planned = {item.resource for item in self.plan}
+        known = planned | (resources() if swept else set())
+        replaced = EXTRACTIONS if self.settings.graph.import_from else frozenset()
+        problems = []
+        for resource in {**self.method.choices, **self.settings.build}:
+            if resource not in known | (replaced - set(self.settings.build)):
+                hint = did_you_mean(resource, sorted(planned))
+                problems.append(
+                    f"build.{resource} is set, but this method builds no '{resource}'. {hint}"
+                )
+        problems += [
+            f"build.{item.resource}=planted reads a synthetic world alone: dataset=world."
+            for item in self.plan
+            if item.builder.variant == "planted" and self.dataset.world is None
+        ]
+        refuse(problems, f"the build of method '{self.method.name}'")
+
+    @cached_property
+    def wanted(self) -> frozenset[str]:
+        """The artifacts that the steps need, and the chunk table that records need."""
+        needs = self.method.pipeline.needs() - set(Models.NAMES)
+        return frozenset(needs | {"chunk_table"})
+
+    @cached_property
+    def plan(self) -> list[Planned]:
+        """The artifacts to build or reuse, each after what it is built from."""
+        return self.plan_for(self.models)
+
+    def plan_for(self, models: Models) -> list[Planned]:
+        """The plan over another corpus: that of one scope."""
+        identities = {name: partial(models.identity, name) for name in Models.NAMES}
+        try:
+            return plan(self.wanted, self.choices, identities, self.incomplete)
+        except UserError as error:
+            raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
+
+    def scoped(self, questions: Sequence[Question]) -> dict[str | None, Models]:
+        """The models over the corpus of every graph that these questions are asked of.
+
+        One for each scope, or, where one graph is made of everything, the one scope None.
+        """
+        if self.settings.graph.per == "all":
+            return {None: self.models}
+        wanted = {question.scope for question in questions}
+        scopes = sorted({d.scope for d in self.dataset.documents} & wanted, key=lambda s: s or "")
+        return {scope: self.models_of(scope) for scope in scopes}
+
+    def models_of(self, scope: str | None) -> Models:
+        """Return the models over the corpus of one scope; of everything where graphs are one."""
+        if self.settings.graph.per == "all":
+            return self.models
+        return self.models.over(self.dataset.within(scope))
+
+    def plans(self, questions: Sequence[Question]) -> list[list[Planned]]:
+        """The plan of every graph that these questions are asked of: one, or one for each scope."""
+        if self.settings.graph.per == "all":
+            return [self.plan]
+        return [self.plan_for(models) for models in self.scoped(questions).values()]
+
+    def ledgers(self, questions: Sequence[Question]) -> list[Path]:
+        """The ledgers of what was built for these questions."""
+        store, items = self.store(), chain.from_iterable(self.plans(questions))
+        return [path for item in items for path in store.ledgers(item)]
+
+    @property
+    def used(self) -> set[str]:
+        """The resources that steps need or artifacts are built from."""
+        built = {need for item in self.plan for need in item.inputs}
+        return built | self.method.pipeline.needs()
+
+    @cached_property
+    def key(self) -> str:
+        """The run key: everything that can change an answer, and nothing else."""
+        pipeline = self.method.pipeline
+        inputs = {item.resource: item.key for item in self.plan if item.resource in self.wanted}
+        for name in sorted(pipeline.needs() & set(Models.NAMES)):
+            inputs[name] = self.models.identity(name)
+        gold = []
+        if self.method.given:
+            gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
+        parts: list[object] = [
+            self.dataset.corpus_digest,
+            self.dataset.questions_digest,
+            self.settings.graph.per,
+            self.settings.seed,
+            pipeline.describe(),
+            inputs,
+            gold,
+            _forms_in_key(pipeline, self.dataset.questions),
+        ]
+        if self.incomplete:  # those of one scope are in no plan of the whole
+            parts.append(sorted(self.incomplete.items()))
+        return digest(*parts)
+
+    @cached_property
+    def room(self) -> Room:
+        """How many tokens of context the run's prompts may hold, and why."""
+        return room_of(self.settings, self.dataset, self.models)
+
+    @property
+    def home(self) -> Path:
+        """The folder that holds runs/ and artifacts/."""
+        return Path(self.settings.paths.home)
+
+    @property
+    def run_path(self) -> Path:
+        """The folder of the run; its repeats after the first are in folders of it."""
+        name = safe_name(self.method.name)
+        return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where the run is stored, or this repeat of it."""
+        path = self.run_path / f"trial-{self.trial}" if self.trial else self.run_path
+        which, total = self.settings.part
+        return RunFolder(path, f"{which}-of-{total}" if total > 1 else "")
+
+    @property
+    def artifacts(self) -> Path:
+        """Where the artifacts of this data set are stored."""
+        return self.home / "artifacts" / safe_name(self.dataset.corpus_name)
+
+    @property
+    def shared_artifacts(self) -> Path | None:
+        """The artifacts/ folder of a second store; raises UserError when that is not a folder."""
+        path = self.settings.paths.shared_artifacts
+        if path is None:
+            return None
+        if not Path(path).is_dir():
+            raise UserError(f"paths.shared_artifacts: there is no folder '{path}'.")
+        return Path(path) / safe_name(self.dataset.corpus_name)
+
+    def store(self) -> Store:
+        """The stored artifacts; what builds them is given the rest."""
+        return Store(self.artifacts, shared=self.shared_artifacts)
+
+    @property
+    def extraction(self) -> str:
+        """How entities were read, as tables name it; empty when the method has no graph."""
+        for item in self.plan:
+            imported = item.resource == "graph" and "import_from" in item.builder.needs
+            if imported or item.resource in EXTRACTIONS:
+                return item.builder.variant
+        return ""
+
+    def selection(self) -> tuple[list[Question], frozenset[str]]:
+        """Return the questions of this run, stratified by type, and the ids of those to answer."""
+        settings = self.settings
+        part = within_split(self.dataset.interleaved(), settings.split, settings.dev_share)
+        selected = part[: settings.limit]
+        n_answers = {"on": len(selected), "off": 0}.get(str(settings.answer), settings.answer)
+        return selected, frozenset(question.id for question in selected[: int(n_answers)])
+
+    def trials(self) -> list[Experiment]:
+        """Return the experiment once for each repeat after the first, which is the run itself.
+
+        Repeat t is stored in the folder `trial-t` of the run. Raises UserError when nothing is
+        answered, as nothing would be asked again.
+        """
+        n = self.settings.repeats
+        if n > 1 and not self.settings.answering:
+            raise UserError(f"repeats={n} asks the answering model again: not with answer=off.")
+        return [
+            replace(self, models=self.models.on_trial(trial), trial=trial) for trial in range(1, n)
+        ]
+
+
+def _cannot_pool(pooling: Mapping[str, Any], method: Method) -> str:
+    return (
+        f"pooling={pooling.get('mode')}: no step of '{method.name}' packs relationships that can "
+        f"be pooled (`path_pooling` at a step). Methods that can: {', '.join(able_to_pool())}."
+    )
+
+
+_FORM = frozenset({"form", "manner", "cue", "licence"})
+"""The variables that tell a prompt the form of the answer."""
+
+
+def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
+    """Count the questions that want each form of answer, the most frequent first."""
+    counted = Counter(question.form for question in questions)
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
+    """Return the forms' part of a run key: that of each question, and the content of those used.
+
+    Empty where custom prompts name no form and `max_tokens` is set: no answer depends on them then.
+    """
+    if not any(map(_follows_form, answering_steps(pipeline))):
+        return []
+    used: set[FormName] = {question.form for question in questions}
+    if any(isinstance(step, Resolve) for step in pipeline.steps()):
+        used |= {form_of_part(form, abstract=kind) for form in used for kind in (False, True)}
+    contents = [vars(answer_form(name)) for name in sorted(used)]
+    forms = [[question.id, question.form] for question in questions]
+    limits = {n for question in questions if (n := question.open_tokens)}
+    return [forms, contents, *sorted(limits)]
+
+
+def answering_steps(pipeline: Pipeline) -> Iterator[OperatorStep]:
+    """Yield the steps that write an answer in the form that the question wants."""
+    for op in pipeline.operators():
+        if "answer" in op.operator.returns and _FORM & op.operator.supplies:
+            yield op
+
+
+def _follows_form(op: OperatorStep) -> bool:
+    variables = [value.variables for value in op.settings.values() if hasattr(value, "variables")]
+    return op.settings.get("max_tokens") is None or any(_FORM & names for names in variables)

@@ -1,0 +1,308 @@
+"""The run folder: rows are appended to a journal as questions finish, and put in order at the end.
+
+A kill loses at most the row being written: a last line that is cut is skipped when read, and every
+other file is written under another name and renamed. Several shards may share a folder, each with a
+journal, a ledger and records of its own; whoever reads the folder reads them all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.files import read_yaml
+
+Row = dict[str, Any]
+METRICS, CONFIG, REFERENCES = "metrics.json", "config.yaml", "artifacts.json"
+ENVIRONMENT, SELECTIONS, TABLE = "environment.json", "selections.json", "table.md"
+SELECTED = "selections"
+_RANKS = ("failed", "retrieved", "answered")
+_SECONDS_OF_A_LOOK = 1.0
+
+
+class Occupied(UserError):
+    """Another process is at work on the same run."""
+
+
+class DamagedRun(UserError):
+    """A file of a run folder cannot be read; the message names both."""
+
+    def __init__(self, file: Path, what: str) -> None:
+        super().__init__(
+            f"The run {file.parent} is damaged ({file.name}: {what}). Remove that file and run the "
+            f"same command again, or remove the run: graphrag-bench runs rm {file.parent}."
+        )
+
+
+@contextmanager
+def locked(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
+    """Hold a lock file; raises Occupied, with `refusal`, when another process has it for longer.
+
+    Its folder is made where it is missing.
+    """
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FileLock(path).acquire(timeout=seconds)
+    except Timeout:
+        raise Occupied(refusal) from None
+    with lock:
+        yield
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run: runs/<dataset>/<method>/<key>/. The name says what, not when.
+
+    `shard` is the part of the run that this process writes: "" for all, or e.g. `3-of-20`.
+    """
+
+    path: Path
+    shard: str = ""
+
+    def file(self, name: str, suffix: str = "jsonl") -> Path:
+        """The path of one of this shard's files: records, journal, ledger or timing."""
+        return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
+
+    def files(self, name: str) -> list[Path]:
+        """The files of that name of all shards, the whole run's first."""
+        return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
+
+    def rows(self) -> dict[str, Row]:
+        """The stored row of each question id; the more complete of two rows wins."""
+        rows: dict[str, Row] = {}
+        for path in (*self.files("records"), *self.files("journal")):
+            for row in read_lines(path):
+                if not (isinstance(row.get("question"), str) and row.get("status") in _RANKS):
+                    continue
+                known = rows.get(row["question"])
+                if known is None or _RANKS.index(row["status"]) >= _RANKS.index(known["status"]):
+                    rows[row["question"]] = row
+        return rows
+
+    def done(self, answering: bool) -> set[str]:
+        """The questions that need no more work; failed ones do, retrieved ones when answering."""
+        enough = {"answered"} if answering else {"answered", "retrieved"}
+        return {name for name, row in self.rows().items() if row["status"] in enough}
+
+    def append(self, row: Row, timing: Iterable[Row], contexts: Iterable[Row] = ()) -> None:
+        """Keep a finished question, the seconds of its steps, and the texts of its context."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        append_lines(self.file("timing"), timing)
+        append_lines(self.file("contexts"), contexts)
+        append_lines(self.file("journal"), [row])
+
+    def finish(self, order: Sequence[str]) -> None:
+        """Write this shard's records and contexts in question order, whole, and drop its journal.
+
+        An unsharded finish takes in the records of all shards and removes their files.
+        """
+        rows = self.rows()
+        parts = [] if self.shard else [*self.files("records"), *self.files("journal")]
+        mine = set(rows)
+        if self.shard:
+            paths = (self.file("records"), self.file("journal"))
+            mine = {str(row.get("question")) for path in paths for row in read_lines(path)}
+        ordered = [rows[name] for name in order if name in mine]
+        write_rows(self.file("records"), ordered)
+        for path in (*parts, self.file("journal")):
+            if path != self.file("records"):
+                path.unlink(missing_ok=True)
+        self._finish_contexts(order)
+
+    def _finish_contexts(self, order: Sequence[str]) -> None:
+        own = self.file("contexts")
+        parts = [own] if self.shard else self.files("contexts")
+        rows = [row for path in parts for row in read_lines(path)]
+        by_question = {row["question"]: row for row in rows if isinstance(row.get("question"), str)}
+        if by_question:
+            write_rows(own, [by_question[name] for name in order if name in by_question])
+        for path in parts:
+            if path != own:
+                path.unlink()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold this shard of the run; raises Occupied when another process is at work on it.
+
+        A whole run and its shards exclude each other, and so do shards of different numbers: they
+        would pay for the same questions. Each takes its own lock first and looks at the others
+        then, so that of two at most one goes on.
+        """
+        own = self.file("run", "lock")
+        with locked(own, self._refusal(own)):
+            for path in self._excluded(own):
+                with locked(path, self._refusal(path), _SECONDS_OF_A_LOOK):
+                    pass
+            yield
+
+    def _refusal(self, lock: Path) -> str:
+        shard = lock.name.removeprefix("run").removesuffix("lock").strip(".")
+        what = f"shard {shard.replace('-of-', '/')} of this run" if shard else "this run"
+        return (
+            f"Another process is at work on {what}: {self.path}. Wait for its end, or "
+            "share the work: start every process with another shard, shard=1/4 to 4/4."
+        )
+
+    def _excluded(self, own: Path) -> list[Path]:
+        division = self.shard.partition("-of-")[2]
+        return [
+            path
+            for path in sorted(self.path.glob("run*.lock"))
+            if path != own and not (division and path.name.endswith(f"-of-{division}.lock"))
+        ]
+
+    def timing(self) -> list[Row]:
+        """The timing rows of all shards."""
+        return [row for path in self.files("timing") for row in read_lines(path)]
+
+    def metrics(self) -> dict[str, Any]:
+        """What `metrics.json` holds, with `selections`; empty before the first scoring."""
+        stored = read_json(self.path / METRICS)
+        return self.completed(stored) if stored else {}
+
+    def completed(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        """Metrics with the sweeps that the run was the best of, in `selections`."""
+        selections = self.selections()
+        return {**_own(metrics), **({SELECTED: selections} if selections else {})}
+
+    def write_metrics(self, metrics: Mapping[str, Any]) -> None:
+        """Write `metrics.json`, whole, without what `completed` adds."""
+        self.write_json(METRICS, _own(metrics))
+
+    def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        """The metrics with what `completed` adds, written unless a wider scoring is there."""
+        if not is_narrower(metrics, read_json(self.path / METRICS)):
+            self.write_metrics(metrics)
+        return self.completed(metrics)
+
+    def selections(self) -> list[dict[str, Any]]:
+        """The sweeps that this run was the best of, as `add_selection` was given them."""
+        selections: list[dict[str, Any]] = read_json(self.path / SELECTIONS).get(SELECTED, [])
+        return selections
+
+    def add_selection(self, selection: Mapping[str, Any]) -> None:
+        """Keep that this run was chosen, by which metric, on which questions, out of how many."""
+        selections = self.selections()
+        if selection not in selections:
+            self.write_json(SELECTIONS, {SELECTED: [*selections, dict(selection)]})
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write a JSON file of the folder, whole."""
+        text = json.dumps(dict(value), indent=1, sort_keys=True, ensure_ascii=False)
+        write_whole(self.path / name, text + "\n")
+
+    def write_config(self, settings: Mapping[str, Any]) -> None:
+        """Write `config.yaml`, whole."""
+        text = yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
+        write_whole(self.path / CONFIG, text)  # unsorted: branches have an order
+
+    def config(self) -> dict[str, Any]:
+        """The settings that the run was made with; raises DamagedRun."""
+        path = self.path / CONFIG
+        try:
+            values = read_yaml(path.read_text(encoding="utf-8"), CONFIG)
+        except (OSError, ValueError, UserError) as error:
+            raise DamagedRun(path, str(error)) from None
+        return _mapping(path, values)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a JSON file of a run holds, {} where it is missing; raises DamagedRun for no mapping."""
+    try:
+        return _mapping(path, json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedRun(path, str(error)) from None
+
+
+def _mapping(path: Path, values: object) -> dict[str, Any]:
+    if not isinstance(values, dict):
+        raise DamagedRun(path, "no mapping")
+    return values
+
+
+def _line(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write a file of JSON lines, whole."""
+    write_whole(path, "".join(map(_line, rows)))
+
+
+def append_lines(path: Path, rows: Iterable[Row]) -> None:
+    """Append lines in one write; a line that a kill cut short before is closed off first."""
+    text = "".join(map(_line, rows))
+    if not text:
+        return
+    with path.open("a+b") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                text = "\n" + text
+        file.write(text.encode("utf-8", "replace"))
+
+
+def read_lines(path: Path) -> Iterator[Row]:
+    """The rows of a JSON-lines file; lines that a kill cut short are skipped."""
+    if not path.is_file():
+        return
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+        if not line:
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            yield row
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that readers see the old one or the new one, never a part.
+
+    Its folder is made where it is missing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    new.write_text(text, encoding="utf-8", errors="replace")
+    new.replace(path)
+
+
+def _own(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in metrics.items() if name != SELECTED}
+
+
+def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+    """Whether a scoring is of fewer questions than another, all of them among the other's.
+
+    Fewer answered ones count too. Scorings of the two parts of a division, and of divisions that
+    differ, are not narrower than each other. Both are what `metrics.json` holds; `held` may be
+    empty.
+    """
+    return bool(stored) and _covers(stored, new) and not _covers(new, stored)
+
+
+def _covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    whole = one.get("split", "all") == "all" and one["limit"] is None
+    same = _part(one) == _part(other)
+    shorter = one["limit"] is None or (
+        other["limit"] is not None and one["limit"] >= other["limit"]
+    )
+    return (whole or (same and shorter)) and one["answered"] >= other["answered"]
+
+
+def _part(metrics: Mapping[str, Any]) -> tuple[object, object]:
+    split = metrics.get("split", "all")
+    return split, metrics.get("dev_share") if split != "all" else None

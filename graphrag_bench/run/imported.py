@@ -1,0 +1,158 @@
+"""Runs of somebody else's results, and the results of runs as TREC files."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
+from graphrag_bench.data.dataset import DEV_SHARE, Gold, counted
+from graphrag_bench.data.rankings import NO_PASSAGE, Ranking, Rankings, read_rankings
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.run.folder import REFERENCES, Row, RunFolder, write_rows, write_whole
+from graphrag_bench.run.scoring import score, scored_by
+from graphrag_bench.run.stored import StoredRun, scored_questions
+from graphrag_bench.text import safe_name
+from graphrag_bench.values import Question
+from graphrag_bench.version import commit
+
+METHOD = "imported-"
+"""How the method of an imported run begins: it is never taken for a method of ours."""
+MOST_UNMATCHED = 0.01
+TREC, QRELS = "run.trec", "qrels.trec"
+_NOTHING: dict[str, Any] = {
+    "role": "", "profile": "", "fidelity": "", "parameters": {}, "limit": None, "split": "all",
+    "dev_share": DEV_SHARE, "answer_forms": {}, "reader_prompt": "", "own_answers": [],
+    "budget_context": None, "extraction": "", "extraction_statistics": {}, "llm": "",
+    "llm_build": "", "embedder": "", "long_texts": [], "tokenizer": "", "incomplete": {},
+    "build_rates": {}, "estimate": {},
+    "cost": {"stages": {}, "steps": {}, "questions": {}, "models": [], "mixed": False},
+}  # fmt: skip
+"""What `metrics.json` of an imported run does not tell, as a run without it would say it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Whose results a file holds: the name of the system, and where they were published."""
+
+    file: Path
+    title: str
+    reference: str = ""
+
+    def stored(self) -> dict[str, str]:
+        """File name, sha256 and reference, as the run keeps them."""
+        content = hashlib.sha256(self.file.read_bytes()).hexdigest()
+        return {"file": self.file.name, "sha256": content, "reference": self.reference}
+
+
+def import_run(
+    source: Source, settings: DatasetSettings, home: str | Path, *, allow_unmatched: bool = False
+) -> StoredRun:
+    """Store the rankings and answers of a file as a run of a data set, scored as any other.
+
+    The run holds the questions that the file has. The key is made of corpus, questions, file, title
+    and reference. Raises UserError for a blank title, for what `read_rankings` refuses, and, unless
+    allowed, where more than 1 % of the passages match nothing.
+    """
+    name = source.title.strip()
+    if not name:
+        raise UserError("name= is blank: whose results are they?")
+    dataset = read_dataset(
+        settings.name,
+        settings.root,
+        settings.openie,
+        settings.own,
+        home=home,
+        questions=settings.questions,
+    )
+    rankings = read_rankings(source.file, dataset)
+    _check_matches(source.file, rankings, allow_unmatched)
+    origin, method = source.stored(), METHOD + safe_name(name).lower()
+    key = digest(dataset.corpus_digest, dataset.questions_digest, name, origin)
+    path = Path(home) / "runs" / safe_name(dataset.name) / method / key
+    evaluation, folder = EvaluationSettings.model_validate({}), RunFolder(path)
+    rows = {q.id: _row(q, rankings.of[q.id]) for q in dataset.questions if q.id in rankings.of}
+    config = {
+        "dataset": settings.model_dump(), "method": {"name": method}, "imported": origin,
+        "evaluation": evaluation.model_dump(),
+    }  # fmt: skip
+    about = {
+        "dataset": dataset.name, "card": dataset.card.name, "corpus": dataset.corpus_digest,
+        "method": method, "title": f"{name} (imported {origin['sha256'][:8]})", "key": key,
+        "settings": {f"imported.{what}": value for what, value in origin.items() if value},
+        "evaluation": evaluation.model_dump(), "commit": commit(),
+        "selected": len(dataset.questions),
+        "imported": origin
+        | {"passages": rankings.n_passages, "unmatched": len(rankings.unmatched)},
+    }  # fmt: skip
+    with folder.alone():
+        write_rows(folder.file("records"), rows.values())
+        folder.write_config(config)
+        folder.write_json(REFERENCES, {"dataset": safe_name(dataset.corpus_name), "artifacts": []})
+        metrics = score(
+            [rows[question.id] for question in dataset.interleaved() if question.id in rows],
+            dataset.gold, (), evaluation.cuts, evaluation.containment,
+            scored=scored_by(dataset, evaluation, folder, rows),
+        )  # fmt: skip
+        answer = "on" if metrics["answered"] else "off"
+        folder.write_metrics(_NOTHING | metrics | about | {"answer": answer})
+    return StoredRun(folder, dataset)
+
+
+def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
+    share = len(rankings.unmatched) / max(rankings.n_passages, 1)
+    if share > MOST_UNMATCHED and not allowed:
+        first = " ".join(rankings.unmatched[0].split())[:80]
+        raise UserError(
+            f"{file}: {len(rankings.unmatched)} of {rankings.n_passages} passages ({share:.1%}) "
+            f"are in no document of the data set, the first: '{first}'. Is it the same corpus? "
+            "--allow-unmatched imports them as passages without evidence."
+        )
+
+
+def _row(question: Question, ranking: Ranking) -> Row:
+    row: Row = {"question": question.id, "scope": question.scope, "status": "retrieved"}
+    if ranking.answer is not None:
+        row |= {"status": "answered", "answer": ranking.answer}
+    row |= {"imported": True, "documents": list(ranking.documents)}
+    if len(set(ranking.ranks)) < len(ranking.ranks):
+        row["ranks"] = list(ranking.ranks)
+    return row
+
+
+def export_trec(run: StoredRun, folder: Path) -> int:
+    """Write `run.trec` and `qrels.trec`, and return the number of questions.
+
+    They are those that the run was scored on, without the failed ones; one that found nothing has
+    `NO_PASSAGE`. Documents that share a rank share their score; trec_eval orders these by name.
+    Evidence that is a file with several documents is named by the file, as in scoring. Raises
+    UserError for a run that ranked no passages, and for a name with white space.
+    """
+    scored = set(scored_questions(run))
+    rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
+    if not rows:
+        raise UserError(f"{run.folder.path} ranked no passages: there is nothing to export.")
+    tag = safe_name(str(run.metrics["title"]))
+    run_lines, gold_lines = [], []
+    for row in rows:
+        name, gold = row["question"], run.gold.get(row["question"], Gold())
+        documents = counted(gold, row["documents"]) or [NO_PASSAGE]
+        ranks = row.get("ranks") or range(1, len(documents) + 1)
+        most = max(ranks, default=0)
+        for document, rank in zip(documents, ranks, strict=True):
+            run_lines.append(_line(name, "Q0", document, str(rank), str(most - rank + 1), tag))
+        gold_lines += [_line(name, "0", one, "1") for one in dict.fromkeys(gold.evidence)]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / TREC, "".join(run_lines))
+    write_whole(folder / QRELS, "".join(gold_lines))
+    return len(rows)
+
+
+def _line(*fields: str) -> str:
+    if bad := [field for field in fields if len(field.split()) != 1]:
+        raise UserError(f"'{bad[0]}' has white space, which separates the fields of a TREC file.")
+    return " ".join(fields) + "\n"

@@ -1,0 +1,311 @@
+"""A method file: its named parameters, its steps, and the variants of what it is built from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, MutableSequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.artifacts.importers.paths import variants_for
+from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.config.sources import FILE, KEYS, method_file, names
+from graphrag_bench.contract import builders, variants
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import Gathered, UserError, did_you_mean, nearest
+from graphrag_bench.pipeline.pipeline import (
+    PLAIN,
+    STAGES,
+    Pipeline,
+    StepOptions,
+    build,
+    misspelt_stages,
+    refuse,
+)
+from graphrag_bench.prompts import Prompt
+
+RESERVED = frozenset(
+    {"name", "title", "role", "budget", "build", "given", "prompts", "verified"}
+    | {FILE, *KEYS, *STAGES}
+)
+ROLES = ("floor", "baseline", "ceiling")
+VERIFIED = ("true", "partly", "false")
+"""Whether a method was checked against its paper or its code; its page says what was not."""
+GIVEN = {"gold_chunks": "chunks"}
+"""What a method may be given before its first step, and the slot it fills."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: its parameters by name, the artifacts it chooses, its pipeline.
+
+    `title` is its name in tables; `role` is `floor`, `baseline` or `ceiling` for reference rows;
+    `verified` is one of `VERIFIED`, and tables mark what is not `true`; `pooled` says that its
+    relationships are pooled.
+    """
+
+    name: str
+    title: str
+    role: str
+    parameters: Mapping[str, Any]
+    choices: Mapping[str, Any]
+    given: str | None
+    pipeline: Pipeline
+    problems: tuple[str, ...]
+    verified: str = "true"
+    pooled: bool = False
+
+    @property
+    def given_slots(self) -> frozenset[str]:
+        """The slots filled before the first step."""
+        return frozenset({GIVEN[self.given]} if self.given else ())
+
+
+def read_method(config: Mapping[str, Any], options: StepOptions = PLAIN) -> Method:
+    """Read the method of a resolved config; with path pooling its title says so.
+
+    Problems of its steps are in `problems`, for one common report. Raises UserError when `name` is
+    missing, when `given`, `role` or `prompts` name nothing, and when no file of the folder
+    `prompts` is a prompt of the method.
+    """
+    check_keys(config)
+    pipeline, problems = build(config, replace(options, prompts=config.get("prompts")))
+    problems = [*unresolved(config), *problems]
+    if config.get("prompts") is not None:
+        _check_prompts(Path(config["prompts"]), pipeline)
+    pooled = options.pooling is not None and "path.pool" in pipeline.names
+    return Method(
+        name=config["name"],
+        title=f"{config.get('title', config['name'])}{' + pooling' if pooled else ''}",
+        role=str(config.get("role", "")),
+        parameters={key: value for key, value in config.items() if key not in RESERVED},
+        choices=config.get("build") or {},
+        given=config.get("given"),
+        pipeline=pipeline,
+        problems=tuple(problems),
+        verified=_verified(config),
+        pooled=pooled,
+    )
+
+
+def able_to_pool() -> list[str]:
+    """Return the names of the methods that have a step of path pooling."""
+    return [name for name in names("method") if "'path_pooling': {" in repr(method_file(name))]
+
+
+def check_keys(config: Mapping[str, Any]) -> None:
+    """Raise UserError for what is wrong with the method's own keys, its steps left aside."""
+    gathered = Gathered()
+    if not isinstance(config.get("name"), str):
+        gathered.add("A method needs a 'name'.")
+    wrong = set()
+    for key, kind in (("given", str), ("role", str), ("prompts", str), ("build", Mapping)):
+        if config.get(key) is not None and not isinstance(config[key], kind):
+            wrong.add(key)
+            expected = "a text" if kind is str else "a mapping"
+            gathered.add(f"method.{key}={config[key]!r}: {expected} was expected.")
+    for key, known in (("given", tuple(GIVEN)), ("role", ROLES)):
+        value = config.get(key)
+        if key not in wrong and value is not None and value not in known:
+            there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+            gathered.add(f"method.{key}: no '{value}'; {there}.")
+    if _verified(config) not in VERIFIED:
+        gathered.add(f"method.verified={config['verified']!r}: there are {', '.join(VERIFIED)}.")
+    gathered.refuse()
+
+
+def _verified(config: Mapping[str, Any]) -> str:
+    return str(config.get("verified", True)).lower()
+
+
+def unresolved(config: Mapping[str, Any]) -> list[str]:
+    """A problem for each `${...}` that is left in a resolved method: it asks for what is not."""
+    wanted = dict.fromkeys(re.findall(r"\$\{([^{}]*)\}", repr(dict(config))))
+    known = [f"method.{key}" for key in config if key not in RESERVED]
+    problems = []
+    for path in wanted:
+        hint = did_you_mean(path, known)
+        problems.append(f"A step asks for ${{{path}}}, which does not exist. {hint}")
+    return problems
+
+
+def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
+    if not folder.is_dir():
+        raise UserError(f"method.prompts: there is no folder '{folder}'.")
+    values = [value for op in pipeline.operators() for value in op.settings.values()]
+    prompts = [value for value in values if isinstance(value, Prompt)]
+    names = {Path(file.name).name for prompt in prompts for file in prompt.files}
+    if not any((folder / name).is_file() for name in names):
+        there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+        wanted = ", ".join(sorted(names)) or "no prompts"
+        raise UserError(f"method.prompts: '{folder}' holds {there}; the method asks for {wanted}.")
+
+
+def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+    """Refuse parameters that the method's file does not have, and parameters nothing reads.
+
+    `raw` is the method's file with its interpolations, `config` what it became.
+    """
+    problems = []
+    for key in config:
+        if key not in raw and key not in RESERVED:
+            parameters = sorted(set(raw) - RESERVED)
+            hint = did_you_mean(key, sorted({*raw, *RESERVED}), parameters)
+            problems.append(f"There is no setting 'method.{key}' in '{raw['name']}'. {hint}")
+    read = RESERVED.union(misspelt_stages(raw))
+    text = repr({key: raw[key] for key in raw if key in read})
+    idle = [key for key in raw if key not in RESERVED and f"{{method.{key}}}" not in text]
+    for key in sorted(set(idle) - set(misspelt_stages(raw)), key=idle.index):
+        near = nearest(key, RESERVED - {FILE}, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        problems.append(
+            f"The parameter 'method.{key}' of '{raw['name']}' is read by no step.{hint}"
+        )
+    refuse(problems, f"method '{raw['name']}'")
+
+
+Step = dict[str, Any]
+
+
+class Steps(MutableSequence[Step]):
+    """The steps of a method in order; look, replace by assignment, insert, delete.
+
+    An inserted step joins the stage of the step before it; at the front, of the step after it.
+    """
+
+    def __init__(self, method: dict[str, Any]) -> None:
+        self._method = method
+
+    def _places(self) -> list[tuple[str, int]]:
+        return [(stage, row) for stage in STAGES for row in range(len(self._method.get(stage, ())))]
+
+    def __len__(self) -> int:
+        return len(self._places())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self._method[stage][row] for stage, row in self._places()[index]]
+        stage, row = self._places()[index]
+        return self._method[stage][row]
+
+    def __setitem__(self, index: Any, step: Any) -> None:
+        stage, row = self._places()[index]
+        self._method[stage][row] = dict(step)
+
+    def __delitem__(self, index: Any) -> None:
+        stage, row = self._places()[index]
+        del self._method[stage][row]
+
+    def insert(self, index: int, value: Step, stage: str | None = None) -> None:
+        """Put a step before the one at `index`; `stage` overrides the stage it joins."""
+        places = self._places()
+        index = max(0, index + len(places)) if index < 0 else min(index, len(places))
+        near, row = places[index - 1] if index else (places[0] if places else (STAGES[1], 0))
+        row += 1 if index else 0
+        if stage is not None:
+            near, row = stage, sum(1 for s, _ in places[:index] if s == stage)
+        self._method.setdefault(near, []).insert(row, dict(value))
+
+    def __repr__(self) -> str:
+        counts = [f"{len(self._method.get(stage) or ())} {stage}" for stage in STAGES]
+        return f"<Steps: {', '.join(counts)}; print(steps) shows them>"
+
+    def __str__(self) -> str:
+        lines = [
+            f"{index} {stage}: {json.dumps(self._method[stage][row], default=str)}"
+            for index, (stage, row) in enumerate(self._places())
+        ]
+        return "\n".join(lines)
+
+
+EXTRACTIONS = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})
+"""What an imported graph makes unnecessary, even where a variant was set."""
+RICH_TYPES = ("organization", "person", "geo", "event", "category")
+"""The types of entities of a rich knowledge graph, as LightRAG, PathRAG and PathCoRAG release it;
+nano-graphrag, PankRAG and HiRAG, whose graphs are textual, have no `category`."""
+_DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
+
+Choices = dict[str, dict[str, Any]]
+
+
+def artifact_choices(settings: RunSettings, method: Method, dataset: Dataset) -> Choices:
+    """Return the variant and settings of every resource that the method or the run chooses.
+
+    Raises UserError for a choice that is neither a name nor settings, and for an imported graph
+    that does not go with the rest.
+    """
+    merged: Choices = {}
+    chunking = {"chunk_table": settings.chunking}
+    imported = _imported_choices(settings)
+    for source in (_DEFAULTS, method.choices, chunking, imported, settings.build):
+        for resource, choice in source.items():
+            new = {"variant": choice} if isinstance(choice, str) else choice
+            if not isinstance(new, Mapping):
+                raise UserError(
+                    f"build.{resource}={choice!r}: a variant's name or settings were expected."
+                )
+            current = merged.setdefault(resource, {})
+            if "variant" in new and new["variant"] != current.get("variant"):
+                current.clear()
+            current.update(new)
+    complete(merged, dataset)
+    return merged
+
+
+def _imported_choices(settings: RunSettings) -> dict[str, str]:
+    if settings.graph.import_from is None:
+        return {}
+    if settings.graph.per != "all":
+        raise UserError("graph.import_from is one graph of everything: graph.per must be all.")
+    imported = variants_for(Path(settings.graph.import_from))
+    choice = settings.build.get("graph", {})
+    variant = choice.get("variant") if isinstance(choice, Mapping) else choice
+    graphml = {"graphml", "graphml_tkg"} if imported["graph"].startswith("graphml") else set()
+    if variant is not None and str(variant) not in {imported["graph"], *graphml}:
+        raise UserError(
+            f"graph.import_from takes the place of build.graph={variant}; leave one of them out."
+        )
+    if settings.chunking.get("variant") != "auto":
+        imported.pop("chunk_table", None)
+    return imported
+
+
+def complete(choices: Choices, dataset: Dataset) -> None:
+    """Put variants in place of `auto`, and in what follows from the graph.
+
+    `auto` reads the facts that are planted in a synthetic world, the triples that a data set comes
+    with, an OpenIE file where there is one, and otherwise what a tagger finds; a graph that is
+    `auto` has the names of such triples as they are, and is a knowledge graph of texts elsewhere.
+
+    Node names are those of the extraction where the graph is made of it, and otherwise those of
+    the graph, titles among them where they are; a rich knowledge graph asks a language model for
+    keywords, and for categories among the entities.
+    """
+    if choices["chunk_table"].get("variant") == "auto":
+        choices["chunk_table"]["variant"] = dataset.card.chunking
+    planted = dataset.world is not None
+    if choices["extraction"].get("variant") == "auto":
+        presplit = choices["chunk_table"]["variant"] == "presplit"
+        there = {
+            "planted": planted,
+            "subgraphs": dataset.subgraphs is not None,
+            "openie_file": presplit and dataset.openie is not None,
+        }
+        choices["extraction"]["variant"] = next((name for name in there if there[name]), "nlp")
+    if choices.get("graph", {}).get("variant") == "auto":
+        choices["graph"]["variant"] = "kg" if dataset.subgraphs is None else "subgraphs"
+    if choices["text_extraction"].get("variant") == "auto":
+        choices["text_extraction"]["variant"] = "planted" if planted else "nlp"
+    graph = choices.get("graph", {}).get("variant", "")
+    needs = builders.get(variants("graph")[graph]).needs if graph in variants("graph") else ()
+    of_extraction = "extraction" in needs or not needs
+    names = choices.setdefault("name_index", {})
+    names.setdefault("variant", "extraction" if of_extraction else "graph")
+    if "titles" in choices.get("graph", {}) and names["variant"] == "extraction":
+        names["titles"] = choices["graph"]["titles"]
+    if graph in ("rkg", "rkg_llm"):
+        choices["text_extraction"].setdefault("keywords", True)
+        if choices["text_extraction"]["variant"] in ("llm", "core_llm"):
+            choices["text_extraction"].setdefault("entity_types", list(RICH_TYPES))

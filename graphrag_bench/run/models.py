@@ -1,0 +1,466 @@
+"""The models of a run: made when first asked for, so that a finished run loads none."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from graphrag_bench.artifacts.importers.paths import content_digest, file_of
+from graphrag_bench.artifacts.store import RECIPE, loaded
+from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.synthetic import TrainingSet, training_set
+from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
+from graphrag_bench.embedding.checkpoint import Checkpoint
+from graphrag_bench.embedding.cross_encoder import PassageScorer
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.model_files import make
+from graphrag_bench.embedding.nlp import Nlp, Spacy, may_be
+from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
+from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
+from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, Recipe, Workers
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import file_digest
+from graphrag_bench.llm.cache import Cache
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.ledger import Budget, Ledger, spent
+from graphrag_bench.llm.meter import FailureGate
+from graphrag_bench.llm.replay import Replay
+from graphrag_bench.prompts import UNBOUNDED, ContextBudget
+from graphrag_bench.run.folder import METRICS
+
+_OWN = ("corpus", "openie", "training")
+"""What is another thing over another corpus."""
+_RELEASED = ("nlp", "cross_encoder", "llm_judge", "tokenizer", "replies", "vectors", "readings")
+"""What a finished run lets go of, besides what counts its calls."""
+
+
+class Models(Mapping[str, Any]):
+    """What is given rather than built: corpus, files to import, embedder, tagger, language models.
+
+    A mapping from resource name to object; objects are made at the first look-up.
+    """
+
+    NAMES = (
+        "corpus", "openie", "import_from", "training", "embedder", "nlp",
+        "llm", "llm_build", "tokenizer", "context_budget", "cross_encoder", "checkpoint",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        dataset: Dataset,
+        shared: Shared | None = None,
+        context_budget: ContextBudget = UNBOUNDED,
+    ) -> None:
+        self.settings = settings
+        self.shared = shared or Shared()
+        self.context_budget = context_budget
+        self.corpus = dataset
+        self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
+        self.earlier: Callable[[], Sequence[Path]] = tuple
+        self.others: Callable[[], Sequence[Path]] = tuple
+        self.gates: dict[str, FailureGate] = {}
+        self._first: Models | None = None
+        self._trial = 0
+
+    def over(self, dataset: Dataset) -> Models:
+        """The same models over another corpus: one cache, one budget, one ledger for all."""
+        other = copy.copy(self)
+        other.corpus, other._first = dataset, self._first or self
+        return other
+
+    def on_trial(self, trial: int) -> Models:
+        """The same models with the answering one in a further repeat; a ledger of their own."""
+        other = copy.copy(self)
+        other._drop_charged()
+        other.gates, other._trial = {}, trial
+        return other
+
+    def charge(
+        self,
+        ledger: Path,
+        earlier: Callable[[], Sequence[Path]],
+        others: Callable[[], Sequence[Path]] = tuple,
+    ) -> None:
+        """Write calls to `ledger`, and count what it and `earlier` ones hold as spent.
+
+        `others` names the ledgers of processes at work on the same run: what they get counts too.
+        Failures are counted from 0.
+        """
+        self.gates.clear()
+        if self.ledger_path != ledger:
+            self._drop_charged()
+        self.ledger_path, self.earlier, self.others = ledger, earlier, others
+
+    def _drop_charged(self) -> None:
+        for name in ("embedder", "llm", "llm_build", "ledger", "budget"):
+            vars(self).pop(name, None)
+
+    def release(self) -> None:
+        """Let go of models, files and the ledger; what is shared stays open for other runs."""
+        self._drop_charged()
+        for name in _RELEASED:
+            vars(self).pop(name, None)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.NAMES:
+            raise KeyError(name)
+        own = self._first is None or name in _OWN
+        return getattr(self if own else self._first, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.NAMES)
+
+    def __len__(self) -> int:
+        return len(self.NAMES)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The model that embeds, behind a store of vectors; one by API shares cache and budget."""
+        model: Embedder = self._bare("embedder", self.settings.embedder)
+        if isinstance(model, OpenAIEmbedder):
+            return model.attached(
+                store=self.replies,
+                mode=self.settings.cache.mode,
+                budget=self.budget,
+                log=self.ledger.at("embedding", "embedder", kind="embedding"),
+            )
+        mode = self.settings.cache.mode
+        if self.settings.parallel == "ray":
+            recipe = Recipe.of("embedder", self.settings.embedder, model)
+            model = ParallelEmbedder(model, Workers(backend="ray"), recipe)
+        if mode == "off" or (mode == "read" and not self._vectors_path.is_file()):
+            return model
+        return CachedEmbedder(model, self.vectors, mode)
+
+    @cached_property
+    def nlp(self) -> Nlp:
+        """The tagger and parser, behind a store of what it has read."""
+        tagger: Nlp = self._bare("nlp", self.settings.nlp)
+        tagger = self._parallel(tagger)
+        mode = self.settings.cache.mode
+        if mode == "off" or (mode == "read" and not self._readings_path.is_file()):
+            return tagger
+        return CachedTagger(tagger, self.readings, mode)
+
+    def _parallel(self, tagger: Nlp) -> Nlp:
+        count, backend = self.settings.nlp_workers, self.settings.parallel
+        workers = Workers(None if count == "auto" else count, backend)
+        if backend == "local" and (
+            count == 1 or (count == "auto" and not isinstance(tagger, Spacy))
+        ):
+            return tagger
+        least = 2 if backend == "local" and count != "auto" else LEAST_IN_PROCESSES
+        return ParallelTagger(tagger, workers, Recipe.of("nlp", self.settings.nlp, tagger), least)
+
+    @cached_property
+    def cross_encoder(self) -> PassageScorer:
+        """What scores passages for a question."""
+        scorer: PassageScorer = self._bare("cross_encoder", self.settings.cross_encoder)
+        return scorer
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """What budgets are counted with; follows from the name of the model, which is not made."""
+        named = self.settings.llm.get("tokenizer"), self.identity("llm")
+        return self.shared.once("tokenizer", named, lambda: tokenizer_of(*named))
+
+    @cached_property
+    def llm(self) -> ChatModel:
+        """The model that answers, in its repeat."""
+        return self._language_model("llm", self.settings.llm, self._trial)
+
+    @cached_property
+    def llm_build(self) -> ChatModel:
+        """The model that builds: the one that answers, unless another is set."""
+        if self.settings.llm_build is None:
+            return self._language_model("llm", self.settings.llm) if self._trial else self.llm
+        return self._language_model("llm_build", self.settings.llm_build)
+
+    @cached_property
+    def llm_judge(self) -> ChatModel:
+        """The model that judges; raises UserError when none is named: no other replaces it."""
+        return self._language_model("llm_judge", self._judge)
+
+    @property
+    def _judge(self) -> Mapping[str, Any]:
+        if self.settings.llm_judge is None:
+            raise UserError(
+                "No judge is named. Name one, better another model than those it judges: "
+                "llm@llm_judge=openai_compatible llm_judge.model=NAME (llm_judge.base_url=ADDRESS "
+                "for a server of your own), or llm@llm_judge=local llm_judge.model_path=FILE.gguf."
+            )
+        return self.settings.llm_judge
+
+    def _language_model(self, group: str, config: Mapping[str, Any], trial: int = 0) -> ChatModel:
+        model = self._bare(group, config)
+        if not isinstance(model, ChatModel):
+            kind = f"{type(model).__module__}.{type(model).__name__}"
+            raise UserError(
+                f"{group}._target_ makes a {kind}; a language model is derived from "
+                "graphrag_bench.llm.chat.ChatModel."
+            )
+        if isinstance(model, Replay):
+            return model.attached(trial=trial)
+        mode = self.settings.cache.mode
+        store = None if mode == "off" else self.replies
+        return model.attached(store=store, mode=mode, budget=self.budget, trial=trial)
+
+    @cached_property
+    def replies(self) -> Cache:
+        """The file of replies that were paid for."""
+        path = self.replies_path
+        return self._opened(path, self.settings.cache.mode == "read" and path.is_file())
+
+    @property
+    def replies_path(self) -> Path:
+        """Where that file is, or will be."""
+        path, home = self.settings.cache.path, Path(self.settings.paths.home)
+        return Path(path) if path else home / "cache" / "replies.sqlite"
+
+    @cached_property
+    def vectors(self) -> Cache:
+        """The file of vectors that embedders of this machine have made; nothing in it was paid."""
+        return self._opened(self._vectors_path, self.settings.cache.mode == "read")
+
+    @cached_property
+    def readings(self) -> Cache:
+        """The file of what taggers have read."""
+        return self._opened(self._readings_path, self.settings.cache.mode == "read")
+
+    def _opened(self, path: Path, reading: bool) -> Cache:
+        return self.shared.once(path.name, [path, reading], lambda: Cache(path, reading=reading))
+
+    @property
+    def _readings_path(self) -> Path:
+        return Path(self.settings.paths.home) / "cache" / "sentences.sqlite"
+
+    @property
+    def _vectors_path(self) -> Path:
+        return Path(self.settings.paths.home) / "cache" / "vectors.sqlite"
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Where this run's calls are written; a run has attached its own before any call."""
+        return Ledger(self.ledger_path)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What may be spent, less what this run's ledgers say it has cost."""
+        limits = self.settings.budget
+        if limits.tokens is None and limits.usd is None:
+            return Budget()
+        ledgers = dict.fromkeys([self.ledger_path, *self.earlier(), *self.others()])
+        return Budget(limits.tokens, limits.usd, spent(*ledgers), self.others)
+
+    @property
+    def openie(self) -> Any:
+        """The OpenIE file of the set; raises UserError when it has none."""
+        if self.corpus.openie is None:
+            raise UserError(
+                f"Data set '{self.corpus.name}' has no OpenIE file; name one with "
+                "dataset.openie=FILE, or build without: build.extraction=nlp."
+            )
+        return self.corpus.openie
+
+    @property
+    def training(self) -> TrainingSet:
+        """Questions with gold to learn from, never the run's; raises UserError without any."""
+        return training_set(self.corpus)
+
+    @property
+    def import_from(self) -> Path:
+        """The file or folder of the graph to import; raises UserError when none is named."""
+        if self.settings.graph.import_from is None:
+            raise UserError("An imported graph needs its path: graph.import_from=PATH.")
+        return file_of(Path(self.settings.graph.import_from))
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The released weights of a graph network; nothing is read before it is asked."""
+        graph = self.settings.graph
+        return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
+
+    def bare(self, group: str) -> Any:
+        """The model of a group without cache and budget: for its prices and limits."""
+        return self._bare(group, getattr(self.settings, group))
+
+    def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
+        own = _without_tokenizer(group, config)
+        return self.shared.once(group, own, lambda: make(group, own))
+
+    def calls_at_once(self) -> int:
+        """How many calls of the answering model are made at a time, as the settings tell."""
+        model = self.bare("llm")
+        return model.concurrency if isinstance(model, ChatModel) else 1
+
+    def identity(self, name: str) -> str:
+        """The object's part of keys: never an address, a key or a path.
+
+        Opens no cache and loads no weights. Of a model that is not installed it is what stored
+        runs and artifacts tell.
+        """
+        configs = {
+            "llm": self.settings.llm,
+            "llm_build": self.settings.llm_build,
+            "embedder": self.settings.embedder,
+            "nlp": self.settings.nlp,
+        }
+        if name == "llm_judge":
+            return self._known(name, self._bare(name, self._judge))
+        if name == "llm_build" and configs[name] is None:
+            name = "llm"
+        if (config := configs.get(name)) is not None:
+            return self._known(name, self._bare(name, config))
+        if name == "corpus":
+            return self.corpus.corpus_digest
+        if name == "openie":
+            return file_digest(self.openie)
+        if name == "import_from":
+            return content_digest(self.import_from)
+        return self._known(name, self[name])
+
+    def _known(self, name: str, model: Any) -> str:
+        paths = self.settings.paths
+        shared = Path(paths.shared_artifacts) if paths.shared_artifacts else None
+        return identity_of(model, name, Path(paths.home), shared)
+
+
+def _without_tokenizer(group: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if (group, name) != ("llm", "tokenizer")}
+
+
+T = TypeVar("T")
+MOST_OF_A_KIND = 2
+"""Models of a group, and files of a kind, at a time: those of this run and of the one before."""
+MOST_BYTES = 2**30
+"""Artifacts at a time, by their size on disk."""
+LEAST_BYTES = MOST_BYTES // 64
+"""What the smallest artifact counts as: every column of thousands of scopes is a memory map."""
+
+
+class Shared:
+    """Things by what decides them: each is made once, and closed when others have displaced it.
+
+    What is used later than that is made again. What a run may spend and what it has spent is its
+    own: caches, budgets and ledgers are layers of the run around a model that is shared.
+    """
+
+    def __init__(self) -> None:
+        self.datasets: dict[str, Dataset] = {}
+        self._artifacts = _Recent[Any](MOST_BYTES)
+        self._kinds: dict[str, _Recent[Any]] = {}
+
+    def once(self, kind: str, settings: object, make: Callable[[], T]) -> T:
+        """Return the thing of a kind that has these settings, made if it is not there."""
+        recent: _Recent[T] = self._kinds.setdefault(kind, _Recent(MOST_OF_A_KIND))
+        return recent.get(key_of(settings), make)
+
+    def load(self, produces: Any, folder: Path) -> Any:
+        """Return what `loaded` does; the same object until the artifact is built again."""
+        stat = (folder / RECIPE).stat()
+        key = produces, str(folder.absolute()), stat.st_ino, stat.st_mtime_ns
+        return self._artifacts.get(key, lambda: loaded(produces, folder), lambda: _weight(folder))
+
+    def close(self) -> None:
+        """Let go of everything; models and files are closed."""
+        self.datasets.clear()
+        for recent in (self._artifacts, *self._kinds.values()):
+            recent.shrink(0)
+
+
+class _Recent(Generic[T]):
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._weighed: dict[Hashable, tuple[T, int]] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[], int] = lambda: 1) -> T:
+        if key in self._weighed:
+            self._weighed[key] = self._weighed.pop(key)  # as the last one
+        else:
+            value, weight = make(), weigh()
+            self.shrink(self._most - weight)
+            self._weighed[key] = value, weight
+        return self._weighed[key][0]
+
+    def shrink(self, most: int) -> None:
+        while self._weighed and sum(weight for _, weight in self._weighed.values()) > most:
+            gone, _ = self._weighed.pop(next(iter(self._weighed)))
+            if hasattr(gone, "close"):
+                gone.close()
+
+
+def _weight(folder: Path) -> int:
+    n_bytes = 0
+    for top, _, names in os.walk(folder):
+        for name in names:
+            n_bytes += os.stat(os.path.join(top, name)).st_size
+    return max(n_bytes, LEAST_BYTES)
+
+
+def key_of(settings: object) -> str:
+    """Return the name under which settings are looked up."""
+    return json.dumps(settings, sort_keys=True, default=str)
+
+
+_NAMES = {"llm": ("llm", "llm_build"), "llm_build": ("llm", "llm_build")}
+"""Names under which a model may have worked, where it is not its own alone."""
+
+
+def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -> str:
+    """The identity of a model; of one that is not installed the one that is stored.
+
+    What is stored are the recipes and runs below a home, and the recipes of a shared store. Raises
+    UserError when nothing stored is of the model, and when several versions of it have made what is
+    stored.
+    """
+    try:
+        return str(model.identity)
+    except UserError as error:
+        if (may_be := _likeness(model)) is None:
+            raise
+        stores = [home / "artifacts", *([shared] if shared else [])]
+        names = _NAMES.get(name, (name,))
+        stored = (one for path in _files(home, stores) for one in _identities(path, names))
+        likely = sorted({one for one in stored if may_be(one)})
+        if len(likely) == 1:
+            return likely[0]
+        if not likely:
+            raise
+        raise UserError(
+            f"{error} Several versions of it have made what is stored here, and any may be meant: "
+            f"{', '.join(likely)}."
+        ) from None
+
+
+def _likeness(model: Any) -> Callable[[str], bool] | None:
+    if isinstance(model, Spacy):
+        return partial(may_be, model)
+    return getattr(model, "may_be", None)
+
+
+def _files(home: Path, stores: Sequence[Path]) -> Iterator[Path]:
+    for store in stores:
+        yield from sorted(store.glob(f"*/*/*/{RECIPE}"))
+    yield from sorted(home.glob(f"runs/*/*/*/{METRICS}"))
+
+
+def _identities(path: Path, names: Sequence[str]) -> Iterator[str]:
+    values = _read(path)
+    inputs = values.get("inputs") if path.name == RECIPE else values
+    if isinstance(inputs, dict):
+        yield from (inputs[name] for name in names if isinstance(inputs.get(name), str))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}

@@ -1,0 +1,267 @@
+"""What is stored for a question: one row that only the configuration determines, and its times.
+
+Retries and cached flags are in the ledger, seconds in the timing file, so that the rows of the
+same configuration are the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from dataclasses import asdict
+from typing import Any, Literal
+
+import numpy as np
+
+from graphrag_bench.algorithms.path_values import (
+    Exploration,
+    RankedPaths,
+    ReasoningSteps,
+    StepNodes,
+)
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.pipeline import Finished
+from graphrag_bench.pipeline.steps import StepTrace
+from graphrag_bench.question_plan import Dependencies, Plan
+from graphrag_bench.run.folder import Row, RunFolder, read_lines
+from graphrag_bench.values import (
+    DECIMALS,
+    Answer,
+    ChunkScores,
+    Context,
+    Keywords,
+    Mentions,
+    NodeScores,
+    Piece,
+    Query,
+    Question,
+    Ranked,
+    RelationshipScores,
+    RetrievalState,
+    Subgraph,
+)
+
+Trace = Literal["ids", "full", "off"]
+
+
+def is_imported(row: Row) -> bool:
+    """Return whether a row is of somebody else's results: it has no calls, context or steps."""
+    return bool(row.get("imported"))
+
+
+def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "ids") -> Row:
+    """Return the row of a finished question; `status` is answered, retrieved or failed."""
+    outcome = finished.outcome
+    row: Row = {"question": finished.question.id, "scope": finished.question.scope}
+    if isinstance(outcome, Failure):
+        row |= {
+            "status": "failed",
+            "error": {"step": outcome.step, "kind": outcome.kind, "message": outcome.message},
+        }
+    else:
+        row |= _answered(outcome, chunk_table)
+        if (reason := _why_empty(outcome, finished.trace)) is not None:
+            row["empty_context"] = reason
+    if finished.fallbacks:
+        row["fallbacks"] = list(finished.fallbacks)
+    for name in ("calls", "prompt_tokens", "completion_tokens"):
+        row[name] = sum(getattr(step.calls, name) for step in finished.trace)
+    row["steps"] = _calls_by_step(finished.trace)
+    if trace != "off":
+        row["trace"] = [_step(step, trace) for step in finished.trace]
+    return row
+
+
+def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
+    chunks, answer, context = state.get("chunks"), state.get("answer"), state.get("context")
+    row: Row = {"status": "retrieved" if answer is None else "answered"}
+    if isinstance(answer, Answer):
+        row["answer"] = answer.text
+        if answer.cut:
+            row["answer_cut"] = True
+    if isinstance(chunks, Ranked) and chunk_table is not None:
+        ranks = chunk_table.ranked_documents(chunks.ids)
+        row["documents"] = list(ranks)
+        if len(set(ranks.values())) < len(ranks):
+            row["ranks"] = list(ranks.values())
+    if isinstance(context, Context):
+        row["context"] = summary(context)
+        for stored, piece in zip(row["context"]["pieces"], context.pieces, strict=True):
+            if piece.kind != "chunk" and piece.chunks is not None and chunk_table is not None:
+                stored["documents"] = list(chunk_table.ranked_documents(np.array(piece.chunks)))
+    return row
+
+
+def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
+    """Return the documents of which a text stands in a stored piece; None where unknown."""
+    if piece["kind"] == "chunk":
+        return [piece["id"], *piece.get("also", ())]
+    return piece.get("documents")
+
+
+def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:
+    context = state.get("context")
+    if not isinstance(context, Context) or context.pieces:
+        return None
+    empty = [
+        (slot, f"{step.step} found no {slot.replace('_', ' ')}")
+        for step in trace
+        for slot, value in step.wrote.items()
+        if slot != "context" and isinstance(value, Sized) and not len(value)
+    ]
+    if context.cut and "points" not in dict(empty):
+        return f"the budget cut all {len(context.cut)} rows"
+    if empty:
+        return empty[0][1]
+    return "there was nothing to retrieve from: the question was given no row"
+
+
+def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
+    totals: dict[str, Counter[str]] = {}
+    for step in trace:
+        if step.calls.calls:
+            totals.setdefault(step.step, Counter()).update(asdict(step.calls))
+    return {name: {k: n for k, n in total.items() if n} for name, total in totals.items()}
+
+
+def _step(step: StepTrace, trace: Trace) -> Row:
+    row: Row = {"step": step.step, "wrote": {s: summary(v) for s, v in step.wrote.items()}}
+    if trace == "full":
+        row["replies"] = list(step.replies)
+    return row
+
+
+def summary(value: Any) -> Any:
+    """Return a value as JSON: ids with rounded scores, names, texts; a vector by its length."""
+    if isinstance(value, Ranked):
+        scores = [round(float(score), DECIMALS) for score in value.scores]
+        return {"ids": value.ids.tolist(), "scores": scores}
+    if isinstance(value, NodeScores | RelationshipScores | ChunkScores):
+        return {"length": len(value)}
+    if isinstance(value, Mentions):
+        return list(value.names)
+    if isinstance(value, Query):
+        return list(value.texts)
+    if isinstance(value, Keywords):
+        return {"low": list(value.low), "high": list(value.high)}
+    if isinstance(value, Answer):
+        return value.text
+    if isinstance(value, Subgraph):
+        return {
+            "nodes": list(value.nodes),
+            "relationships": list(value.relationships),
+            "paths": [list(path.nodes) for path in value.paths],
+            "texts": list(value.texts),
+        }
+    if isinstance(value, Exploration):
+        return _explored(value)
+    if isinstance(value, Question):
+        return value.text
+    if isinstance(value, Plan):
+        return _planned(value)
+    if isinstance(value, RankedPaths):
+        return [
+            {"nodes": list(path.nodes), "relationships": list(path.relationships)}
+            | {"score": _short(path.score), "transition": path.transition}
+            for path in value.paths
+        ]
+    if isinstance(value, ReasoningSteps):
+        return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
+    if isinstance(value, StepNodes):
+        return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
+    if isinstance(value, Dependencies):
+        return [list(pair) for pair in zip(value.questions, value.answers, strict=True)]
+    if isinstance(value, Context):
+        pieces = [
+            {"kind": p.kind, "id": p.id, "score": round(p.score, DECIMALS), "tokens": p.n_tokens}
+            | ({"also": list(p.also)} if p.also else {})
+            for p in value.pieces
+        ]
+        return {"pieces": pieces, "cut": [list(item) for item in value.cut]}
+    return repr(value)
+
+
+def _planned(value: Plan) -> dict[str, Any]:
+    rows = [
+        {"id": one.id, "text": one.text, "kind": one.kind, "needs": list(one.dependencies)}
+        for one in (*value.sub_questions, value.final)
+    ]
+    return {"sub_questions": rows, "fixes": list(value.fixes)}
+
+
+def _explored(value: Exploration) -> dict[str, Any]:
+    chosen = [
+        {"node": c.topic, "relation": c.relation, "forward": c.forward, "score": _short(c.score)}
+        for c in value.chosen
+    ]
+    rounds = [
+        {"ids": [hop.relationship for hop in hops], "scores": [_short(hop.score) for hop in hops]}
+        for hops in value.rounds
+    ]
+    return {"chosen": chosen, "rounds": rounds}
+
+
+def _short(score: float) -> float:
+    return round(score, DECIMALS)
+
+
+def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
+    """Yield one row a step, its seconds over all rounds, with `workers` questions at a time."""
+    seconds: dict[str, float] = {}
+    for step in finished.trace:
+        seconds[step.step] = seconds.get(step.step, 0.0) + step.seconds
+    for name, total in seconds.items():
+        spent = {"seconds": round(total, 6), "workers": workers}
+        yield {"question": finished.question.id, "step": name, **spent}
+
+
+CONTEXTS = "contexts"
+
+
+def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row]:
+    """Return one row with the texts of a finished question's context; none without a context."""
+    outcome = finished.outcome
+    context = None if isinstance(outcome, Failure) else outcome.get("context")
+    if not isinstance(context, Context):
+        return []
+    texts = [_stored(piece, chunk_table) for piece in context.pieces]
+    of = _fingerprint([piece.text for piece in context.pieces])
+    return [{"question": finished.question.id, "texts": texts, "of": of}]
+
+
+def _fingerprint(texts: Sequence[str | None]) -> str:
+    return digest([text and text.encode("utf-8", "replace").decode() for text in texts])
+
+
+def _stored(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
+    if piece.kind == "chunk" and chunk_table is not None:
+        rows = chunk_table.chunks_of(piece.id)
+        if len(rows) == 1 and chunk_table.passage(rows[0]) == piece.text:
+            return None
+    return piece.text
+
+
+def context_texts(
+    folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
+) -> dict[str, Sequence[str | None]]:
+    """Return the texts of the context of each question of a run, in the order of the row's pieces.
+
+    Questions whose texts were not kept (trace=off) are left out, and so are those whose texts the
+    data set has no longer as they were; a text is None where its document is gone from it.
+    """
+    passages = {document.id: document.passage for document in dataset.documents}
+    stored = {row["question"]: row for path in folder.files(CONTEXTS) for row in read_lines(path)}
+    of_questions: dict[str, Sequence[str | None]] = {}
+    for name, row in stored.items():
+        pieces = (rows.get(name, {}).get("context") or {}).get("pieces", [])
+        if len(pieces) == len(row["texts"]):
+            texts = [
+                passages.get(piece["id"]) if text is None else text
+                for piece, text in zip(pieces, row["texts"], strict=True)
+            ]
+            if None in texts or row.get("of") in (None, _fingerprint(texts)):
+                of_questions[name] = texts
+    return of_questions

@@ -1,0 +1,354 @@
+"""What a run folder states: its configuration, the metrics of its records, and of its repeats."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.config.sources import FILE
+from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.llm.ledger import CallSums, Sums, read_ledger, sums
+from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
+from graphrag_bench.run.budgets import context_budget
+from graphrag_bench.run.estimate import estimates
+from graphrag_bench.run.experiment import Experiment, forms_of
+from graphrag_bench.run.folder import ENVIRONMENT, REFERENCES, DamagedRun, RunFolder, read_json
+from graphrag_bench.run.method import EXTRACTIONS
+from graphrag_bench.run.scoring import score, scored_by, shares
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.text import safe_name
+from graphrag_bench.values import Question
+from graphrag_bench.version import commit, environment
+
+_OF_CHUNKS = EXTRACTIONS | {"pseudo_questions"}
+"""The artifacts that are read out of the chunks."""
+_DECIDING = {
+    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
+    "reader_prompt",
+}  # fmt: skip
+"""The settings that can change an answer, models aside, whose identities are stored."""
+_OF_EVIDENCE = ("evidence", "all_evidence")
+
+
+def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
+    """Write the resolved configuration, and once where the run comes from."""
+    values = experiment.settings.model_dump(exclude={"paths", "shard", "given", "budget_asked"})
+    folder.write_config(values)
+    if not (folder.path / ENVIRONMENT).is_file():
+        folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
+
+
+def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
+    """Return what `metrics.json` holds: metrics of the selected questions, cost, what was used."""
+    folder, settings, method = experiment.folder, experiment.settings, experiment.method
+    by_id = folder.rows()
+    rows = [by_id[question.id] for question in selected if question.id in by_id]
+    metrics = score(
+        rows,
+        experiment.dataset.gold,
+        folder.timing(),
+        settings.evaluation.cuts,
+        settings.evaluation.containment,
+        scored=scored_by(experiment.dataset, settings.evaluation, folder, by_id),
+    )
+    incomplete = _missing_parts(experiment, selected)
+    forms = forms_of(selected)
+    common = common_forms(settings.reader_prompt, forms)
+    part = {"dataset.part": settings.dataset.part, "dataset.parts": settings.dataset.parts}
+    return metrics | {
+        "dataset": experiment.dataset.name,
+        "card": experiment.dataset.card.name,
+        "corpus": experiment.dataset.corpus_digest,
+        "method": method.name,
+        "title": method.title + (" (incomplete)" if incomplete else ""),
+        "role": method.role,
+        "verified": method.verified,
+        "profile": settings.profile,
+        "fidelity": settings.fidelity,
+        "parameters": dict(method.parameters),
+        "settings": deciding(settings),
+        "key": experiment.key,
+        "limit": settings.limit,
+        "split": settings.split,
+        "dev_share": settings.dev_share,
+        **(part if settings.dataset.parts > 1 else {}),
+        "evaluation": settings.evaluation.model_dump(),
+        "answer": settings.answer,
+        "answer_forms": forms,
+        "reader_prompt": settings.reader_prompt,
+        "common_reader": common,
+        "own_answers": own_answers(method.pipeline) if common else [],
+        "budget_context": context_budget(settings, method),
+        "commit": commit(),
+        "extraction": experiment.extraction,
+        "extraction_statistics": _statistics(experiment),
+        **_models(experiment),
+        "long_texts": _long_texts(experiment, selected),
+        "selected": len(selected),
+        "incomplete": incomplete,
+        "build_rates": _build_rates(experiment, selected),
+        "cost": cost(experiment, selected),
+        "estimate": {
+            row.step: asdict(row)
+            for row in estimates(experiment, len(rows), metrics["answered"], learn=False)
+        },
+    }
+
+
+def _models(experiment: Experiment) -> dict[str, str]:
+    needs = experiment.method.pipeline.needs()
+    built = {need for item in experiment.plan for need in item.inputs}
+    users = {"llm": needs, "llm_build": built, "embedder": needs | built, "tokenizer": needs}
+    identity = experiment.models.identity
+    return {name: identity(name) if name in of else "" for name, of in users.items()}
+
+
+def deciding(settings: RunSettings) -> dict[str, Any]:
+    """Return the settings that can change an answer, by path; models aside."""
+    values = settings.model_dump(include=_DECIDING)
+    return {path: one for path, one in _flat(values).items() if path != f"method.{FILE}"}
+
+
+def _flat(value: Any, path: str = "") -> dict[str, Any]:
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    if not isinstance(value, dict):
+        return {path: value}
+    rows: dict[str, Any] = {}
+    for name, inner in value.items():
+        rows |= _flat(inner, f"{path}.{name}" if path else str(name))
+    return rows
+
+
+def _missing_parts(experiment: Experiment, questions: Sequence[Question]) -> dict[str, str]:
+    plans = experiment.plans(questions) if experiment.incomplete else []
+    parts: dict[str, list[str]] = {}
+    for item in (item for plan in plans for item in plan if item.missing):
+        parts.setdefault(item.resource, []).append(item.missing.partition(" (")[0])
+    return {name: ", ".join(missing) for name, missing in parts.items()}
+
+
+def _statistics(experiment: Experiment) -> dict[str, Any]:
+    store = experiment.store()
+    items = [item for item in experiment.plan if item.resource in _OF_CHUNKS and store.holds(item)]
+    return dict(store.recipe(items[0]).get("statistics", {})) if items else {}
+
+
+def _build_rates(
+    experiment: Experiment, selected: Sequence[Question]
+) -> dict[str, dict[str, float]]:
+    store = experiment.store()
+    totals: dict[str, Counter[str]] = {}
+    for item in (item for plan in experiment.plans(selected) for item in plan):
+        if item.builder.calls and store.holds(item):
+            calls = store.recipe(item).get("calls", {})
+            totals.setdefault(f"build {item.resource}", Counter()).update(calls)
+    return {name: shares(total) for name, total in totals.items() if total["calls"]}
+
+
+def _long_texts(experiment: Experiment, selected: Sequence[Question]) -> list[dict[str, Any]]:
+    store = experiment.store()
+    fits: dict[str, tuple[str, Fit]] = {}
+    for item in (item for plan in experiment.plans(selected) for item in plan):
+        if "embedder" not in item.builder.needs or not store.holds(item):
+            continue
+        row = store.recipe(item).get("statistics", {})
+        if row.get("window") is None:
+            continue
+        earlier, fit = fits.get(item.builder.name), Fit.of(row)
+        fits[item.builder.name] = (row["what"], earlier[1].plus(fit) if earlier else fit)
+    return [{"what": what, **fit.row} for what, fit in fits.values()]
+
+
+def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
+    """Return the ledgers' sums by stage, step and question, building included.
+
+    What was paid for and what the cache gave are apart.
+    """
+    lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
+    whole = sums(lines).get((), Sums())
+    ids = frozenset(question.id for question in selected)
+    online = [line for line in lines if line.stage != "build" and line.item in ids]
+    by_step = sums(lines, "step")
+    return {
+        "total": _sums(whole),
+        "stages": {name: _sums(of) for (name,), of in sums(lines, "stage").items()},
+        "steps": {name: _sums(of) for (name,), of in by_step.items()},
+        "questions": {name: _sums(of) for (name,), of in sums(online, "item").items()},
+        "models": list(whole.models),
+        "mixed": any(of.mixed for of in by_step.values()),
+    }
+
+
+def _sums(of: Sums) -> dict[str, Any]:
+    paid, cached = _part(of.paid), _part(of.cached)
+    return {
+        "paid": paid, "cached": cached, "truncated": of.truncated, "failed": dict(of.failed),
+    }  # fmt: skip
+
+
+def _part(part: CallSums) -> dict[str, Any]:
+    rounded = {"seconds": round(part.seconds, 3), "usd": round(part.usd, 6)}
+    return {**vars(part), **rounded}
+
+
+def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
+    """Return what `metrics.json` holds of the repeats, over the `answered` without a failure.
+
+    `n` repeats, `questions`, and of these `changed`, whose answer was not the same in all; for each
+    metric the `mean` over repeats and questions, its interval over questions, the `spread`
+    (standard deviation of the repeats' means) and the `values` of the repeats. Metrics of the
+    evidence only where it differs. `cost` is that of the repeats after the first.
+    """
+    runs = _stored(experiment)
+    shared = [q for q in answered if all(q in run.scores for run in runs)]
+    rows = [[run.rows[q] for run in runs] for q in shared]
+    changed = sum(len({row.get("answer") for row in of_one}) > 1 for of_one in rows)
+    scopes = [of_one[0].get("scope") for of_one in rows]
+    names = dict.fromkeys(name for q in shared for name in runs[0].scores[q])
+    metrics = {}
+    for name in names:
+        values = [
+            [run.scores[q][name] for run in runs] if name in runs[0].scores[q] else []
+            for q in shared
+        ]
+        differs = any(len(set(of_one)) > 1 for of_one in values)
+        if differs or not name.startswith(_OF_EVIDENCE):
+            metrics[name] = _over_repeats(values, scopes)
+    cost = sums(read_ledger(*(path for run in runs[1:] for path in run.folder.files("ledger"))))
+    whole = cost.get((), Sums())
+    return {
+        "n": len(runs),
+        "questions": len(shared),
+        "changed": changed,
+        "metrics": metrics,
+        "cost": {name: vars(getattr(whole, name)) for name in ("paid", "cached")},
+    }
+
+
+def _stored(experiment: Experiment) -> list[StoredRun]:
+    every = [experiment, *experiment.trials()]
+    return [StoredRun(RunFolder(one.folder.path), experiment.dataset) for one in every]
+
+
+def _over_repeats(
+    values: Sequence[Sequence[float]], scopes: Sequence[str | None]
+) -> dict[str, Any]:
+    scored = [row for row, of_one in enumerate(values) if of_one]
+    means = [round(fmean(of), 6) for of in zip(*(values[row] for row in scored), strict=True)]
+    of_questions = [fmean(values[row]) for row in scored]
+    mean = mean_with_interval(of_questions, scopes=[scopes[row] for row in scored])
+    return {**mean.stored(), "spread": round(stdev(means), 6), "values": means}
+
+
+def scores_over_repeats(experiment: Experiment) -> dict[str, dict[str, float]]:
+    """Return the metrics of each question, means over the repeats in which it did not fail."""
+    values: dict[str, dict[str, list[float]]] = {}
+    for run in _stored(experiment):
+        for question, scores in run.scores.items():
+            for name, value in scores.items():
+                values.setdefault(question, {}).setdefault(name, []).append(value)
+    return {
+        question: {name: fmean(of) for name, of in metrics.items()}
+        for question, metrics in values.items()
+    }
+
+
+INCOMPLETE = "incomplete.json"
+"""The file of a run over artifacts that lack parts, as `Experiment.incomplete` has them."""
+
+
+def reopened(
+    run: StoredRun,
+    home: Path,
+    shared: str | None = None,
+    changed: Mapping[str, Any] | None = None,
+) -> Experiment:
+    """Prepare the experiment of a stored run with the code of today; nothing is run.
+
+    Its home is the one that holds the run's folder, else `home`; `shared` is a second folder of
+    artifacts, which a run does not write down. `changed` settings replace its own.
+    Raises UserError when its settings are not valid any more, and for an imported run.
+    """
+    run.require_steps()
+    path = run.folder.path.resolve()
+    if len(path.parents) > 3 and path.parents[2].name == "runs":
+        home = path.parents[3]
+    values = {
+        **run.config,
+        "paths": {"home": str(home), "shared_artifacts": shared},
+        **(changed or {}),
+    }
+    try:
+        experiment = Experiment.prepare(values, run.dataset, swept=True)  # it may be a cell
+    except UserError as error:
+        raise UserError(
+            f"The settings of {run.folder.path} are not valid with the code of today: {error}"
+        ) from error
+    incomplete = read_json(run.folder.path / INCOMPLETE)
+    return replace(experiment, incomplete={key: str(parts) for key, parts in incomplete.items()})
+
+
+@dataclass(frozen=True)
+class References:
+    """The keys of a run's artifacts by resource, for each scope that has a graph of its own.
+
+    A run over one graph of everything has the one scope None. `dataset` is the name of
+    the folder of the corpus below artifacts/.
+    """
+
+    dataset: str
+    keys: Mapping[str | None, Mapping[str, str]]
+
+    def within(self, scope: str | None) -> Mapping[str, str]:
+        """Return the keys of the graph of a question of this scope; none if unknown."""
+        return self.keys.get(None if set(self.keys) == {None} else scope, {})
+
+    @property
+    def places(self) -> frozenset[str]:
+        """All of them as `dataset/resource/key`, the paths below artifacts/."""
+        return frozenset(
+            f"{self.dataset}/{resource}/{key}"
+            for of_scope in self.keys.values()
+            for resource, key in of_scope.items()
+        )
+
+
+def references_of(experiment: Experiment, selected: Sequence[Question]) -> References:
+    """Return what these questions need, what it is built from included."""
+    keys = {
+        scope: {item.resource: item.key for item in experiment.plan_for(models)}
+        for scope, models in experiment.scoped(selected).items()
+    }
+    return References(safe_name(experiment.dataset.corpus_name), keys)
+
+
+def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
+    """Write what the run refers to, also for questions of earlier calls, and what it lacks."""
+    folder = experiment.folder
+    stored, new = read_references(folder), references_of(experiment, selected)
+    keys = {**(stored.keys if stored else {}), **new.keys}
+    ordered = sorted(keys, key=lambda scope: (scope is not None, scope or ""))
+    rows = [{"scope": scope, "keys": dict(keys[scope])} for scope in ordered]
+    folder.write_json(REFERENCES, {"dataset": new.dataset, "artifacts": rows})
+    if experiment.incomplete:
+        folder.write_json(INCOMPLETE, experiment.incomplete)
+
+
+def read_references(folder: RunFolder) -> References | None:
+    """Read what a run refers to; None where it is not written down; raises DamagedRun."""
+    path = folder.path / REFERENCES
+    if not (stored := read_json(path)):
+        return None
+    try:
+        keys = {row["scope"]: dict(row["keys"]) for row in stored["artifacts"]}
+        return References(str(stored["dataset"]), keys)
+    except (LookupError, TypeError, ValueError) as error:
+        raise DamagedRun(path, f"no list of artifacts: {error}") from None

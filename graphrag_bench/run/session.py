@@ -1,0 +1,303 @@
+"""The runs of one process: what they share, what came out, and how it compares with a baseline."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.config.compose import PRIMARY, composed, method_of
+from graphrag_bench.config.sources import built_in, file_of
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
+from graphrag_bench.report.rendering import Table
+from graphrag_bench.report.rows import best_of, mark
+from graphrag_bench.report.tables import shown_tables
+from graphrag_bench.run.checking import NONE, check_names
+from graphrag_bench.run.execute import RunResult, execute, too_many
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import Occupied
+from graphrag_bench.run.models import Shared
+from graphrag_bench.run.results import scores_over_repeats
+from graphrag_bench.run.stored import StoredRun, scores_of, stored_runs
+
+Identity = tuple[Path, str]
+"""A run folder, and how much of the run is wanted and how it is scored."""
+_EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
+_PAUSE = 0.5
+"""Seconds between two looks at a run that another process is at work on."""
+
+
+def identity(experiment: Experiment) -> Identity:
+    """Return what tells a cell of a sweep from others; equal cells run once."""
+    return experiment.folder.path, experiment.settings.model_dump_json(include=_EXTENT)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A job of Hydra's: what it was given, and its result or the error that ended it."""
+
+    overrides: Sequence[str]
+    result: RunResult | None = None
+    error: str = ""
+
+
+@dataclass
+class Session:
+    """Experiments and results of one process, each made once.
+
+    `cells` are by the number of their job; `failure` is the last error of a job.
+    """
+
+    shared: Shared = field(default_factory=Shared)
+    experiments: dict[str, Experiment] = field(default_factory=dict)
+    rows: dict[Identity, list[Experiment]] = field(default_factory=dict)
+    results: dict[Identity, RunResult] = field(default_factory=dict)
+    cells: dict[int, Cell] = field(default_factory=dict)
+    failure: Exception | None = None
+    swept: bool = False
+
+    def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
+        """Return the checked experiment of composed settings; raises UserError.
+
+        Experiments share data sets, models and artifacts.
+        """
+        name = json.dumps([values, swept], sort_keys=True, default=str)
+        if name not in self.experiments:
+            experiment = Experiment.prepare(values, swept=swept, shared=self.shared)
+            check_names(experiment.settings)
+            self.experiments[name] = experiment
+        return self.experiments[name]
+
+    def prepared(
+        self, cells: Sequence[Sequence[str]], name: str = PRIMARY
+    ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
+        """Yield the overrides of each cell with its checked experiment, or what is wrong."""
+        for overrides in cells:
+            outcome: Experiment | UserError
+            try:
+                outcome = self.experiment(composed(overrides, name=name), swept=True)
+            except UserError as error:
+                outcome = error
+            yield overrides, outcome
+
+    def with_references(self, experiment: Experiment) -> list[Experiment]:
+        """Return the experiment, then its reference rows."""
+        name = identity(experiment)
+        if name not in self.rows:
+            self.rows[name] = [
+                Experiment.prepare(values, experiment.dataset, swept=True, shared=self.shared)
+                for values in references(experiment)
+            ]
+        return [experiment, *self.rows[name]]
+
+    def run(self, experiment: Experiment, *, label: str = "") -> RunResult:
+        """Run an experiment and its reference rows, each once, and return its result.
+
+        What another process runs is waited for. `label` precedes its progress.
+        """
+        every = self.with_references(experiment)
+        for row, one in enumerate(every):
+            if identity(one) not in self.results:
+                progress = None if row else Progress(part=label)
+                self.results[identity(one)] = _waited(one, progress)
+        result = self.results[identity(experiment)]
+        own = identity(result.experiment)  # another one where an artifact is incomplete
+        self.results.setdefault(own, result)
+        self.rows.setdefault(own, every[1:])
+        return result
+
+    def of(self, result: RunResult) -> list[RunResult]:
+        """Return a result and those of its reference rows."""
+        return [self.results[identity(one)] for one in self.with_references(result.experiment)]
+
+    def shown(self) -> list[RunResult]:
+        """Return the results that a table shows: those of the cells, each before its references."""
+        done = [cell.result for _, cell in sorted(self.cells.items()) if cell.result]
+        every = {identity(one.experiment): one for result in done for one in self.of(result)}
+        return list(every.values())
+
+    @property
+    def errors(self) -> dict[int, str]:
+        """The errors of the cells that failed, by the number of the job."""
+        return {number: cell.error for number, cell in sorted(self.cells.items()) if cell.error}
+
+    def lacking(self) -> list[str]:
+        """Return what runs lack, a line each: rows, or more answers than may fail."""
+        return list(dict.fromkeys(line for one in self.shown() if (line := _lacking(one))))
+
+    def best(self) -> list[str]:
+        """Return lines that name the best cell by `objective`; its result gets the mark.
+
+        None without an objective. Raises UserError for a metric that the runs do not have.
+        """
+        first: dict[Identity, tuple[Sequence[str], RunResult]] = {}
+        for _, cell in sorted(self.cells.items()):
+            if cell.result:
+                first.setdefault(identity(cell.result.experiment), (cell.overrides, cell.result))
+        ends = list(first.values())
+        objective = ends[0][1].experiment.settings.objective if ends else None
+        if objective is None:
+            return []
+        row, chosen = best_of([result.metrics for _, result in ends], objective)
+        overrides, best = ends[row]
+        if chosen["n_configurations"] > 1:
+            best.folder.add_selection(chosen)
+        metrics = best.folder.completed(best.metrics)
+        self.results[identity(best.experiment)] = replace(best, metrics=metrics)
+        value, split = metrics["metrics"][objective], chosen["split"]
+        lines = [
+            f"best of {chosen['n_configurations']} configurations by {objective} on "
+            f"split={split}: {value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], "
+            f"n={value['n']} {mark(metrics)}".rstrip(),
+            f"  {best.folder.path}",
+        ]
+        if chosen["n_equal"]:
+            lines.append(f"  {chosen['n_equal']} other(s) are as high; the first is taken")
+        if split == "all":
+            return [
+                *lines,
+                "  chosen on all questions, none is left to report it on: use split=dev",
+            ]
+        words = [word for word in overrides if not word.startswith(("split=", "objective="))]
+        if any(word.startswith("experiment=") for word in words):
+            words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
+        command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
+        return [*lines, "its value on questions that it was not chosen on:", f"  {command}"]
+
+
+def references(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return the settings of the reference runs of an experiment: the methods with a `role`.
+
+    The floor, the baselines and the ceiling, each with the settings of its file and the models,
+    questions and context budget of this run. None with `reference_rows=off`. The baselines alone
+    when nothing is answered, which calls no LLM. No ceiling for a data set without evidence, no
+    baseline for one without texts.
+    """
+    settings = experiment.settings
+    if settings.reference_rows == "off":
+        return []
+    has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
+    wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
+              "ceiling": settings.answering and has_gold}  # fmt: skip
+    values = {**settings.model_dump(), "build": {}, "pooling": None}
+    methods = built_in("method")
+    texts = [file.read_text("utf-8") for name in methods if (file := file_of("method", name))]
+    return [
+        {**values, "method": method_of(name, settings.profile, settings.fidelity)}
+        for role, is_wanted in wanted.items()
+        for name, text in zip(methods, texts, strict=True)
+        if is_wanted and f"\nrole: {role}" in text
+    ]
+
+
+def _waited(experiment: Experiment, progress: Progress | None) -> RunResult:
+    waiting = False
+    while True:
+        try:
+            return execute(experiment, progress)
+        except Occupied as occupied:
+            if not waiting:
+                Progress().say(f"waiting for another process: {occupied}")
+            waiting = True
+            time.sleep(_PAUSE)
+
+
+def _lacking(result: RunResult) -> str:
+    metrics, settings = result.metrics, result.experiment.settings
+    n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
+    title, limit = metrics["title"], settings.failures.limit
+    if too_many(metrics, limit):
+        allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
+        return (
+            f"{title}: {n_failed} of {n} questions failed, {allowed}; the same command tries "
+            f"them again: {result.folder.file('failures', 'txt')}"
+        )
+    if n < n_selected and settings.part == (1, 1):
+        return f"{title}: {n_selected - n} of {n_selected} questions have no row"
+    return ""
+
+
+def differences(results: Sequence[RunResult]) -> list[Comparison]:
+    """Return the differences from the baseline that the first run names.
+
+    [] when it names none, and when there is no other method next to a run of the baseline.
+    """
+    evaluation = results[0].experiment.settings.evaluation
+    present = {result.experiment.method.name for result in results}
+    if evaluation.baseline not in present or len(results) < 2:
+        return []
+    return comparisons(
+        [_compared(one) for one in results], evaluation.baseline, evaluation.compared
+    )
+
+
+def result_tables(
+    results: Sequence[RunResult], compared: Sequence[Comparison], columns: str
+) -> list[Table]:
+    """Return the tables of finished runs; `compared` are their differences from the baseline.
+
+    The main metric is the first of `evaluation.compared`, else the objective, of the first run.
+    """
+    settings = results[0].experiment.settings
+    scoring = settings.evaluation
+    metric = next(iter(scoring.compared), settings.objective)
+    metrics = [result.metrics for result in results]
+    return shown_tables(
+        metrics, compared, columns=columns, metric=metric, baseline=scoring.baseline
+    )
+
+
+def _compared(result: RunResult) -> Compared:
+    experiment = result.experiment
+    selected = {question.id for question in experiment.selection()[0]}
+    scores = scores_over_repeats(experiment)
+    scopes = {question.id: question.scope for question in experiment.dataset.questions}
+    mine = {question: row for question, row in scores.items() if question in selected}
+    return Compared(result.metrics, mine, scopes)
+
+
+def with_baseline(runs: Sequence[StoredRun], baseline: str, home: str | Path) -> list[StoredRun]:
+    """Return the runs, with the stored ones of the method `baseline` where they lack it.
+
+    Raises UserError, with the methods that have runs, when no run of it is stored.
+    """
+    sets = {run.metrics["dataset"] for run in runs}
+    if baseline == NONE or any(run.metrics["method"] == baseline for run in runs):
+        return list(runs)
+    candidates = [run for run in stored_runs(home) if run.metrics.get("dataset") in sets]
+    added = [run for run in candidates if run.metrics.get("method") == baseline]
+    if not added:
+        known = {str(run.metrics.get("method")) for run in candidates}
+        close = ", ".join(nearest(baseline, known) or sorted(known)) or "none"
+        raise UserError(
+            f"evaluation.baseline={baseline}: no run of it on {', '.join(sorted(sets))} is stored "
+            f"below {home}; there are runs of: {close}."
+        )
+    return [*runs, *added]
+
+
+def stored_differences(
+    runs: Sequence[StoredRun], added: Sequence[StoredRun] = ()
+) -> list[Comparison]:
+    """Return the differences of runs, scored as the first one is, from the baseline it names.
+
+    The baseline is looked for among the runs, then in `added`. [] when it is in neither.
+    """
+    evaluation = runs[0].evaluation
+    paths = {run.folder.path for run in runs}
+    every = [*runs, *(run for run in added if run.folder.path not in paths)]
+    compared = [Compared(run.metrics, scores_of(run, evaluation), run.scopes) for run in every]
+    return comparisons(compared, evaluation.baseline, evaluation.compared)
+
+
+@cache
+def session() -> Session:
+    """Return the session of this process."""
+    return Session()

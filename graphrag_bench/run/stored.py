@@ -1,0 +1,317 @@
+"""Stored runs, found again by folder or key, with the metrics of every question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
+from graphrag_bench.config.sources import FILE
+from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError, by_beginning, did_you_mean
+from graphrag_bench.progress import Progress
+from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder
+from graphrag_bench.run.scoring import check_scoring, question_scores, score, scored_by
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as its folder describes it; nothing is run again.
+
+    `loaded` is its data set where that is in memory already.
+    """
+
+    folder: RunFolder
+    loaded: Dataset | None = None
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """What `metrics.json` holds."""
+        return self.folder.metrics()
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """The settings it was made with."""
+        return self.folder.config()
+
+    @property
+    def imported(self) -> Mapping[str, str]:
+        """The file, digest and source of somebody else's results; empty for a run of ours."""
+        source: Mapping[str, str] = self.config.get("imported", {})
+        return source
+
+    def require_steps(self) -> None:
+        """Raise UserError for an imported run: nothing but its rankings and answers is known."""
+        if self.imported:
+            raise UserError(
+                f"{self.folder.path} is an imported run ({self.imported['file']}): it has no "
+                "steps, contexts or calls. See its questions with `graphrag-bench view "
+                f"{self.folder.path.name}`."
+            )
+
+    @property
+    def home(self) -> Path | None:
+        """The folder that its runs/ lies in; None for a run folder that was copied elsewhere."""
+        above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
+        return above[3] if len(above) > 3 and above[2].name == "runs" else None
+
+    @cached_property
+    def rows(self) -> Mapping[str, Row]:
+        """The stored row of each question id."""
+        return self.folder.rows()
+
+    @cached_property
+    def scopes(self) -> Mapping[str, str | None]:
+        """The scope of each question that has a row; questions of one scope share documents."""
+        return {name: row.get("scope") for name, row in self.rows.items()}
+
+    @cached_property
+    def dataset(self) -> Dataset | None:
+        """Its data set; None when it is no longer at hand."""
+        if self.loaded is not None:
+            return self.loaded
+        try:
+            source = DatasetSettings.model_validate(self.config["dataset"])
+        except ValidationError as error:
+            fault = str(error.errors()[0]["msg"])
+            raise DamagedRun(self.folder.path / CONFIG, f"dataset: {fault}") from None
+        above = self.folder.path.resolve().parents
+        home, files = above[min(3, len(above) - 1)], (source.root, source.openie, source.own)
+        try:
+            return read_dataset(source.name, *files, home=home, questions=source.questions)
+        except UserError:
+            return None
+
+    @property
+    def gold(self) -> Mapping[str, Gold]:
+        """The gold of its data set; empty when the set is no longer at hand."""
+        return self.dataset.gold if self.dataset else {}
+
+    @property
+    def evaluation(self) -> EvaluationSettings:
+        """How it was scored last."""
+        settings = self.metrics.get("evaluation") or self.config["evaluation"]
+        return EvaluationSettings.model_validate(settings)
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """The metrics of each question that did not fail and whose gold is at hand."""
+        return self.scores_by(self.evaluation)
+
+    def scores_by(self, settings: EvaluationSettings) -> dict[str, dict[str, float]]:
+        """`scores` under settings of scoring that need not be its own; nothing is written."""
+        if self.dataset is None:
+            return {}
+        gold = self.dataset.gold
+        scored = scored_by(self.dataset, settings, self.folder, self.rows)
+        return {
+            name: question_scores(row, gold[name], settings.cuts, settings.containment, scored)
+            for name, row in self.rows.items()
+            if name in gold and row["status"] != "failed"
+        }
+
+
+def stored_runs(home: str | Path) -> list[StoredRun]:
+    """Return the runs below a home that have metrics, by data set, method and key.
+
+    One whose metrics cannot be read is named on the standard error and left out.
+    """
+    return readable_runs(sorted(Path(home).glob(f"runs/*/*/*/{METRICS}")))
+
+
+def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
+    """Return the runs of these files of metrics; one that cannot be read is named and left out."""
+    runs = []
+    for path in paths:
+        run = StoredRun(RunFolder(path.parent))
+        try:
+            _ = run.metrics
+        except DamagedRun as error:
+            Progress().say(f"left out: {error}")
+        else:
+            runs.append(run)
+    return runs
+
+
+def find_run(name: str, home: str | Path) -> StoredRun:
+    """Return the run of a folder, or the only one whose key begins with `name`.
+
+    Raises UserError when there is none, or more than one, with those that are near.
+    """
+    if (Path(name) / METRICS).exists():
+        return StoredRun(RunFolder(Path(name)))
+    runs = {run.folder.path.name: run for run in stored_runs(home)}
+    place = f"{home}/runs"
+    return by_beginning(name, runs, "run", place, lambda run: str(run.metrics.get("method")))
+
+
+def numbers_of(run: StoredRun) -> dict[str, float]:
+    """Return the settings of a run that are numbers, by path; of its data set and models too."""
+    return {
+        path: float(value)
+        for path, value in {**paths_of(run.config), **run.metrics["settings"]}.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def paths_of(value: Any, path: str = "") -> dict[str, Any]:
+    """Return the values of nested mappings by path, below `path`."""
+    if not isinstance(value, Mapping):
+        return {path: value}
+    values: dict[str, Any] = {}
+    for name, inner in value.items():
+        values |= paths_of(inner, f"{path}.{name}" if path else str(name))
+    return values
+
+
+_MODELS = ("llm", "llm_build", "embedder")
+_STEP = re.compile(r"method\.(convert|retrieve|generate)\..*")
+_ASIDE = re.compile(
+    r"(cache|workers|nlp_workers|parallel|budget|failures|trace|reference_rows|plugins"
+    r"|objective|experiment|imported)(\..*)?"
+    rf"|dataset\.(name|root)|method\.(name|title|role|verified|{FILE}|convert|retrieve|generate)"
+    r"|(llm\w*|embedder|nlp|cross_encoder)"
+    r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads)(\..*)?"
+    r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
+)
+"""What changes no result, names that a table has anyway, steps as lists, and parts of lists."""
+
+
+def settings_of(run: StoredRun) -> dict[str, Any]:
+    """Return the settings that can change a run's results, by path; of models the identities.
+
+    What is not set is left out; a list is a text as in a command, so that it can be grouped by.
+    """
+    scoring = paths_of(run.metrics.get("evaluation") or {}, "evaluation")
+    models = {name: run.metrics.get(name) or None for name in _MODELS}
+    values = {**paths_of(run.config), **run.metrics["settings"], **scoring, **models}
+    return {
+        path: f"[{','.join(map(str, value))}]" if isinstance(value, list) else value
+        for path, value in values.items()
+        if value is not None and not _ASIDE.fullmatch(path)
+    }
+
+
+def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    """Return for each run its value, or None, of every setting that differs between them.
+
+    Parameters of methods and identities of models are compared among the runs that have them. A
+    setting of a single step is there only where no other setting tells two runs apart that differ
+    in it: the number of the step that takes `method.top_k` would say the same twice.
+    """
+    every = [settings_of(run) for run in runs]
+    paths = dict.fromkeys(path for settings in every for path in settings)
+    groups = [set(run.config) for run in runs]
+    shown = [
+        path
+        for path in paths
+        if not _STEP.fullmatch(path) and len(_values(path, every, groups)) > 1
+    ]
+    alike: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+    for run, settings in zip(runs, every, strict=True):
+        names = (run.metrics["dataset"], run.metrics["method"])
+        alike.setdefault((*names, *map(settings.get, shown)), []).append(settings)
+    shown += [
+        path
+        for path in filter(_STEP.fullmatch, paths)
+        if any(len({settings.get(path) for settings in same}) > 1 for same in alike.values())
+    ]
+    return [{path: settings.get(path) for path in shown} for settings in every]
+
+
+def _values(
+    path: str, every: Sequence[Mapping[str, Any]], groups: Sequence[set[str]]
+) -> set[object]:
+    """Its values; where a run has the group of the setting without it, nothing is one of them.
+
+    An imported run has no group but `dataset`, and another method is no method without a parameter.
+    """
+    group = path.partition(".")[0]
+    own = group == "method" or path in _MODELS
+    return {
+        settings.get(path)
+        for settings, known in zip(every, groups, strict=True)
+        if path in settings or (group in known and not own)
+    }
+
+
+def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Write and return the new `metrics.json` of a stored run: see `scored_again`."""
+    metrics = scored_again(run, changes)
+    run.folder.write_metrics(metrics)
+    return metrics
+
+
+def scored_again(
+    run: StoredRun, changes: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return what `metrics.json` of a stored run would hold; nothing is written.
+
+    The questions are those that its stored scoring is of; settings that `changes` does not name are
+    those it was scored by, and all of them are kept for later readers of the run. Raises
+    UserError when its data set is not at hand or has changed, and for a setting or metric that
+    there is not.
+    """
+    dataset = run.dataset
+    if dataset is None:
+        name = run.config["dataset"].get("name")
+        raise UserError(
+            f"The data set '{name}' of {run.folder.path} is not at hand; its gold is needed."
+        )
+    settings = evaluation({**run.evaluation.model_dump(), **changes})
+    check_scoring(dataset, settings)
+    rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
+    if missing := [row["question"] for row in rows if row["question"] not in dataset.gold]:
+        raise UserError(
+            f"The data set of {run.folder.path} has no question '{missing[0]}' any more."
+        )
+    scores = score(
+        rows,
+        dataset.gold,
+        run.folder.timing(),
+        settings.cuts,
+        settings.containment,
+        scored=scored_by(dataset, settings, run.folder, run.rows),
+    )
+    return {**run.metrics, **scores, "evaluation": settings.model_dump()}
+
+
+def scored_questions(run: StoredRun) -> Sequence[str]:
+    """Return the ids of the questions behind a run's metrics: the first, stratified by type."""
+    metrics = run.metrics
+    questions = run.dataset.interleaved() if run.dataset else ()
+    share = metrics.get("dev_share", DEV_SHARE)
+    part = within_split(questions, metrics.get("split", "all"), share)
+    return [question.id for question in part[: metrics["limit"]]]
+
+
+def scores_of(
+    run: StoredRun, settings: EvaluationSettings | None = None
+) -> dict[str, dict[str, float]]:
+    """Return the metrics of each question that a run's stored scoring is of and did not fail.
+
+    Under its own settings of scoring, or these; nothing is written.
+    """
+    scores = run.scores if settings is None else run.scores_by(settings)
+    return {name: scores[name] for name in scored_questions(run) if name in scores}
+
+
+def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
+    """Return the checked settings of scoring; raise UserError with the nearest names."""
+    try:
+        return EvaluationSettings.model_validate(dict(values))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = ".".join(str(part) for part in fault["loc"])
+        if fault["type"] == "extra_forbidden":
+            hint = did_you_mean(name, EvaluationSettings.model_fields)
+            raise UserError(f"There is no setting 'evaluation.{name}'. {hint}") from None
+        raise UserError(f"evaluation.{name}={fault['input']!r}: {fault['msg']}.") from None

@@ -1,0 +1,240 @@
+"""One context budget for all methods: what packers are given, and what it comes to in a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, metrics, ran, records, refused
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.sources import names
+from graphrag_bench.pipeline.pipeline import Pipeline
+from graphrag_bench.prompts import ContextBudget
+from graphrag_bench.run.budgets import LEAST, context_blocks, lengthened, packers
+from graphrag_bench.run.describe import context_lines
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.method import Method, read_method
+
+pytestmark = pytest.mark.slow
+
+QUIET = [*TOY, "answer=off", "reference_rows=off"]
+UNBOUNDED = {"zeroshot", "dalk"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    load_plugins()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def method(name: str, profile: str = "default") -> Method:
+    return read_method(composed([f"method={name}", f"profile={profile}"])["method"])
+
+
+def prepared(name: str, *words: str) -> Experiment:
+    """A checked run of a method on the toy set, whose reader has a window of 8,192 tokens."""
+    base = ["dataset=toy", "embedder=hashing", f"method={name}"]
+    return Experiment.prepare(composed([*base, *words]))
+
+
+def served(name: str, window: int | None, *words: str) -> Experiment:
+    """The same with a reader of that window behind an API."""
+    values = {"llm.window": window}
+    base = ["dataset=toy", "embedder=hashing", "llm=openai_compatible", "llm.model=m"]
+    return Experiment.prepare(composed([*base, f"method={name}", *words], values))
+
+
+# ---- the resource
+
+
+def test_rows_that_fill_the_budget_are_all_taken_and_others_as_many_as_stated() -> None:
+    plain, filled = ContextBudget(1000), ContextBudget(1000, "chunk")
+    assert [plain.most_rows("chunk", 4, 9), filled.most_rows("chunk", 4, 9)] == [4, None]
+    assert [filled.most_rows("node", n, 40) for n in (4, None, "auto")] == [4, None, 40]
+    assert ContextBudget(1000, all_rows=True).most_rows("node", "auto", 40) is None
+
+
+def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
+    """3,000 of 16,000 are 375 of 2,000."""
+    pipeline = method("fastgraphrag", "upstream").pipeline
+    shares = [op.settings["share"] for op in packers(pipeline)]
+    assert shares == [4000, 3000, 9000]
+    budget = ContextBudget(2000, whole=16000)
+    assert [budget.share(share) for share in shares] == [500, 375, 1125]
+    assert [budget.share(0.25), ContextBudget().share(4000)] == [0.25, 4000]
+
+
+def test_a_block_has_fewer_tokens_only_where_the_budget_is_the_method_s_own() -> None:
+    assert ContextBudget(1000).at_most(300).tokens == 1000
+    assert ContextBudget(1000, own=True).at_most(300).tokens == 300
+    assert ContextBudget(1000, own=True).at_most(None).tokens == 1000
+    assert ContextBudget().at_most(300).tokens == 300
+
+
+# ---- what methods do with it
+
+
+@pytest.mark.parametrize("profile", ["paper", "zhou2025", "upstream"])
+@pytest.mark.parametrize("name", names("method"))
+def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(
+    name: str, profile: str
+) -> None:
+    """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
+    raw = composed([f"method={name}", f"profile={profile}"])["method"]
+    blocks = [op for op in packers(read_method(raw).pipeline) if "context" in op.operator.returns]
+    shares = [op.settings.get("share") for op in blocks]
+    own = [share for share in shares if isinstance(share, int) and share > 1]
+    assert not own or sum(own) <= raw["budget"]
+
+
+def test_all_methods_but_those_without_a_packed_context_can_be_given_a_budget() -> None:
+    pipelines = {name: method(name).pipeline for name in names("method")}
+    assert {name for name, one in pipelines.items() if not packers(one)} == UNBOUNDED
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_what_a_map_step_reads_has_no_budget_and_all_else_that_is_packed_has(name: str) -> None:
+    groups = [op for op in method(name).pipeline.operators() if "bounded" in op.settings]
+    mapped = "points.map" in method(name).pipeline.names
+    assert (False in {op.settings["bounded"] for op in groups}) == mapped
+
+
+def lists(pipeline: Pipeline) -> dict[str, int | None]:
+    return {op.operator.name: op.settings.get("top_k") for op in pipeline.operators()}
+
+
+@pytest.mark.parametrize(
+    ("name", "filling", "listing"),
+    [("vanilla", "chunk", "chunk.vdb"), ("raptor", "node", "node.vdb"), ("rerank", "chunk", "")],
+)
+def test_lists_are_long_enough_to_fill_the_budget_but_for_those_that_a_model_reads(
+    name: str, filling: str, listing: str
+) -> None:
+    plain = method(name).pipeline
+    budget = prepared(name, "budget_context=1000").models.context_budget
+    assert budget == ContextBudget(1000, filling)  # type: ignore[arg-type]
+    longer = lists(lengthened(plain, budget))
+    changed = {one: n for one, n in longer.items() if n != lists(plain)[one]}
+    assert changed == ({listing: 20} if listing else {})
+    assert lengthened(plain, ContextBudget(1000)) is plain
+
+
+def test_nodes_beside_relationships_fill_nothing() -> None:
+    assert prepared("graphrag_er").models.context_budget.filling == ""
+
+
+@pytest.mark.parametrize(("window", "expected"), [(None, None), (32768, None), (8192, 6100)])
+def test_a_group_is_no_larger_than_what_the_window_leaves(
+    window: int | None, expected: int | None
+) -> None:
+    budget = served("ggraphrag", window, "profile=upstream").models.context_budget
+    assert budget.group_tokens == expected
+
+
+def test_the_budget_of_a_profile_is_cut_to_the_window_and_its_blocks_with_it() -> None:
+    whole, cut = (served("fastgraphrag", n, "profile=upstream") for n in (None, 8192))
+    assert [one.models.context_budget.tokens for one in (whole, cut)] == [16000, 6100]
+    assert [
+        block.n_tokens
+        for block in context_blocks(cut.method.pipeline, cut.models.context_budget, cut.room)
+    ] == [1525, 1144, 3431]
+
+
+def test_the_budget_is_in_the_key_and_its_absence_too() -> None:
+    keys = {prepared("vanilla", *words).key for words in ([], ["budget_context=1000"],
+            ["fill_context=off"], ["budget_context=native"])}  # fmt: skip
+    assert len(keys) == 4
+    assert prepared("vanilla", f"budget_context={LEAST}").key == prepared("vanilla").key
+    assert prepared("zeroshot").key == prepared("zeroshot", "budget_context=native").key
+
+
+# ---- runs
+
+
+def tokens(folder: Path) -> list[int]:
+    """The tokens of each row's context."""
+    rows = [row["context"] for row in records(folder)]
+    return [sum(piece["tokens"] for piece in row["pieces"]) for row in rows]  # type: ignore[index]
+
+
+def n_pieces(folder: Path) -> int:
+    """The largest number of passages in one of the contexts."""
+    return max(len(row["context"]["pieces"]) for row in records(folder))  # type: ignore[index]
+
+
+def test_no_context_of_any_method_is_longer_than_the_budget() -> None:
+    ended = ran("-m", *QUIET, "method=vanilla,bm25,hipporag,raptor,lgraphrag", "budget_context=60")
+    for folder in ended.folders:
+        assert max(tokens(folder)) <= 60, folder
+        assert metrics(folder)["budget_context"] == 60
+    table = (ended.folder / "table.md").read_text()
+    assert "context budgets: 60 tokens for all" in table
+
+
+def test_one_budget_is_the_default_and_native_budgets_are_asked_for() -> None:
+    """VanillaRAG's own file says 4 passages; all 8 of the toy set fit into 2,400 tokens."""
+    plain = ran(*QUIET, "method=vanilla")
+    assert (metrics(plain.folder)["budget_context"], n_pieces(plain.folder)) == (LEAST, 8)
+    native = ran(*QUIET, "method=vanilla", "budget_context=native")
+    assert (metrics(native.folder)["budget_context"], n_pieces(native.folder)) == (None, 4)
+    assert "context budgets: native" in (native.folder / "table.md").read_text()
+    assert ran(*QUIET, "method=vanilla", "budget_context=null").folder == native.folder
+
+
+@pytest.mark.parametrize(
+    ("given", "budget", "most"),
+    [
+        ("method.top_k=4", LEAST, 4),
+        ("method.top_k=3", LEAST, 3),
+        ("method.generate.0.top_k=3", LEAST, 3),
+        ("fill_context=off", LEAST, 4),
+        ("profile=zhou2025", None, 4),
+    ],
+)
+def test_the_default_gives_way_to_what_was_asked_for(
+    given: str, budget: int | None, most: int
+) -> None:
+    """A number that is given stays, that of the file too, and a profile has its own budget."""
+    folder = ran(*QUIET, "method=vanilla", given).folder
+    assert (metrics(folder)["budget_context"], n_pieces(folder)) == (budget, most)
+
+
+def test_a_budget_of_the_methods_own_makes_it_native() -> None:
+    folder = ran(*QUIET, "method=lgraphrag", "method.budget=90").folder
+    assert metrics(folder)["budget_context"] is None
+    assert 0 < max(tokens(folder)) <= 90
+
+
+def test_reference_rows_have_the_budget_too_and_the_floor_goes_without() -> None:
+    ended = ran(*TOY, "method=hipporag", "budget_context=60", "limit=2")
+    held = {folder.parent.name: metrics(folder)["budget_context"] for folder in ended.folders}
+    assert held == {"hipporag": 60, "bm25": 60, "vanilla": 60, "oracle": 60, "zeroshot": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["method=zeroshot", "budget_context=60"], "zeroshot"),
+        (["method=kgp", "method.budget=500", "budget_context=60"], "method.budget=500"),
+        (["method=vanilla", "fill_context=off", "budget_context=native"], "fill_context=off"),
+        (["method=vanilla", "profile=zhou2025", "fill_context=on"], "fill_context=on"),
+        (["method=vanilla", "budget_context=nativ"], "native"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(words: list[str], part: str) -> None:
+    assert part in refused(*QUIET, *words)
+
+
+# ---- plans
+
+
+def test_a_plan_has_the_budget_and_how_many_groups_a_map_step_reads() -> None:
+    (first, *_) = context_lines(prepared("vanilla", "budget_context=60"))
+    assert first == "context: at most 60 tokens (budget_context)"
+    lines = "\n".join(context_lines(served("ggraphrag", None)))
+    assert "at most 64 groups, 2,500 tokens each" in lines
+    alone = "\n".join(context_lines(served("ggraphrag", None, "profile=zhou2025")))
+    assert "at most 100,000 groups, one report or chunk each" in alone

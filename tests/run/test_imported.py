@@ -1,0 +1,210 @@
+"""Results of others as runs: every format, what matches nothing, and export followed by import."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, command, metrics, ran, records
+
+from graphrag_bench.config.settings import DatasetSettings
+from graphrag_bench.errors import UserError
+from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
+from graphrag_bench.run.stored import StoredRun, find_run
+
+TOY_SET = DatasetSettings(name="toy", root=None, openie=None, questions=None, part=1, parts=1)
+ADA = "Ada Marsh founded the Norvik Observatory in 1901. Ada Marsh was born in Lund Harbour."
+LUND = "Lund Harbour is a port on the River Isk. Its lighthouse was painted red in 1888."
+Q2 = "Into which sea flows the river on which Lund Harbour lies?"
+
+
+def imported(
+    tmp_path: Path, text: str, title: str = "Other", *, allowed: bool = False
+) -> StoredRun:
+    file = tmp_path / "results"
+    file.write_text(text, encoding="utf-8")
+    source = Source(file, title, "https://example.org/paper")
+    return import_run(source, TOY_SET, tmp_path, allow_unmatched=allowed)
+
+
+def documents(run: StoredRun) -> dict[str, list[str]]:
+    return {name: row["documents"] for name, row in run.rows.items()}
+
+
+def test_a_trec_run_is_read_by_score_and_documents_of_one_score_and_rank_share_it(
+    tmp_path: Path,
+) -> None:
+    run = imported(
+        tmp_path,
+        "q1 Q0 isk 3 0.1 other\nq1 Q0 lund 2 0.5 other\nq1 Q0 ada 2 0.5 other\n\n"
+        "q1 Q0 norvik 1 7 other\n",
+    )
+    assert run.rows["q1"]["documents"] == ["norvik", "lund", "ada", "isk"]
+    assert run.rows["q1"]["ranks"] == [1, 2, 2, 3]
+    assert run.scores["q1"]["mrr"] == 0.5
+    assert run.metrics["n"] == 1 and run.metrics["selected"] == 6
+
+
+def test_json_of_question_ids_and_its_lines_give_the_same_rankings(tmp_path: Path) -> None:
+    held = {"q1": ["norvik", "ada"], "q2": ["lund"]}
+    whole = documents(imported(tmp_path, json.dumps(held, indent=1)))
+    lines = "\n".join(json.dumps({name: ranked}) for name, ranked in held.items())
+    assert documents(imported(tmp_path, lines)) == whole == held
+
+
+def test_rows_name_a_question_by_its_text_and_a_passage_by_its_text_with_or_without_title(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"question": Q2, "docs": [f"Lund  Harbour\n{LUND}", ADA.replace(" ", "\n")], "answer": "x"},
+        {"question": "q1", "documents": ["ada"], "answer": None},
+    ]
+    run = imported(tmp_path, "\n".join(map(json.dumps, rows)))
+    assert documents(run) == {"q1": ["ada"], "q2": ["lund", "ada"]}
+    assert [run.rows[name]["status"] for name in ("q1", "q2")] == ["retrieved", "answered"]
+
+
+def test_lists_of_texts_are_in_the_order_of_the_questions_and_answers_are_scored(
+    tmp_path: Path,
+) -> None:
+    lists = [[ADA], [LUND], [], [], [], []]
+    answers = ["Ada Marsh", "the Red Sea", "Mira Holt", "", "yes", "they do"]
+    run = imported(tmp_path, json.dumps({"retrieved_docs": lists, "answers": answers}))
+    assert run.metrics["n"] == run.metrics["answered"] == 6
+    assert run.scores["q1"]["exact_match"] == 1.0 and run.scores["q2"]["exact_match"] == 0.0
+    assert run.scores["q2"]["evidence_recall@2"] == 0.5
+    assert run.scores["q3"]["evidence_recall@2"] == 0.0
+    with pytest.raises(UserError, match="answers"):
+        imported(tmp_path, json.dumps({"retrieved_docs": lists, "answers": answers[:5]}))
+
+
+def test_nothing_of_an_imported_run_is_guessed(tmp_path: Path) -> None:
+    run = imported(tmp_path, '{"q1": ["ada"]}')
+    held = run.metrics
+    assert set(held["usage"].values()) == {None}
+    assert held["cost"]["steps"] == {} and held["llm"] == "" and held["answer"] == "off"
+    assert set(run.rows["q1"]) == {"question", "scope", "status", "imported", "documents"}
+    assert held["title"] == f"Other (imported {held['imported']['sha256'][:8]})"
+    assert held["method"] == "imported-other" and held["role"] == ""
+
+
+def test_a_passage_that_matches_nothing_keeps_its_rank_and_is_counted_where_it_is_allowed(
+    tmp_path: Path,
+) -> None:
+    text = json.dumps({"q1": ["no such text", "ada"]})
+    with pytest.raises(UserError, match="no such text"):
+        imported(tmp_path, text)
+    assert not (tmp_path / "runs").exists()
+    run = imported(tmp_path, text, allowed=True)
+    assert run.metrics["imported"]["unmatched"] == 1 and run.metrics["imported"]["passages"] == 2
+    assert run.scores["q1"]["mrr"] == 0.5
+
+
+def test_one_unmatched_passage_of_a_hundred_is_said_and_is_no_error(tmp_path: Path) -> None:
+    lines = [f"q1 Q0 {'ada' if n else 'gone'} {n} {-n} tag" for n in range(100)]
+    run = imported(tmp_path, "\n".join(lines))
+    assert run.metrics["imported"]["unmatched"] == 1
+    assert run.rows["q1"]["documents"] == ["gone", "ada"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("q1 Q0 ada 1 0.5", "line 1"),
+        ("q1 Q0 ada first 0.5 tag", "line 1"),
+        ("q1 Q0 ada 1 nan tag", "line 1"),
+        ("q9 Q0 ada 1 0.5 tag", "q9"),
+        ('{"q1": "ada"}', "q1"),
+        ('{"q1": ["ada"]}\n{"q1": ["ada"]}', "q1"),
+        ('{"question": "q1"}', "docs"),
+        ("[1]", "item 0"),
+        ("", "results"),
+    ],
+)
+def test_what_is_no_such_file_is_refused_with_its_place(
+    tmp_path: Path, text: str, name: str
+) -> None:
+    with pytest.raises(UserError, match=name):
+        imported(tmp_path, text)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run of BM25 on the toy set, answered."""
+    home = tmp_path_factory.mktemp("own")
+    folder = ran(*TOY, "method=bm25", "reference_rows=off", f"paths.home={home}").folder
+    return find_run(str(folder), home)
+
+
+def test_an_exported_run_that_is_imported_has_the_same_scores(
+    own: StoredRun, tmp_path: Path
+) -> None:
+    assert export_trec(own, tmp_path / "trec") == 6
+    again = import_run(Source(tmp_path / "trec" / TREC, "again"), TOY_SET, tmp_path)
+    assert documents(again) == documents(own)
+    ranked = {
+        name: held
+        for name, held in again.metrics["metrics"].items()
+        if name.startswith(("evidence_recall@", "all_evidence@", "ndcg@", "mrr"))
+    }
+    assert again.rows["q6"]["documents"] == []
+    assert len(ranked) == 10
+    assert {name: own.metrics["metrics"][name] for name in ranked} == ranked
+
+
+def shuffled(home: Path) -> StoredRun:
+    """Rankings of all documents in an order that has nothing to do with the questions."""
+    names = ["isk", "ada", "mira", "tarn", "lund", "velia", "otto", "norvik"]
+    held = {f"q{n}": names[n:] + names[: n - 1] for n in range(1, 7)}
+    return imported(home, json.dumps(held))
+
+
+@pytest.mark.parametrize("whose", ["own", "shuffled"])
+def test_trec_eval_agrees_with_our_recall_mrr_and_ndcg(
+    own: StoredRun, whose: str, tmp_path: Path
+) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    exported = own if whose == "own" else shuffled(tmp_path)
+    export_trec(exported, tmp_path)
+    with (tmp_path / TREC).open() as run, (tmp_path / QRELS).open() as qrels:
+        ranked, wanted = pytrec_eval.parse_run(run), pytrec_eval.parse_qrel(qrels)
+    theirs = {"recall": "evidence_recall@{}", "ndcg_cut": "ndcg@{}"}
+    measures = {f"{name}.2,5,10" for name in theirs} | {"recip_rank"}
+    found = pytrec_eval.RelevanceEvaluator(wanted, measures).evaluate(ranked)
+    assert sorted(found) == ["q1", "q2", "q3", "q4", "q5"]
+    for question, held in found.items():
+        ours = exported.scores[question]
+        assert held["recip_rank"] == pytest.approx(ours["mrr"], abs=1e-9)
+        for name, said in theirs.items():
+            for k in (2, 5, 10):
+                assert held[f"{name}_{k}"] == pytest.approx(ours[said.format(k)], abs=1e-9)
+
+
+def test_a_name_with_white_space_is_not_exported(tmp_path: Path) -> None:
+    run = imported(tmp_path, '{"q1": ["ada"]}')
+    run.rows["q1"]["documents"].append("a b")
+    with pytest.raises(UserError, match="a b"):
+        export_trec(run, tmp_path / "trec")
+
+
+def test_the_commands_import_and_export(tmp_path: Path) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_text('{"q1": ["ada", "gone"]}')
+    words = ("runs", "import", str(file), "dataset=toy", "name=My System", "reference=URL")
+    refused = command(*words, "--home", str(tmp_path))
+    assert refused.code == 2 and "--allow-unmatched" in refused.err
+    ended = command(*words, "--allow-unmatched", "--home", str(tmp_path))
+    assert ended.code == 0, ended.err
+    assert "1 of 2 passages" in ended.out and "1 of 6 questions" in ended.out
+    assert records(ended.folder)[0]["documents"] == ["ada", "gone"]
+    assert metrics(ended.folder)["imported"]["reference"] == "URL"  # type: ignore[index]
+    shown = command("runs", "show", str(ended.folder), "--home", str(tmp_path))
+    assert "imported.file = results.jsonl" in shown.out
+    out = command("runs", "export", str(ended.folder), "--trec", str(tmp_path / "trec"))
+    assert out.code == 0, out.err
+    assert (tmp_path / "trec" / TREC).read_text().startswith("q1 Q0 ada 1 2 My-System")
+    assert (tmp_path / "trec" / QRELS).read_text() == "q1 0 ada 1\n"
+    for wrong, said in (("name=My", "nmae=x"), ("dataset=toy", "dataste=toy")):
+        asked = [said if word.startswith(wrong) else word for word in words]
+        assert command(*asked, "--home", str(tmp_path)).code == 2

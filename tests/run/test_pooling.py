@@ -1,0 +1,213 @@
+"""`pooling=rerank` and `pooling=reselect` on methods whose files know nothing of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_worlds import World
+from toy_runs import TOY, refused
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.sources import method_file, names
+from graphrag_bench.pipeline.pipeline import PLAIN, StepOptions, build
+from graphrag_bench.pipeline.steps import Execution as Running
+from graphrag_bench.pipeline.steps import OperatorStep, run_steps
+from graphrag_bench.prompts import ContextBudget
+from graphrag_bench.run.method import able_to_pool
+from graphrag_bench.values import Context, Question, RetrievalState
+
+pytestmark = pytest.mark.slow
+
+TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
+          "graphrag_er", "gretriever", "lightrag_mix"]  # fmt: skip
+"""Methods that pack ranked relationships as a table, in a stage of their own."""
+ALL = [*TABLES, "pankrag", "ketrag", "hirag", "youtugraphrag", "youtugraphrag_agent",
+       *({"subgraphrag"} & set(names("method")))]  # fmt: skip
+"""Every method that packs ranked relationships."""
+
+CHAIN = World(
+    "from Ada Marsh three hops on, beside a hub that she has nothing to do with",
+    facts=(
+        (("Ada Marsh", "founded", "Norvik"), ("Norvik", "stands on", "Mount Tarn")),
+        (("Mount Tarn", "lies in", "Velia"), ("Otto Brandt", "visited", "Mount Tarn")),
+        (("Otto Brandt", "taught", "Mira Holt"), ("Otto Brandt", "left", "Kessel")),
+        (("Otto Brandt", "built", "Ostra"), ("Otto Brandt", "sold", "Lund")),
+    ),
+)
+RERANK = StepOptions(pooling={"mode": "rerank"})
+QUESTION = Question("q", "which land holds the mountain that Ada Marsh chose?")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_plugins()
+    monkeypatch.chdir(tmp_path)
+
+
+def method(name: str, **settings: Any) -> dict[str, Any]:
+    made: dict[str, Any] = composed(method={**method_file(name), **settings})["method"]
+    return made
+
+
+def final(made: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:
+    """The state that a method packs for the question in the planted world."""
+    pipeline, problems = build(made, StepOptions(pooling=pooling or None))
+    assert not problems
+    resources = {**CHAIN.resources, "context_budget": ContextBudget(budget)}
+    start = RetrievalState(QUESTION)
+    (outcome,) = run_steps(pipeline.steps(answering=False), [start], Running(resources))
+    assert isinstance(outcome, RetrievalState), outcome
+    return outcome
+
+
+def rows(context: Context, kind: str = "relationship") -> list[str]:
+    return [piece.id for piece in context.pieces if piece.kind == kind]
+
+
+def without_numbers(context: Context) -> list[str]:
+    """The lines of the relationships without the number that each line begins with."""
+    texts = [piece.text for piece in context.pieces if piece.kind == "relationship"]
+    return [text.partition(",")[2] for text in texts]
+
+
+@pytest.mark.parametrize("budget", [2400, 300])
+@pytest.mark.parametrize("name", TABLES)
+def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(
+    name: str, budget: int
+) -> None:
+    """With 300 tokens the tables of most of the methods are cut."""
+    base = final(method(name), budget)
+    new = final(method(name), budget, mode="rerank")
+    before, after = base.get("context"), new.get("context")
+    others = [[p for p in c.pieces if p.kind != "relationship"] for c in (before, after)]
+    assert others[0] == others[1]
+    assert sorted(without_numbers(before)) == sorted(without_numbers(after))
+    assert before.n_tokens == after.n_tokens and before.share == after.share
+    for slot in ("nodes", "chunks", "communities"):
+        held = [state.get(slot) for state in (base, new)]
+        assert held[0] is held[1] or held[0].ids.tolist() == held[1].ids.tolist()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_order_differs_from_the_method_s_own_and_is_that_of_the_pooled_scores(
+    name: str,
+) -> None:
+    base = final(method(name), 2400)
+    linking = ["dictionary", "mentions", "vectors"]
+    new = final(method(name), 2400, mode="rerank", linking=linking)
+    assert rows(new.get("context")) != rows(base.get("context"))
+    scores = new.get("relationships").scores
+    assert (np.diff(scores) >= -1e-9).all()
+    assert rows(new.get("context")) == [str(row) for row in new.get("relationships").ids]
+
+
+def test_the_path_from_the_question_s_entity_comes_up_by_its_pooled_scores() -> None:
+    """Base scores, sums of degrees: Ada-Norvik 3, Norvik-Tarn 5, Tarn-Velia 4, Otto-Tarn 8, four
+    more of Otto 6; the lowest is 3. The path of three from Ada has mean 4: its rows have 4 + 3,
+    4 + 3/2 and 4 + 3/3; the others stand for themselves, 8 + 3 and 6 + 3.
+    """
+    plain = method("graphrag_er", top_k=20)
+    base = final(plain).get("relationships")
+    assert base.ids.tolist() == [3, 4, 5, 6, 7, 1, 2, 0]
+    new = final(plain, mode="rerank").get("relationships")
+    assert new.ids.tolist() == [2, 1, 0, 7, 6, 5, 4, 3]
+    assert new.scores.tolist() == pytest.approx([5, 5.5, 7, 9, 9, 9, 9, 11])
+
+
+def test_reselect_keeps_as_many_and_takes_them_from_a_longer_list() -> None:
+    plain = method("glightrag", top_k=3)
+    base = final(plain)
+    new = final(plain, mode="reselect")
+    assert len(new.get("relationships")) == len(base.get("relationships")) == 3
+    assert set(new.get("relationships").ids) != set(base.get("relationships").ids)
+    assert new.get("nodes").ids.tolist() == base.get("nodes").ids.tolist()
+    asked_for = final(plain, mode="reselect", top_k=5)
+    assert len(asked_for.get("relationships")) == 5
+    no_longer = final(plain, mode="reselect", coarse_k=3)
+    assert set(no_longer.get("relationships").ids) == set(base.get("relationships").ids)
+
+
+def test_a_cap_of_ours_does_not_bind_under_a_profile() -> None:
+    def most(name: str, all_rows: bool) -> list[Any]:
+        options = StepOptions(pooling={"mode": "reselect"}, all_rows=all_rows)
+        pipeline, _ = build(method(name), options)
+        return [s.settings["top_k"] for s in pipeline.operators() if s.operator.name == "path.pool"]
+
+    assert most("graphrag_er", False) == [200] and most("graphrag_er", True) == [None]
+    assert most("fastgraphrag", True) == [64]
+
+
+def test_reselected_rows_that_do_not_fit_are_cut_from_the_lowest_scores() -> None:
+    new = final(method("graphrag_er", top_k=20), 120, mode="reselect")
+    kept = rows(new.get("context"))
+    assert 0 < len(kept) < len(new.get("relationships"))
+    assert kept == [str(row) for row in new.get("relationships").ids[-len(kept) :]]
+
+
+def test_cosines_are_made_scores_from_0_to_1_and_other_scores_are_left_alone() -> None:
+    found = {
+        name: step_of(name, "path.pool").settings["scores"] for name in ("glightrag", "lgraphrag")
+    }
+    assert found == {"glightrag": "cosine", "lgraphrag": "as_given"}
+
+
+def step_of(name: str, operator: str, **settings: Any) -> OperatorStep:
+    pipeline, _ = build(method(name, **settings), RERANK)
+    (step,) = [op for op in pipeline.operators() if op.operator.name == operator]
+    return step
+
+
+def test_names_are_found_as_the_method_finds_them() -> None:
+    def finders(name: str, **settings: Any) -> list[str]:
+        pipeline, _ = build(method(name, **settings), RERANK)
+        return [one for one in pipeline.names if one.startswith("question.entities")]
+
+    assert finders("lgraphrag") == ["question.entities.nlp"]
+    assert finders("glightrag", conversion="llm") == ["question.entities.llm"]
+    assert finders("llightrag", conversion="llm") == ["question.entities.keywords"]
+    assert finders("fastgraphrag") == ["question.entities.nlp"]
+
+
+def test_without_pooling_the_packer_stands_alone_under_its_own_label() -> None:
+    pipeline, _ = build(method("lgraphrag"))
+    assert "path.pool" not in pipeline.names
+    for way in (PLAIN, RERANK):
+        pipeline, _ = build(method("lgraphrag"), way)
+        assert "generate.2 context.relationships" in {op.label for op in pipeline.operators()}
+
+
+# ---- chosen from outside
+
+
+@pytest.mark.parametrize("name", ["vanilla", "hipporag", "dalk", "tog", "zeroshot", "pathrag"])
+def test_the_others_are_refused_with_the_names_of_those_that_can(name: str) -> None:
+    said = refused(*TOY, f"method={name}", "pooling=rerank", name="plan")
+    assert name in said and "fastgraphrag, glightrag" in said
+
+
+@pytest.mark.parametrize("mode", ["rerank", "reselect"])
+def test_exactly_the_methods_that_pack_relationships_can_be_pooled(mode: str) -> None:
+    assert set(able_to_pool()) == set(ALL)
+    for name in ALL:
+        pipeline, problems = build(method(name), StepOptions(pooling={"mode": mode}))
+        assert (problems, "path.pool" in pipeline.names) == ([], True)
+
+
+def test_a_wrong_setting_and_a_setting_without_a_mode_are_refused() -> None:
+    words = [*TOY, "method=lgraphrag"]
+    assert "Did you mean 'search'" in refused(*words, "pooling=rerank", "pooling.serch=bfs")
+    assert "pooling=rerank" in refused(*words, "pooling.search=bfs")
+    assert "rerank" in refused(*words, "pooling=reranking")
+
+
+def test_a_key_and_a_mode_that_are_none_are_problems() -> None:
+    step = {"op": "context.relationships", "path_pooling": {"entity": "nlp"}}
+    (problem,) = build({"generate": [step]}, RERANK)[1]
+    assert "'entities'" in problem
+    step = {"op": "context.relationships", "path_pooling": {}}
+    (problem,) = build({"generate": [step]}, StepOptions(pooling={"mode": "off"}))[1]
+    assert "pooling=reselect" in problem

@@ -1,0 +1,140 @@
+"""`reader_prompt`: one prompt for every method, or one clause in every method's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, WEIGHTLESS
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.sources import names
+from graphrag_bench.evaluation.answers import abstained, accuracy
+from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
+from graphrag_bench.prompts import REFUSAL, FormName, Message, Prompt, answer_form
+from graphrag_bench.run.describe import describe
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.values import Piece, Question
+from operators.answer.direct import READER, reader_values
+
+IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
+
+
+def experiment(method: str, *settings: str) -> Experiment:
+    words = ["dataset=toy", *WEIGHTLESS, f"method={method}", "reader_prompt=common", *settings]
+    return Experiment.prepare(composed(words))
+
+
+def shown(*pieces: Piece, dependencies: tuple[tuple[str, str], ...] = ()) -> str:
+    """The common prompt about some pieces, or of a closed book."""
+    asking = reader_values(Question("q", "Who?"), pieces or None, dependencies)
+    return text_of(COMMON.render(asking))
+
+
+def text_of(chat: Sequence[Message]) -> str:
+    return "\n".join(message.content for message in chat)
+
+
+def final_prompt(method: str, *settings: str) -> Prompt:
+    """The prompt of the method's last answer."""
+    steps = experiment(method, *settings).method.pipeline.generate
+    ops = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
+    prompt = ops[-1].settings["prompt"]
+    assert isinstance(prompt, Prompt)
+    return prompt
+
+
+def asking(prompt: Prompt, form: FormName) -> str:
+    """What the prompt says of one passage, with a question that wants this form."""
+    values = reader_values(Question("q", "Who?", form=form), [piece("chunk", "Ada.")])
+    return text_of(prompt.render({**values, "points": (), "triples": (), "reasoning": ""}))
+
+
+@pytest.mark.parametrize("name", sorted({*names("method")} - {"zeroshot"}))
+def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str) -> None:
+    prompt = final_prompt(name, "reader_prompt=auto")
+    for form in ("short", "list", "choice", "paragraph", "summary"):
+        licence = answer_form(form).licence
+        said = asking(prompt, form)
+        assert said.count(licence) == 1
+        assert said.count(REFUSAL) == 1 and "do not know" not in said and "general" not in said
+        assert (said == asking(COMMON, form)) == answer_form(form).prose
+
+
+def test_own_is_the_wording_of_the_source() -> None:
+    for method, wanted in (("lgraphrag", "general knowledge"), ("pathrag", "general knowledge"),
+                           ("tog", "from what you know"), ("pathcorag", "do not know"),
+                           ("vanilla", "from them with a few words")):  # fmt: skip
+        for form in ("short", "summary"):
+            said = asking(final_prompt(method, "reader_prompt=own"), form)
+            assert REFUSAL not in said
+            assert wanted in said or form == "summary" and method == "vanilla"
+
+
+def test_a_refusal_is_one_and_scores_nothing_where_the_answer_is_yes_or_no() -> None:
+    assert abstained(REFUSAL) == 1.0
+    assert [accuracy(REFUSAL, [gold]) for gold in ("yes", "no", "not", "unknown")] == [0.0] * 4
+    assert accuracy("I do not know", ["no"]) == 1.0
+
+
+def test_a_prompt_of_ones_own_without_the_clause_is_named_by_plan(tmp_path: Path) -> None:
+    (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }} {{ manner }}")
+    more = ["reader_prompt=auto", "answers=short", f"method.prompts={tmp_path}"]
+    plan = describe(experiment("vanilla", *more))
+    assert answer_form("short").licence in plan
+    assert "'licence': methods:vanilla/prompts/answer.j2" in plan
+
+
+def piece(kind: str, text: str) -> Piece:
+    return Piece(kind, "1", text, 1.0, 5)
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_every_method_ends_with_the_common_prompt_and_keeps_its_search(name: str) -> None:
+    made = experiment(name)
+    pipeline = made.method.pipeline
+    final = [op for step in pipeline.generate for op in step.operators()]
+    answering = [op for op in final if "answer" in op.operator.returns]
+    assert answering
+    assert {op.settings["prompt"].name for op in answering} == {COMMON.name}
+    search = [op for step in (*pipeline.convert, *pipeline.retrieve) for op in step.operators()]
+    used = [value.name for op in search for value in op.settings.values() if hasattr(value, "name")]
+    assert COMMON.name not in used
+    assert own_answers(made.method.pipeline) == IN_SEARCH.get(name, [])
+
+
+def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:
+    plan = describe(experiment("tog"))
+    assert "reader prompt: one for all methods (reader_prompt=common)" in plan
+    assert "answers inside its search: answer.if_enough (retrieve)" in plan
+
+
+def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
+    own = Experiment.prepare(composed([*TOY, "method=vanilla"])).key
+    common = experiment("vanilla").key
+    assert common != own
+    (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")
+    assert experiment("vanilla", f"method.prompts={tmp_path}").key not in (own, common)
+
+
+def test_rows_of_tables_have_their_head_and_plain_texts_of_the_same_kind_have_none() -> None:
+    table = shown(piece("chunk", '0,"Ada, a founder."'), piece("chunk", "1,Otto."))
+    assert "-----Passages-----\nid,content\n0," in table
+    text = shown(piece("chunk", "Ada, a founder."), piece("relationship", "ada, founded, norvik"))
+    assert "-----Passages-----\nAda, a founder.\n-----Relationships-----\nada, founded" in text
+    assert "id,content" not in text
+
+
+def test_sub_answers_are_shown_and_a_closed_book_is_told_of_no_context() -> None:
+    held = shown(piece("path", "a -> b"), dependencies=(("Who built it?", "Ada"),))
+    assert "Known: Who built it? Answer: Ada" in held
+    assert "was retrieved" in held
+    assert "retrieved" not in shown() and REFUSAL not in shown()
+    empty = text_of(COMMON.render(reader_values(Question("q", "Who?"), ())))
+    assert REFUSAL in empty
+    assert shown().endswith("Question: Who?\nShort answer:")
+
+
+def test_the_common_prompt_asks_for_no_more_than_every_answer_is_given() -> None:
+    assert Prompt(COMMON.name).variables <= READER

@@ -1,0 +1,113 @@
+"""What the runs of one process share: made once, closed when displaced, never what a run spends."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import WEIGHTLESS, records
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.llm.ledger import read_ledger
+from graphrag_bench.progress import Progress
+from graphrag_bench.run import models
+from graphrag_bench.run.execute import RunResult, execute
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.models import Shared
+
+CELLS = ("method.damping=0.2", "method.damping=0.7")
+
+
+def cell(home: Path, *settings: str, of: Shared | None = None) -> Experiment:
+    words = ["dataset=toy", *WEIGHTLESS, "method=hipporag", "limit=2", f"paths.home={home}"]
+    return Experiment.prepare(composed([*words, *settings]), swept=True, shared=of)
+
+
+def calls(run: RunResult) -> list[tuple[str, str]]:
+    return sorted((line.step, line.item) for line in read_ledger(run.folder.file("ledger")))
+
+
+def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: Counter[str] = Counter()
+    make, loaded = models.make, models.loaded
+
+    def make_counted(group: str, config: dict[str, Any]) -> Any:
+        counted[group] += 1
+        return make(group, config)
+
+    def load_counted(produces: Any, folder: Path) -> Any:
+        counted[folder.parent.name] += 1
+        return loaded(produces, folder)
+
+    monkeypatch.setattr(models, "make", make_counted)
+    monkeypatch.setattr(models, "loaded", load_counted)
+    common = Shared()
+    first, second = (
+        execute(cell(tmp_path / "swept", one, of=common), Progress(quiet=True)) for one in CELLS
+    )
+    assert {"llm", "embedder", "nlp", "graph", "chunk_table"} <= set(counted)
+    assert set(counted.values()) == {1}
+    assert first.experiment.dataset is second.experiment.dataset
+    alone = execute(cell(tmp_path / "alone", CELLS[1]), Progress(quiet=True))
+    files = [one.folder.path / "records.jsonl" for one in (second, alone)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert calls(second) == calls(alone)
+    assert len(records(second.folder.path)) == 2
+    own, other = (cell(tmp_path, one, "budget.tokens=99", of=common).models for one in CELLS)
+    assert own.bare("llm") is other.bare("llm")
+    assert own.replies is other.replies
+    assert own.budget is not other.budget
+    assert own.ledger is not other.ledger
+    common.close()
+
+
+def test_what_was_used_longest_ago_is_closed() -> None:
+    closed = []
+
+    class Model:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def close(self) -> None:
+            closed.append(self.name)
+
+    common = Shared()
+    for name in "abac":
+        assert common.once("llm", name, lambda name=name: Model(name)).name == name
+    assert closed == ["b"]
+    common.close()
+    assert closed == ["b", "a", "c"]
+
+
+def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_loads: Counter[str] = Counter()
+
+    def loaded(_: object, folder: Path) -> str:
+        n_loads[folder.name] += 1
+        return (folder / "text").read_text()
+
+    def load(name: str, text: str = "") -> str:
+        folder = tmp_path / name
+        if text:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            (folder / "text").write_text(text)
+            (folder / "recipe.json").write_text("{}")
+        return str(common.load(str, folder))
+
+    monkeypatch.setattr(models, "loaded", loaded)
+    common = Shared()
+    assert [load("graph", "one"), load("graph")] == ["one", "one"]
+    assert [load("graph", "another"), load("graph")] == ["another", "another"]
+    for number in range(models.MOST_BYTES // models.LEAST_BYTES):
+        load(str(number), "one")
+    load("0")
+    load("graph")
+    assert (n_loads["0"], n_loads["graph"]) == (1, 3)

@@ -1,0 +1,74 @@
+"""A setting that is given and changes no step and no artifact is an error that names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, command, refused
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.errors import UserError
+from graphrag_bench.run.checking import refuse_unused
+from graphrag_bench.run.experiment import Experiment
+
+TRIPLES = '{"subject": "Ada Marsh", "predicate": "founded", "object": "Norvik"}\n'
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "triples.jsonl").write_text(TRIPLES)
+
+
+def check(*words: str, methods: str) -> None:
+    """What a command checks of these words for these methods."""
+    every = [composed([*TOY, f"method={name}", *words]) for name in methods.split(",")]
+    refuse_unused(words, [Experiment.prepare(values, swept=True) for values in every])
+
+
+@pytest.mark.parametrize(
+    ("methods", "words", "named"),
+    [
+        ("bm25,vanilla", "build.extraction=nlp", ["build.extraction"]),
+        ("bm25", "embedder.dimension=64 llm@llm_build=scripted", ["embedder.dim", "llm_build"]),
+        ("vanilla,bm25", "nlp.model=other", ["llm, embedder"]),
+        ("hipporag", "llm@llm_build=scripted llm_build.seed=1", ["llm_build.seed"]),
+        ("lgraphrag", "pooling=off pooling.search=bfs", ["pooling=rerank"]),
+        ("vanilla", "dev_share=0.3", ["split=dev"]),
+        ("bm25", "graph.import_from=triples.jsonl", ["graph.import_from"]),
+    ],
+)
+def test_a_setting_that_nothing_reads_is_refused_by_name(
+    methods: str, words: str, named: list[str]
+) -> None:
+    with pytest.raises(UserError) as refusal:
+        check(*words.split(), methods=methods)
+    assert [name for name in named if name not in str(refusal.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("methods", "words"),
+    [
+        ("hipporag", "method.damping=0.3 method.retrieve.0.dedupe=true build.graph.synonymy=add"),
+        ("hipporag", "llm@llm_build=scripted build.extraction=llm llm.tokenizer=cl100k"),
+        ("hipporag", "graph.import_from=triples.jsonl"),
+        ("lgraphrag", "pooling=rerank pooling.search=bfs pooling.linking=[vectors]"),
+        ("vanilla", "chunking=token chunking.size=1200 split=dev dev_share=0.3"),
+        ("bm25,vanilla", "embedder.dimension=64"),  # one that reads it is enough
+        # how much is done, and how; and what holds for a whole comparison
+        ("bm25", "limit=2 workers=1 budget.tokens=9 trace=full reference_rows=off shard=1/2"),
+        ("bm25", "failures.limit=0.5 evaluation.cuts=[1,2] paths.home=elsewhere answer=off"),
+        ("bm25", "profile=zhou2025 fidelity=paper graph.per=all method.title=mine embedder=bge"),
+    ],
+)
+def test_a_setting_that_is_read_or_says_how_is_taken(methods: str, words: str) -> None:
+    check(*words.split(), methods=methods)
+
+
+def test_commands_refuse_them() -> None:
+    words = [*TOY, "method=bm25", "embedder.dimension=64"]
+    for name in ("run", "plan"):
+        assert "embedder.dimension" in refused(*words, name=name)
+    assert "embedder.dimension" in refused(*words, "Who was it?", name="ask")
+    assert command("plan", "-m", *words[:-2], "method=bm25,vanilla", words[-1]).code == 0
