@@ -211,7 +211,6 @@ def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
 
 
 def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """The choices of groups among words, and the other settings, nested by their paths."""
     choices: dict[str, str] = {}
     values: dict[str, Any] = {}
     for word in words:
@@ -228,7 +227,6 @@ def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def _value(text: str) -> Any:
-    """A scalar as Hydra's grammar reads it: `on` and `off` are texts."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     for kind in (int, float):

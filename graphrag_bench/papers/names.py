@@ -83,11 +83,11 @@ class DataSet(_Entry):
 
     def words(self, *, corpus: bool = False) -> list[str]:
         """The settings that choose the set, with the questions made for it; or its corpus alone."""
-        made = [f"dataset.questions={self.made}"] if self.abstract and not corpus else []
+        made = [f"dataset.questions={self.question_file}"] if self.abstract and not corpus else []
         return [f"dataset={self.ran}", *made, *self.run]
 
     @property
-    def made(self) -> str:
+    def question_file(self) -> str:
         """The folder of the questions made for its corpus."""
         return f"questions/{self.ran}/abstract"
 

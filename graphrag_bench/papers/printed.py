@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.files import read_yaml
 from graphrag_bench.papers.names import (
     Grid,
     Method,
@@ -27,7 +27,6 @@ from graphrag_bench.papers.names import (
     Shape,
     values_of,
 )
-from graphrag_bench.plain_yaml import read_yaml
 
 FOLDER = Path(__file__).parent / "printed_tables"
 _SIZES = ("answer=off", "limit=1")
@@ -91,9 +90,9 @@ class PrintedSize:
     @classmethod
     def of(cls, cell: Printed, what: str) -> PrintedSize:
         """The size in a cell, rounded as its note says: `printed 2.3M`."""
-        found = _ROUNDED.match(cell.note)
-        digit = 1e6 if found and found["unit"] == "M" else 1e3
-        rounding = digit / 10 ** len(found["decimals"] or "") / 2 if found else 0.0
+        rounded = _ROUNDED.match(cell.note)
+        digit = 1e6 if rounded and rounded["unit"] == "M" else 1e3
+        rounding = digit / 10 ** len(rounded["decimals"] or "") / 2 if rounded else 0.0
         return cls(what, round(cell.value or 0), rounding)
 
     def differs(self, n: float) -> str:
@@ -127,7 +126,7 @@ class PaperTable:
 
     @property
     def full_name(self) -> str:
-        """As the command line has it: `zhou2025/table5`."""
+        """Its name on the command line: `zhou2025/table5`."""
         return f"{self.paper_name}/{self.name}"
 
     @property
@@ -146,11 +145,11 @@ class PaperTable:
         return tuple(dict.fromkeys(cell.llm for cell in self.cells if cell.llm))
 
     def method(self, name: str) -> Method | None:
-        """Our method for a printed one in this table; None for no name or an unknown one."""
+        """Return our method for a printed one; None for no name or an unknown one."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
 
     def metric(self, cell: Printed) -> Metric:
-        """Our metric for a printed one on the data set of its cell."""
+        """Return our metric for a printed one on the data set of its cell."""
         own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
         return Metric(metric=own) if own else self.paper.metrics[cell.metric]
 
@@ -165,7 +164,7 @@ class PaperTable:
         return [item for item, row in rows if _heeded(own, *row.run, *row.also)]
 
     def parts(self, cell: Printed) -> tuple[Part, ...]:
-        """The runs, or pairs of runs, that the figure of a cell is made of; one for most cells."""
+        """Return the runs, or pairs of runs, of a cell's figure; one for most cells."""
         rows = self.rows_of(cell)
         levels = [word for row in rows for word in values_of(row.levels)] or [""]
         shared = [word for row in rows for word in values_of(row.seeds)] or [""]
@@ -187,26 +186,26 @@ class PaperTable:
         return next((row.layer for row in self.rows_of(cell) if row.layer), None)
 
     def settings_of(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
-        """What must hold for a run to qualify for a cell; None when no method of ours does.
+        """Return what must hold for a run to qualify for a cell; None when no method of ours does.
 
         `part` are the settings of one of several runs of the cell (`parts`).
         """
-        held = self.method(cell.method)
-        if cell.method and (held is None or held.run is None):
+        method = self.method(cell.method)
+        if cell.method and (method is None or method.run is None):
             return None
-        own = [*(held.run or [])] if held else []
+        own = [*(method.run or [])] if method else []
         if self.shape.graph and self.paper.metrics[cell.metric].graph:
             own.append(f"method={self.shape.graph}")
-        own += _heeded(held, *(word for row in self.rows_of(cell) for word in row.run))
+        own += _heeded(method, *(word for row in self.rows_of(cell) for word in row.run))
         return merged([*own, *part])
 
     def settings_of_paper(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
-        """All settings of the run of a cell: those of its data set, then those of its row."""
+        """Return all settings of the run of a cell: of its data set, then of its row."""
         row = self.row_words(cell, part)
         return None if row is None else merged([*self.set_words(cell), *row])
 
     def set_words(self, cell: Printed) -> list[str]:
-        """The settings that choose the data set of a cell; its corpus alone where that is counted.
+        """Return the settings that choose the set of a cell; its corpus alone where it is counted.
 
         A table of sizes asks no questions made for a corpus, unless it counts them.
         """
@@ -214,7 +213,7 @@ class PaperTable:
         return self.paper.datasets[cell.dataset].words(corpus=corpus_alone)
 
     def row_words(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
-        """The settings of the run of a cell apart from its data set.
+        """Return the settings of the run of a cell apart from its data set.
 
         What a row says goes before its method, its method before the table, the table before the
         paper. The run has no reference rows, and a table of sizes needs no answers. None where
@@ -253,14 +252,6 @@ class PaperTable:
         counted = (self.paper.metrics[cell.metric].count for cell in self.cells)
         return self.counts and "questions" in counted
 
-    def making(self, dataset: str) -> str:
-        """The command that makes the questions of a set; "" for one that has its own."""
-        place = self.paper.datasets[dataset]
-        if not place.abstract or self.paper.making is None:
-            return ""
-        words = [f"dataset={place.ran}", "kind=abstract", *self.paper.making.run]
-        return shlex.join(["graphrag-bench", "questions", *words, f"out={place.made}"])
-
 
 def _heeded(method: Method | None, *words: str) -> tuple[str, ...]:
     ignored = tuple(method.ignores) if method else ()
@@ -268,45 +259,46 @@ def _heeded(method: Method | None, *words: str) -> tuple[str, ...]:
 
 
 def merged(settings: Sequence[str]) -> tuple[str, ...]:
-    """The settings, each name once: the last word holds, in place of the first."""
-    held = {text.partition("=")[0]: text for text in settings}
-    return tuple(held.values())
+    """Return the settings, each name once: the last word holds, in place of the first."""
+    by_name = {text.partition("=")[0]: text for text in settings}
+    return tuple(by_name.values())
 
 
 def paper_names() -> list[str]:
-    """The papers, sorted."""
+    """Return the papers, sorted."""
     return sorted(path.parent.name for path in FOLDER.glob("*/paper.yaml"))
 
 
 def table_names() -> list[str]:
-    """All tables and figures as `paper/table`, in each paper's own order."""
+    """Return all tables and figures as `paper/table`, in each paper's own order."""
     return [f"{name}/{table}" for name in paper_names() for table in load_paper(name).tables]
 
 
 @cache
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
-    """The documents and tokens of a card's corpus as the paper prints them; () for none.
+    """Return the documents and tokens of a card's corpus as the paper prints them; () for none.
 
     The chunks of a table of sizes are the texts of a set before they are cut: passages of sets that
     come in passages, and documents of the others (the notes of zhou2025/table4 say why).
     """
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}
-    found: dict[str, PrintedSize] = {}
+    sizes: dict[str, PrintedSize] = {}
     names = [name for name, shape in paper.tables.items() if shape.kind == "counts"]
     for name in names:
         for cell in _cells(FOLDER / paper_name / f"{name}.csv"):
             what = counted.get(paper.metrics[cell.metric].count or "")
             if what and cell.value and paper.datasets[cell.dataset].card == card:
-                found.setdefault(what, PrintedSize.of(cell, what))
-    return tuple(found.values()) or (printed_sizes(paper.like, card) if paper.like else ())
+                sizes.setdefault(what, PrintedSize.of(cell, what))
+    return tuple(sizes.values()) or (printed_sizes(paper.like, card) if paper.like else ())
 
 
 @cache
 def load_paper(name: str) -> Paper:
-    """The checked `paper.yaml` of a paper, with what it takes over from the one it is `like`."""
-    held: dict[str, Any] = _content(name)
-    return Paper.model_validate({**_content(held["like"]), **held} if "like" in held else held)
+    """Return the checked `paper.yaml` of a paper, with that of the one it is `like`."""
+    content: dict[str, Any] = _content(name)
+    inherited = _content(content["like"]) if "like" in content else {}
+    return Paper.model_validate({**inherited, **content})
 
 
 def _content(name: str) -> Any:
@@ -314,7 +306,7 @@ def _content(name: str) -> Any:
 
 
 def load_table(full_name: str) -> PaperTable:
-    """The table of a name such as `zhou2025/table5`; raises UserError with the nearest names."""
+    """Return the table of a name as `zhou2025/table5`; raise UserError with the nearest names."""
     names = table_names()
     if full_name not in names:
         hint = did_you_mean(full_name, names, paper_names(), n=5)

@@ -1,1 +1,0 @@
-"""Answers judged by a language model: one by one, and head to head."""

@@ -1,0 +1,194 @@
+"""What each step of a method is worth: the method without it, or with a simpler one in its place.
+
+A step that others need cannot be left out; each operator without a model that writes what they need
+takes its place instead. A setting in 0..1, as the damping of a walk, is set to 0. Of a `switch`
+each case is taken always, of a `branch` each arm is left out.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_bench.contract import Operator, operators
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
+from graphrag_bench.explain.changes import Change, StepPlace, changed, places
+from graphrag_bench.explain.replay import Player, Replayed, failures
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
+from graphrag_bench.run.experiment import Experiment
+
+_STAGES = ("convert", "retrieve")
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a change of one part does to a metric: the changed method minus the whole one.
+
+    `failed` is what went wrong where questions failed; the difference is over the others.
+    """
+
+    part: str
+    what: str
+    found: Difference | None
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """The parts of a method with what they are worth, and those that it needs, with why."""
+
+    title: str
+    metric: str
+    whole: Replayed
+    rows: tuple[Worth, ...]
+    needed: tuple[tuple[str, str], ...]
+
+
+Variant = tuple[str, Experiment | None]
+"""What was done to a step, and the experiment that this makes; None where it is not valid."""
+
+
+def ablation(player: Player, metric: str) -> Ablation:
+    """Return every variant of a player's method, over its questions.
+
+    Raises UserError for a metric that no question has.
+    """
+    whole = player.as_it_is()
+    known = {name for scores in whole.scores.values() for name in scores}
+    if metric not in known:
+        raise UserError(f"No question has the metric '{metric}'. {did_you_mean(metric, known)}")
+    needed: list[tuple[str, str]] = []
+    rows = []
+    seen = {player.experiment.key}
+    for place in places(player.method):
+        if not place.path.startswith(_STAGES):
+            continue
+        part = f"{place.path} {place.name}"
+        variants = [(what, made) for what, made in _variants(player, place) if made is not None]
+        if not variants and place.name not in ("switch", "branch"):
+            why = "later steps need what it writes, and nothing else there writes it"
+            needed.append((part, why))
+        for what, experiment in variants:
+            if experiment.key in seen:
+                continue
+            seen.add(experiment.key)
+            try:
+                variant = player.played(experiment)
+            except UserError as error:  # of an operator, at a graph that is not for it
+                needed.append((f"{part} {what}", str(error)))
+            else:
+                rows.append(_worth(part, what, variant, whole, metric))
+    title = player.experiment.method.title
+    return Ablation(title, metric, whole, tuple(rows), tuple(needed))
+
+
+def _variants(player: Player, place: StepPlace) -> Iterator[Variant]:
+    if place.name == "switch":
+        for name in place.step["cases"]:
+            method, there = _copied(player.method, place)
+            there.items[there.row : there.row + 1] = there.step["cases"][name]
+            yield f"always '{name}'", _valid(player, method)
+    elif place.name == "branch":
+        for name in place.step["branch"]:
+            method, there = _copied(player.method, place)
+            del there.step["branch"][name]
+            if there.step["branch"]:
+                yield f"without arm '{name}'", _valid(player, method)
+    else:
+        without = _valid(player, changed(player.method, [Change("drop", place.path)]))
+        yield "left out", without
+        if without is None:
+            yield from _swaps(player, place)
+        for name, setting in operators.get(place.name).settings.items():
+            if is_share(setting.annotation) and place.step.get(name, setting.default):
+                method = changed(player.method, [Change("set", place.path, name, 0.0)])
+                yield f"{name}=0", _valid(player, method)
+
+
+def _swaps(player: Player, place: StepPlace) -> Iterator[Variant]:
+    own = operators.get(place.name)
+    built = {item.key for item in player.experiment.plan}
+    for other in operators.all():
+        if other.name != own.name and _replaces(other, own):
+            swap = Change("swap", place.path, value=other.name)
+            experiment = _valid(player, changed(player.method, [swap]))
+            if experiment and {item.key for item in experiment.plan} <= built:
+                yield f"-> {other.name}", experiment
+
+
+def _replaces(other: Operator, own: Operator) -> bool:
+    mine, theirs = ({read.slot for read in one.reads if not read.optional} for one in (own, other))
+    callless = isinstance(other.calls, int) and not other.calls
+    writes = set(other.writes)
+    return callless and bool(writes) and writes <= set(own.writes) and theirs <= mine | {"question"}
+
+
+def is_share(annotation: Any) -> bool:
+    """Return whether a setting is a number from 0 to 1."""
+    from pydantic import TypeAdapter
+
+    schema = TypeAdapter(annotation).json_schema()
+    most = schema.get("maximum", schema.get("exclusiveMaximum"))
+    return (schema.get("type"), schema.get("minimum"), most) == ("number", 0, 1)
+
+
+def _copied(method: Mapping[str, Any], place: StepPlace) -> tuple[dict[str, Any], StepPlace]:
+    copied = copy.deepcopy(dict(method))
+    return copied, next(one for one in places(copied) if one.path == place.path)
+
+
+def _valid(player: Player, method: Mapping[str, Any]) -> Experiment | None:
+    try:
+        return player.make(method)
+    except UserError:
+        return None
+
+
+def _worth(part: str, what: str, variant: Replayed, whole: Replayed, metric: str) -> Worth:
+    shared = [
+        name
+        for name, scores in whole.scores.items()
+        if metric in scores and metric in variant.scores.get(name, {})
+    ]
+    failed = next(iter(failures(variant.found)), "")
+    if not shared:
+        return Worth(part, what, None, failed)
+    scopes = {q.id: q.scope for q in variant.experiment.dataset.questions}
+    before, after = ([side.scores[name][metric] for name in shared] for side in (whole, variant))
+    found = paired_difference(before, after, scopes=[scopes[name] for name in shared])
+    return Worth(part, what, found, failed)
+
+
+def ablation_table(of_method: Ablation) -> Table:
+    """Return a row for each variant: its mean, the difference from the whole, Holm's p."""
+    metric = of_method.metric
+    tested = [row.found for row in of_method.rows if row.found is not None]
+    corrected = iter(holm([found.p for found in tested]))
+    values = [scores[metric] for scores in of_method.whole.scores.values() if metric in scores]
+    mean = f"{sum(values) / len(values):.3f}"
+    rows = [("the whole method", "", str(len(values)), mean, MISSING, MISSING, MISSING)]
+    for row in of_method.rows:
+        if (found := row.found) is None:
+            cells = ("0", MISSING, MISSING, MISSING, MISSING)
+        else:
+            change = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+            counts = f"{found.wins}/{found.ties}/{found.losses}"
+            cells = (str(found.n), f"{found.second:.3f}", change, shown_p(next(corrected)), counts)
+        rows.append((row.part, row.what + (" !" if row.failed else ""), *cells))
+    heads = ("step", "change", "n", metric, "difference [95 %]", p_head([len(tested)]),
+             "win/tie/loss")  # fmt: skip
+    notes = [
+        "difference: the changed method minus the whole one over the same questions, with its "
+        "paired 95 % bootstrap interval; below 0: the step is worth something",
+        f"p: two-sided paired permutation test (mid-p), Holm-corrected for {len(tested)} tests; "
+        "win: questions where the changed method is better",
+    ]
+    notes += [f"! {row.part} {row.what}: {row.failed}" for row in of_method.rows if row.failed]
+    notes += [f"not tried: {part}: {why}" for part, why in of_method.needed]
+    return Table(
+        f"what each step of {of_method.title} is worth", heads, tuple(rows), tuple(notes),
+        texts=("step", "change"),
+    )  # fmt: skip

@@ -1,0 +1,131 @@
+"""Changes to the steps of a method, as its file has them: a setting, a step less, another operator.
+
+A step is named by its operator (every step with it is changed) or by its place, as `plan` and
+`show` print it: `retrieve.1.cases.otherwise.0`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from graphrag_bench.config.compose import value_of
+from graphrag_bench.contract import operators
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.pipeline.combinator import Item, combinators
+from graphrag_bench.pipeline.pipeline import STAGES
+
+Kind = Literal["set", "drop", "swap"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a step: `value` is a setting's value, or the operator that takes its place."""
+
+    kind: Kind
+    step: str
+    setting: str = ""
+    value: Any = None
+
+    def __str__(self) -> str:
+        if self.kind == "set":
+            return f"{self.step}.{self.setting}={self.value}"
+        return f"without {self.step}" if self.kind == "drop" else f"{self.step} -> {self.value}"
+
+
+def read_change(kind: Kind, word: str) -> Change:
+    """Return a change from `STEP.SETTING=VALUE`, `STEP` or `STEP=OPERATOR`; raises UserError."""
+    name, equals, value = word.partition("=")
+    if kind == "drop":
+        if equals or not name:
+            raise UserError(f"--drop {word}: the name or place of a step was expected.")
+        return Change(kind, name)
+    step, dot, setting = name.rpartition(".")
+    if kind == "swap":
+        if not (name and value):
+            raise UserError(f"--swap {word}: STEP=OPERATOR was expected.")
+        operators.get(value)  # raises for an unknown one, with the nearest
+        return Change(kind, name, value=value)
+    if not (equals and dot and step):
+        raise UserError(f"--set {word}: STEP.SETTING=VALUE was expected, as node.ppr.damping=0.85.")
+    return Change(kind, step, setting, value_of(value, name))
+
+
+def changed(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
+    """Return the method with its steps changed, one change after the other.
+
+    Raises UserError for a step that the method does not have, with the nearest one.
+    """
+    new: dict[str, Any] = copy.deepcopy(dict(method))
+    for change in changes:
+        every = places(new)
+        wanted = [place for place in every if change.step in place.names]
+        if not wanted:
+            known = list(dict.fromkeys(name for place in every for name in place.names))
+            hint = did_you_mean(change.step, known)
+            raise UserError(f"The method has no step '{change.step}'. {hint}")
+        for place in reversed(wanted):
+            if change.kind == "drop":
+                del place.items[place.row]
+            elif change.kind == "set":
+                place.step[change.setting] = change.value
+            else:
+                place.items[place.row] = _swapped(place.step, str(change.value))
+    return new
+
+
+def _swapped(step: Item, name: str) -> Item:
+    operator = operators.get(name)
+    optional = {read.slot for read in operator.reads if read.optional}
+    use = [slot for slot in step.get("use", ()) if slot in optional]
+    settings = {key: value for key, value in step.items() if key in operator.settings}
+    return {"op": name, **({"use": use} if use else {}), **settings}
+
+
+@dataclass(frozen=True)
+class StepPlace:
+    """Where a step is: its list and row, its path, and what it is."""
+
+    items: list[Item]
+    row: int
+    path: str
+
+    @property
+    def step(self) -> Item:
+        """The step."""
+        return self.items[self.row]
+
+    @property
+    def name(self) -> str:
+        """Its operator, or the key of its combinator."""
+        step = self.step
+        return str(step.get("op") or next((key for key in combinators() if key in step), "?"))
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """What it may be called: its operator, its place, and both as labels have them."""
+        return self.name, self.path, f"{self.path} {self.name}"
+
+
+def places(method: Mapping[str, Any]) -> list[StepPlace]:
+    """Return every step of a method, combinators before the steps inside them, in order."""
+    return [place for stage in STAGES for place in _within(method.get(stage) or [], stage)]
+
+
+def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
+    for row, step in enumerate(items):
+        place = StepPlace(items, row, f"{path}.{row}")
+        yield place
+        form = next((key for key in combinators() if key in step), None)
+        if form is None:
+            continue
+        combinator = combinators()[form]
+        for key in (*combinator.arms, *combinator.lists):
+            inside = place.path if key == form else f"{place.path}.{key}"
+            if key in combinator.lists:
+                yield from _within(step.get(key) or [], inside)
+                continue
+            for name, steps in (step.get(key) or {}).items():
+                yield from _within(steps, f"{inside}.{name}")

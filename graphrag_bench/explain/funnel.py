@@ -1,0 +1,350 @@
+"""The evidence funnel of a stored run: its rows compared with the chunks and graph it used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.artifacts.store import loaded
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Gold, documents_of
+from graphrag_bench.errors import UserError
+from graphrag_bench.explain.names import artifact_folder
+from graphrag_bench.explain.passages import Passage
+from graphrag_bench.explain.stages import STAGES, Fate, Funnel, funnel
+from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import Row
+from graphrag_bench.run.record import documents_in
+from graphrag_bench.run.results import References, read_references, references_of, reopened
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.values import DECIMALS, IntArray
+
+_RIGHT = ("accuracy", "hit")
+"""The metric that says whether an answer is right: the first that the data set is scored by."""
+_ROWS = ("relationships", "subgraph", "paths", "exploration")
+"""The slots that hold rows of the graph which a method without chunks has retrieved."""
+_STARTS = ("nodes", "step_nodes", "relationships")
+"""The slots that hold rows of the graph which a first step may find."""
+_OF_THE_GRAPH = frozenset({
+    "nodes", "relationships", "communities", "node_scores", "relationship_scores", "chunk_scores",
+    "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
+})  # fmt: skip
+"""Slots that hold what was found; a step that reads none of them comes from the question."""
+_NOT_TOLD = "extracted, linked, not cut, in the prompt: an imported run has no steps"
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a run was made over, as far as it is still there.
+
+    `documents` are the ids of the corpus, `entries` the labels of the steps that come from the
+    question to rows of the graph, `stages` those that the method has.
+    """
+
+    documents: frozenset[str]
+    chunks: ChunkTable | None
+    graph: Graph | None
+    entries: frozenset[str]
+    stages: frozenset[str]
+
+    @cached_property
+    def states_relationships(self) -> bool:
+        """Whether chunks state the relationships of the graph; else its nodes alone are from them.
+
+        They do not where every node is a chunk: what joins two chunks is stated by neither.
+        """
+        if self.graph is None or not self.graph.relationship_chunk.nnz:
+            return False
+        chunks = self.graph.node_chunk
+        one_each = chunks.shape[0] == chunks.shape[1] == chunks.nnz
+        return not (one_each and np.array_equal(chunks.indices, np.arange(chunks.nnz)))
+
+    def nodes_of(self, passage: Passage) -> IntArray:
+        """Return the nodes that a passage names, the ends of what it states too."""
+        return passage.rows["nodes"] if self.states_relationships else passage.named
+
+
+_IMPORTED = Built(frozenset(), None, None, frozenset(), frozenset({"retrieved", "answered"}))
+"""What is known of somebody else's results: no chunks, graph or context."""
+
+
+@dataclass(frozen=True)
+class RunFunnel:
+    """The funnel of one run; `unknown` says which stages cannot be told, and why."""
+
+    title: str
+    folder: Path
+    dataset: str
+    n_rows: int
+    funnel: Funnel
+    unknown: tuple[str, ...]
+
+
+def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunnel:
+    """Return where a stored run lost its evidence. Calls no model and builds nothing.
+
+    `home` holds artifacts/ when the folder of the run is not in a runs/ folder; `shared` is a
+    second artifacts/ folder that the run read. Of an imported run the stages from `retrieved` on
+    are known. Raises UserError when the data set is not at hand, or none of the questions has
+    evidence.
+    """
+    if run.dataset is None:
+        raise UserError(f"The data set of {run.folder.path} is not at hand; its gold is needed.")
+    asked = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
+    if not asked:
+        raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")
+    finder = None if run.imported else _Finder.of(run, home, shared)
+    stages = finder.stages if finder else _IMPORTED.stages
+    missing = finder.missing if finder else {_NOT_TOLD: None}
+    by_question: dict[str, list[Fate]] = {}
+    for scope in dict.fromkeys(run.rows[name].get("scope") for name in asked):
+        built = finder.built(scope) if finder else _IMPORTED
+        for name in asked:
+            if (row := run.rows[name]).get("scope") == scope:
+                scores = run.scores.get(name, {})
+                right = next((scores[one] >= 0.5 for one in _RIGHT if one in scores), None)
+                by_question[name] = fates_of(row, run.gold[name], built, right)
+    every = [fate for name in asked for fate in by_question[name]]
+    if all(fate.right is None for fate in every):
+        stages -= {"answered"}
+    if "linked" in stages and not any("trace" in run.rows[name] for name in asked):
+        missing["linked: the rows hold no trace (trace=off)"] = None
+    title, dataset = str(run.metrics["title"]), str(run.metrics["dataset"])
+    of_run = funnel(sorted(stages), every)
+    return RunFunnel(title, run.folder.path, dataset, len(run.rows), of_run, tuple(missing))
+
+
+class _Finder:
+    """The artifacts of a run's questions, and in `missing` why some are not there."""
+
+    def __init__(self, experiment: Experiment, references: References) -> None:
+        self.experiment, self.references = experiment, references
+        self.missing: dict[str, None] = {}
+        pipeline = experiment.method.pipeline
+        steps = [op for step in pipeline.steps() for op in step.operators()]
+        self.entries = frozenset(step.label for step in steps if _is_entry(step))
+        self.stages = self._stages(steps)
+        self.ids = frozenset(document.id for document in experiment.dataset.documents)
+
+    @classmethod
+    def of(cls, run: StoredRun, home: Path, shared: str | None) -> _Finder:
+        experiment = reopened(run, home, shared)
+        references = read_references(run.folder)
+        if references is None and experiment.key == run.folder.path.name:
+            questions = [q for q in experiment.dataset.questions if q.id in run.rows]
+            references = references_of(experiment, questions)
+        return cls(experiment, references or References("", {}))
+
+    def _stages(self, steps: Sequence[OperatorStep]) -> frozenset[str]:
+        method = self.experiment.method
+        writes = {slot for step in steps for slot in step.operator.returns} | method.given_slots
+        stages = {"replied", "answered"}
+        if {"chunks", *_ROWS} & writes:
+            stages |= {"corpus", "chunk", "retrieved"}
+        if "graph" in method.pipeline.needs():
+            stages |= {"corpus", "chunk", "extracted"} | ({"linked"} if self.entries else set())
+        if "context" in writes:
+            stages |= {"corpus", "chunk", "cut", "prompt"}
+        assert stages <= set(STAGES)
+        return frozenset(stages)
+
+    def built(self, scope: str | None) -> Built:
+        keys = self.references.within(scope)
+        chunks = self._artifact("chunk_table", ChunkTable, keys, "chunk")
+        graph = None
+        if "extracted" in self.stages:
+            graph = self._artifact("graph", Graph, keys, "extracted, linked")
+        return Built(self.ids, chunks, graph, self.entries, self.stages)
+
+    def _artifact(self, resource: str, kind: Any, keys: Mapping[str, str], stages: str) -> Any:
+        roots = [self.experiment.artifacts, self.experiment.shared_artifacts]
+        there = [root for root in roots if root is not None]
+        if (folder := artifact_folder(resource, there, keys)) is not None:
+            return loaded(kind, folder)
+        reason = f"which {resource} the run used is not known"
+        if resource in keys:
+            reason = f"the {resource} is gone ({there[0] / resource / keys[resource]})"
+        self.missing[f"{stages}: {reason}"] = None
+        return None
+
+
+def _is_entry(step: OperatorStep) -> bool:
+    return bool(set(_STARTS).intersection(step.operator.returns)) and not any(
+        read.slot in _OF_THE_GRAPH and (not read.optional or read.slot in step.use)
+        for read in step.operator.reads
+    )
+
+
+def fates_of(row: Row, gold: Gold, built: Built, right: bool | None) -> list[Fate]:
+    """Return the fate of each item in a question's evidence; a file has the best of its parts."""
+    evidence = list(dict.fromkeys(gold.evidence))
+    documents = [one for name in evidence for one in documents_of(gold, name)]
+    by_document = {fate.document: fate for fate in fates(row, documents, built, right)}
+    best = []
+    for name in evidence:
+        parts = [by_document[one] for one in documents_of(gold, name)]
+        stages = dict.fromkeys(stage for part in parts for stage in part.verdicts)
+        verdicts = {}
+        for stage in stages:
+            reached = [part.verdicts.get(stage) for part in parts]
+            verdicts[stage] = True if True in reached else None if None in reached else False
+        best.append(replace(parts[0], document=name, verdicts=verdicts))
+    return best
+
+
+def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -> list[Fate]:
+    """Return the fate of each document in a question's evidence, in order, each once.
+
+    A document counts as extracted when one of its chunks states a relationship of the graph (or
+    has a node, where chunks state none); as linked when the rows that the first steps found hold
+    one of its nodes, or are joined to one through the relationships among the nodes of the
+    question's evidence and through synonymy; as in the prompt when a text of it stands in the
+    context; as retrieved when it is in the prompt, or a chunk of it was ranked, or a row of the
+    graph that it states found. Where a document has several chunks any of them counts. Of a
+    failure only what was written before it is known.
+    """
+    chunks = ChunkTable.of([]) if built.chunks is None else built.chunks
+    passages = [Passage(one, chunks, built.graph) for one in dict.fromkeys(evidence)]
+    trace = _Trace(row, built)
+    linked = trace.linked(passages) if "linked" in built.stages else None
+    found = []
+    for passage in passages:
+        verdicts = dict(trace.verdicts(passage))
+        if linked is not None and "extracted" in verdicts:
+            verdicts["linked"] = bool(verdicts["extracted"]) and passage.document in linked
+        verdicts["replied"] = row["status"] != "failed"
+        verdicts["answered"] = right
+        had = {stage: verdict for stage, verdict in verdicts.items() if stage in built.stages}
+        found.append(Fate(row["question"], passage.document, had, right))
+    return found
+
+
+class _Trace:
+    def __init__(self, row: Row, built: Built) -> None:
+        self.row, self.built = row, built
+        self.last: dict[str, Any] = {}
+        for step in row.get("trace", ()):
+            self.last.update(step["wrote"])
+        self.context = row.get("context") or self.last.get("context")
+        pieces = (self.context or {}).get("pieces", ())
+        self.documents = [documents_in(piece) for piece in pieces]
+        self.cut = frozenset((kind, name) for kind, name in (self.context or {}).get("cut", ()))
+        self.found = {at for slot in _ROWS for at in _relationship_rows(self.last.get(slot))}
+
+    def verdicts(self, passage: Passage) -> Iterator[tuple[str, bool | None]]:
+        built = self.built
+        yield "corpus", passage.document in built.documents
+        if built.chunks is not None:
+            yield "chunk", bool(len(passage.rows["chunks"]))
+            if built.graph is not None:
+                stated = passage.rows["relationships"]
+                stated = stated if built.states_relationships else built.nodes_of(passage)
+                yield "extracted", bool(len(stated))
+        in_prompt = self._in_prompt(passage.document)
+        retrieved = in_prompt or self._retrieved(passage)
+        yield "retrieved", retrieved
+        if in_prompt:
+            yield "cut", True
+        elif self._names(passage) & self.cut:
+            yield "cut", False
+        elif retrieved and in_prompt is False:
+            yield "cut", True
+        yield "prompt", in_prompt
+
+    def _in_prompt(self, document: str) -> bool | None:
+        if self.context is None:
+            return None
+        if any(document in names for names in self.documents if names is not None):
+            return True
+        return None if None in self.documents else False
+
+    def _retrieved(self, passage: Passage) -> bool | None:
+        if "documents" in self.row:
+            return passage.document in self.row["documents"]
+        if "chunks" in self.last and self.built.chunks is not None:
+            return bool(set(passage.rows["chunks"].tolist()) & set(self.last["chunks"]["ids"]))
+        if self.row["status"] == "failed" or "trace" not in self.row:
+            return None
+        if self.built.graph is None:
+            return None if self.found else False
+        return bool(self.found & set(passage.rows["relationships"].tolist()))
+
+    def _names(self, passage: Passage) -> set[tuple[str, str]]:
+        names = {("chunk", passage.document)}
+        graph = self.built.graph
+        if graph is None or self.built.chunks is None:
+            return names
+        rows = set(passage.rows["relationships"].tolist())
+        names |= {("relationship", str(row)) for row in rows}
+        if graph.descriptions is not None:
+            names |= {("node", graph.names[row]) for row in self.built.nodes_of(passage).tolist()}
+        return names | {
+            ("path", str(place))
+            for place, path in enumerate(self._best_paths)
+            if rows.intersection(path["relationships"])
+        }
+
+    @cached_property
+    def _best_paths(self) -> list[dict[str, Any]]:
+        paths: list[dict[str, Any]] = self.last.get("paths") or []
+        if any(path["transition"] for path in paths):
+            return []
+        return sorted(
+            paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
+        )
+
+    def _starts(self, graph: Graph) -> IntArray | None:
+        """The nodes that the first steps found, ends of relationships too; None for no trace."""
+        steps = [s for s in self.row.get("trace", ()) if s["step"] in self.built.entries]
+        wrote = [step["wrote"] for step in steps if step["wrote"]]
+        if not wrote:
+            return None
+        slots = [one[slot]["ids"] for one in wrote for slot in _STARTS[:2] if slot in one]
+        rows = [row for one in wrote for row in _relationship_rows(one.get("relationships"))]
+        ends = np.array(rows, np.int64)
+        nodes = [np.array(ids, np.int64) for ids in slots]
+        return np.unique(np.concatenate([*nodes, graph.source[ends], graph.target[ends]]))
+
+    def linked(self, passages: Sequence[Passage]) -> set[str] | None:
+        """The documents that the first steps reach through what the evidence states."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        graph = self.built.graph
+        if graph is None or self.built.chunks is None or (starts := self._starts(graph)) is None:
+            return None
+        nodes = {passage.document: self.built.nodes_of(passage) for passage in passages}
+        inside = np.zeros(graph.n_nodes, bool)
+        for own in nodes.values():
+            inside[own] = True
+        near = inside.copy()
+        near[starts] = True
+        joined = (inside[graph.source] & inside[graph.target]) | (
+            graph.synonym & near[graph.source] & near[graph.target]
+        )
+        sources, targets = [graph.source[joined]], [graph.target[joined]]
+        if not self.built.states_relationships:
+            sources += [own[:-1] for own in nodes.values()]
+            targets += [own[1:] for own in nodes.values()]
+        ends = np.concatenate(sources), np.concatenate(targets)
+        edges = coo_array((np.ones(len(ends[0])), ends), shape=(graph.n_nodes, graph.n_nodes))
+        component = connected_components(edges, directed=False)[1]
+        reached = np.isin(component, component[starts])
+        return {document for document, own in nodes.items() if reached[own].any()}
+
+
+def _relationship_rows(value: Any) -> list[int]:
+    if isinstance(value, list):
+        return [row for path in value for row in path["relationships"]]
+    if not isinstance(value, dict):
+        return []
+    if "rounds" in value:
+        return [row for hops in value["rounds"] for row in hops["ids"]]
+    return list(value["relationships"] if "relationships" in value else value.get("ids", ()))

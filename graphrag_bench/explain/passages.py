@@ -1,0 +1,227 @@
+"""A passage in the artifacts of a run, and where it stands after each step of a question.
+
+Its rank among what each step ranks or packs, and what it owes that to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.pipeline.pipeline import Finished
+from graphrag_bench.values import (
+    DECIMALS,
+    ChunkScores,
+    Context,
+    IntArray,
+    NodeScores,
+    Ranked,
+    RelationshipScores,
+    RowScores,
+)
+
+MOST_NAMED = 3
+_SCORED = {ChunkScores: "chunks", NodeScores: "nodes", RelationshipScores: "relationships"}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What one step gave a passage: the best rank, from 1, of a row of it among `n` ranked ones.
+
+    `rank` is None where no row of the passage is among them. `rows` names the best of its rows with
+    ranks and scores.
+    """
+
+    step: str
+    slot: str
+    rank: int | None
+    n: int
+    rows: tuple[tuple[str, int, float], ...] = ()
+
+    def __str__(self) -> str:
+        place = f"not among {self.n:,}" if self.rank is None else f"{self.rank:,} of {self.n:,}"
+        return f"{self.slot.replace('_', ' ')}: {place}"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A document as the artifacts of a run have it: its chunks, and the rows that they gave."""
+
+    document: str
+    chunks: ChunkTable
+    graph: Graph | None
+
+    @classmethod
+    def of(cls, document: str, resources: Mapping[str, Any]) -> Passage:
+        """Return the document in the artifacts that a question was retrieved with."""
+        return cls(document, resources["chunk_table"], resources.get("graph"))
+
+    @cached_property
+    def rows(self) -> dict[str, IntArray]:
+        """The rows of the passage by kind: its chunks, the nodes it names, what it states.
+
+        The ends of what it states are nodes of it, and those that it does not name too.
+        """
+        chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
+        if self.graph is None:
+            return {"chunks": chunks}
+        stated = np.unique(self.graph.chunk_relationship[chunks].indices)
+        ends = (self.graph.source[stated], self.graph.target[stated])
+        nodes = np.unique(np.concatenate([self.named, *ends])).astype(np.int64)
+        return {"chunks": chunks, "relationships": stated, "nodes": nodes}
+
+    @property
+    def named(self) -> IntArray:
+        """The nodes that its chunks name."""
+        assert self.graph is not None
+        return np.unique(self.graph.chunk_node[self.chunks.chunks_of(self.document)].indices)
+
+    def name(self, kind: str, row: int) -> str:
+        """Return what a row is called: a node by its name, a relationship as it is stated."""
+        graph = self.graph
+        if kind == "chunks" or graph is None:
+            return self.chunks.titles[row] or ", ".join(self.chunks.documents_of(row))
+        if kind == "nodes":
+            return str(graph.names[row])
+        head, tail = graph.names[int(graph.source[row])], graph.names[int(graph.target[row])]
+        return f"{head} | {graph.relations[row] or '-'} | {tail}"
+
+    def standings(self, finished: Finished) -> list[Standing]:
+        """Return where it stands after each step that ranks or packs something, in order."""
+        found = (
+            self._standing(step.step, slot, value)
+            for step in finished.trace
+            for slot, value in step.wrote.items()
+        )
+        return [standing for standing in found if standing is not None]
+
+    def _standing(self, step: str, slot: str, value: Any) -> Standing | None:
+        if isinstance(value, Context):
+            return self._in_context(step, slot, value)
+        if isinstance(value, RowScores):  # among the rows with a score above 0, ties by id
+            kind = _SCORED.get(type(value), "")
+            scores = np.round(value.values, DECIMALS)
+            ids = np.lexsort((np.arange(len(scores)), -scores))
+            ids = ids[scores[ids] > 0]
+            scores = scores[ids]
+        elif isinstance(value, Ranked):
+            kind, ids, scores = slot, value.ids, value.scores
+        else:
+            return None
+        if kind not in self.rows:
+            return None
+        places = np.flatnonzero(np.isin(ids, self.rows[kind]))
+        best = tuple(
+            (self.name(kind, int(ids[at])), int(at) + 1, float(scores[at]))
+            for at in places[:MOST_NAMED]
+        )
+        return Standing(step, slot, int(places[0]) + 1 if len(places) else None, len(ids), best)
+
+    def _in_context(self, step: str, slot: str, context: Context) -> Standing:
+        rows = [
+            (self.document, place, piece.score)
+            for place, piece in enumerate(context.pieces, 1)
+            if piece.kind == "chunk" and self.document in (piece.id, *piece.also)
+        ]
+        rank = rows[0][1] if rows else None
+        return Standing(step, slot, rank, len(context.pieces), tuple(rows[:MOST_NAMED]))
+
+
+def lost_at(standings: Sequence[Standing]) -> Standing | None:
+    """Return the step at which a passage was lost: the first of those at the end without it.
+
+    None where the last of them has it, and where no step ranks anything.
+    """
+    lost = None
+    for one in reversed(standings):
+        if one.rank is not None:
+            break
+        lost = one
+    return lost
+
+
+EndStandings = tuple[Standing | None, Standing | None]
+
+
+def ends_of(before: Sequence[Standing], after: Sequence[Standing]) -> EndStandings:
+    """Return where a passage stands in the end, among the chunks if these are ranked; twice."""
+
+    def last(standings: Sequence[Standing]) -> Standing | None:
+        chunks = [one for one in standings if one.slot == "chunks"]
+        return (chunks or [*standings])[-1] if standings else None
+
+    return last(before), last(after)
+
+
+def first_move(before: Sequence[Standing], after: Sequence[Standing]) -> EndStandings | None:
+    """Return the first step at which a passage rises, where it rises in the end, or else falls.
+
+    Steps are the same by operator and slot, in order; one that only one of the two has is passed
+    over. Where no other step moves it that way it is the last one. None where it does not move.
+    """
+    ends = ends_of(before, after)
+    goal = _rise(*ends)
+    if not goal:
+        return None
+    rest = list(after)
+    for one in before:
+        at = next((row for row, other in enumerate(rest) if _same(one, other)), None)
+        if at is None:
+            continue
+        other = rest[at]
+        del rest[: at + 1]
+        if _rise(one, other) == goal:
+            return one, other
+    return ends
+
+
+def _rise(before: Standing | None, after: Standing | None) -> int:
+    first, second = (one.rank if one and one.rank else float("inf") for one in (before, after))
+    return int(first > second) - int(first < second)
+
+
+def _same(one: Standing, other: Standing) -> bool:
+    return (one.slot, one.step.rpartition(" ")[2]) == (other.slot, other.step.rpartition(" ")[2])
+
+
+def ways(
+    graph: Graph, starts: Sequence[int], passage: Passage, most: int = MOST_NAMED
+) -> Iterator[str]:
+    """Yield the shortest ways from start nodes to the nearest nodes of a passage, as text.
+
+    Over relationships, or, in a graph without any, over the passages that two nodes share. Ties
+    by lower id of the node that is reached.
+    """
+    from scipy.sparse import block_array
+    from scipy.sparse.csgraph import dijkstra
+
+    goal = passage.rows.get("nodes", np.empty(0, np.int64))
+    if not len(starts) or not len(goal):
+        return
+    if graph.n_relationships:
+        edges = graph.adjacency > 0
+    else:
+        chunks = graph.node_chunk.astype(bool)
+        edges = block_array([[None, chunks], [chunks.T, None]], format="csr")
+    far, before, _ = dijkstra(
+        edges, indices=np.unique(np.asarray(starts, np.int64)), unweighted=True,
+        return_predecessors=True, min_only=True,
+    )  # fmt: skip
+    for node in goal[np.lexsort((goal, far[goal]))][:most]:
+        if np.isfinite(far[node]):
+            walk = [int(node)]
+            while before[walk[-1]] >= 0:
+                walk.append(int(before[walk[-1]]))
+            yield " - ".join(_place(graph, passage, row) for row in reversed(walk))
+
+
+def _place(graph: Graph, passage: Passage, row: int) -> str:
+    if row < graph.n_nodes:
+        return str(graph.names[row])
+    return f"[{passage.name('chunks', row - graph.n_nodes)}]"

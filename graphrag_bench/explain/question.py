@@ -1,0 +1,286 @@
+"""One question and all that a method made of it: stored in a run, or asked now and stored.
+
+Its answer, context, steps by names, evidence, and the calls of a language model behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.data.dataset import Gold, name_of
+from graphrag_bench.errors import UserError
+from graphrag_bench.explain.names import Names, explained_steps
+from graphrag_bench.explain.text import explained_lines
+from graphrag_bench.llm.cache import Cache
+from graphrag_bench.llm.ledger import Line, read_ledger
+from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.pipeline import Finished
+from graphrag_bench.pipeline.pipeline import run as run_pipeline
+from graphrag_bench.pipeline.steps import Execution, StepTrace
+from graphrag_bench.progress import Progress
+from graphrag_bench.run.execute import build_resources, start_state
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import CONFIG, Row
+from graphrag_bench.run.own_questions import (
+    OwnQuestion,
+    question_file,
+    read_question,
+    write_question,
+)
+from graphrag_bench.run.record import (
+    context_texts,
+    documents_in,
+    is_imported,
+    record,
+    timing_rows,
+)
+from graphrag_bench.run.results import read_references
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.terminal import clean
+from graphrag_bench.text import short
+from graphrag_bench.values import Context, Question
+
+IN_CONTEXT, LEFT_OUT, MISSED = "in the context", "retrieved, not in the context", "missed"
+RETRIEVED = "retrieved"
+_USAGE = ("calls", "prompt_tokens", "completion_tokens")
+_REUSES = ("write", "read")
+"""The modes of the cache in which what is stored is taken."""
+_BUILD = "build"
+
+
+def own_question(experiment: Experiment, text: str) -> OwnQuestion:
+    """Return the record of one question of the user's, from the finished run or an earlier call.
+
+    A stored record needs no model. Where something has changed the question is run and stored.
+    Raises UserError when a step fails, and for one graph per partition.
+    """
+    question = question_of(experiment, text)
+    path = question_file(experiment.home, experiment.key, text, question.form)
+    if experiment.settings.cache.mode in _REUSES:
+        stored = _of_finished_run(experiment, question) or read_question(path)
+        if stored is not None:
+            return stored
+    own = record_of(experiment, *run_question(experiment, question))
+    write_question(path, own)
+    return own
+
+
+def question_of(experiment: Experiment, text: str) -> Question:
+    """Return the question in the form of answer that the settings ask for, else the set's own.
+
+    Raises UserError where every scope has a graph of its own.
+    """
+    if experiment.settings.graph.per != "all":
+        raise UserError("A question of your own has no scope; ask with graph.per=all.")
+    form = experiment.settings.answers
+    return Question(
+        "asked", text, form=experiment.dataset.card.form_of("") if form == "auto" else form
+    )
+
+
+class AnsweringFailed(UserError):
+    """A step failed on a question that was well asked."""
+
+    exit_code = 1
+
+
+def run_question(experiment: Experiment, question: Question) -> tuple[Finished, Mapping[str, Any]]:
+    """Run a question; return it with the artifacts and models, which are built where missing.
+
+    Raises AnsweringFailed when a step fails.
+    """
+    resources = build_resources(experiment, experiment.models, Progress())
+    gold = {**experiment.dataset.gold, question.id: Gold()}
+    alone = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
+    start = start_state(alone, question, resources["chunk_table"])
+    world = Execution(resources)
+    (finished,) = run_pipeline([question], alone.method.pipeline, world, start=lambda _: start)
+    if isinstance(finished.outcome, Failure):
+        failure = finished.outcome
+        raise AnsweringFailed("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
+    return finished, resources
+
+
+def _of_finished_run(experiment: Experiment, question: Question) -> OwnQuestion | None:
+    same = [
+        one.id
+        for one in experiment.dataset.questions
+        if (one.text, one.form, one.scope) == (question.text, question.form, question.scope)
+    ]
+    if not same or not (experiment.folder.path / CONFIG).is_file():
+        return None
+    run = StoredRun(experiment.folder, experiment.dataset)
+    row = run.rows.get(same[0])
+    if row is None or row["status"] != "answered" or "trace" not in row:
+        return None
+    return of_run(run, row, experiment)
+
+
+def of_run(run: StoredRun, row: Row, experiment: Experiment | None = None) -> OwnQuestion:
+    """Return a stored question of a run, its context texts as far as they are known."""
+    (stored,) = all_of_run(run, {row["question"]: row})
+    return replace(stored, corpus=experiment.artifacts.name) if experiment else stored
+
+
+def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[OwnQuestion]:
+    """Yield stored questions of a run in the order of `rows`; its files are read once."""
+    texts: Mapping[str, Sequence[str | None]] = {}
+    if run.dataset is not None:
+        texts = context_texts(run.folder, rows, run.dataset)
+    references = read_references(run.folder)
+    seconds: dict[str, dict[str, float]] = {}
+    for one in run.folder.timing():
+        seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
+    asked = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
+    path = run.folder.path
+    for name, row in rows.items():
+        yield OwnQuestion(
+            asked.get(name, name),
+            str(run.metrics.get("dataset") or path.parent.parent.name),
+            str(run.metrics.get("method") or path.parent.name),
+            str(run.metrics.get("title") or path.parent.name),
+            path.name,
+            row,
+            tuple(texts.get(name, ())),
+            seconds.get(name, {}),
+            references.dataset if references else "",
+            dict(references.within(row.get("scope")) if references else {}),
+        )
+
+
+def record_of(
+    experiment: Experiment, finished: Finished, resources: Mapping[str, Any]
+) -> OwnQuestion:
+    """Return the record of a question that was just run, and has not failed."""
+    context = None if isinstance(finished.outcome, Failure) else finished.outcome.get("context")
+    pieces = context.pieces if isinstance(context, Context) else ()
+    return OwnQuestion(
+        finished.question.text,
+        experiment.dataset.name,
+        experiment.method.name,
+        experiment.method.title,
+        experiment.key,
+        record(finished, resources["chunk_table"], "ids"),
+        tuple(piece.text for piece in pieces),
+        {row["step"]: row["seconds"] for row in timing_rows(finished)},
+        experiment.artifacts.name,
+        {item.resource: item.key for item in experiment.plan},
+    )
+
+
+def explanation(own: OwnQuestion, names: Names) -> dict[str, Any]:
+    """Return a question with its answer, fallbacks, context and steps, names in place of ids.
+
+    `cut` are the kind and id of what the budget left out of the context, `usage` the LLM calls and
+    tokens of the question.
+    """
+    context = own.row.get("context") or {}
+    pieces = context.get("pieces", [])
+    texts = own.texts if len(own.texts) == len(pieces) else [None] * len(pieces)
+    return {
+        "question": own.question,
+        "dataset": own.dataset,
+        "method": own.method,
+        "title": own.title,
+        "key": own.key,
+        "status": own.row["status"],
+        "answer": own.row.get("answer"),
+        "fallbacks": list(own.row.get("fallbacks", ())),
+        "context": [{**p, "text": text} for p, text in zip(pieces, texts, strict=True)],
+        "cut": [list(item) for item in context.get("cut", [])],
+        "usage": {name: own.row[name] for name in _USAGE if name in own.row},
+        "steps": explained_steps(own.row, own.seconds, names),
+        "without_names": list(names.missing),
+    }
+
+
+@dataclass(frozen=True, repr=False)
+class Answered:
+    """An answer with the context it was given and what every step did, as Python shows it.
+
+    `fallbacks` says where the method went another way than its own; `told` is all of it as plain
+    values, names in place of ids.
+    """
+
+    answer: str
+    context: Context
+    trace: tuple[StepTrace, ...]
+    fallbacks: tuple[str, ...] = ()
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, experiment: Experiment, finished: Finished, resources: Mapping[str, Any]
+    ) -> Answered:
+        """Return that of a question that was run with these artifacts and did not fail."""
+        told = explanation(record_of(experiment, finished, resources), Names.of(resources))
+        state = finished.outcome
+        assert not isinstance(state, Failure)
+        context = state.get("context") or Context(())
+        return cls(state.get("answer").text, context, finished.trace, finished.fallbacks, told)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
+        return f"<Answered {short(self.answer)!r}: {size}; print(answered.report()) shows them>"
+
+    def report(self) -> str:
+        """Return the answer, the fallbacks taken, its context, and its steps by name, as text."""
+        return clean("\n".join(explained_lines(self.told)))
+
+
+def evidence_of(row: Row, gold: Gold) -> Mapping[str, list[str]]:
+    """Return the gold documents of a question by what became of them, in the order of the gold.
+
+    In the context is a document of which a text stands in it, as its pieces say. Of a piece that
+    does not say it, none is. Of an imported run, whose contexts are not known, what was found
+    counts as retrieved.
+    """
+    outside = RETRIEVED if is_imported(row) else LEFT_OUT
+    pieces = (row.get("context") or {}).get("pieces", [])
+    inside = {name_of(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()}
+    retrieved = {name_of(gold, str(name)) for name in row.get("documents", ())}
+    fates: dict[str, list[str]] = {IN_CONTEXT: [], outside: [], MISSED: []}
+    for name in gold.evidence:
+        fates[IN_CONTEXT if name in inside else outside if name in retrieved else MISSED].append(
+            name
+        )
+    return fates
+
+
+class Calls:
+    """The calls that a run's questions made, by question, in the order of the ledger."""
+
+    def __init__(self, run: StoredRun, home: Path) -> None:
+        """Read the ledger of `run`; prompts and replies are looked up question by question.
+
+        They are in the file that `cache.path` of the run names, else in the store of replies below
+        `home`. Where that is gone, calls have none.
+        """
+        self._lines: dict[str, list[Line]] = {}
+        for line in read_ledger(*run.folder.files("ledger")):
+            if line.stage != _BUILD:
+                self._lines.setdefault(line.item, []).append(line)
+        path = run.config.get("cache", {}).get("path")
+        store = Path(path) if path else home / "cache" / "replies.sqlite"
+        self._store = Cache(store, reading=True) if store.is_file() else None
+
+    def of(self, question: str) -> list[dict[str, Any]]:
+        """Return the calls of a question: the ledger's fields that are not empty, prompt and reply.
+
+        `prompt` are the messages as they were sent, each with `role` and `content`.
+        """
+        return [self._call(line) for line in self._lines.get(question, ())]
+
+    def _call(self, line: Line) -> dict[str, Any]:
+        call = {name: value for name, value in vars(line).items() if value}
+        stored = self._store.get(line.key) if self._store and line.key else None
+        if stored is None:
+            return call
+        messages = json.loads(zlib.decompress(stored.prompt))["messages"]
+        prompt = [{"role": role, "content": content} for role, content in messages]
+        return {**call, "prompt": prompt, "reply": stored.text}

@@ -1,0 +1,187 @@
+"""A stored run with a step changed: only what comes after it is computed, and who won and lost."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.data.dataset import documents_of
+from graphrag_bench.errors import UserError, by_beginning
+from graphrag_bench.explain.changes import Change, changed
+from graphrag_bench.explain.passages import EndStandings, Passage, ends_of, first_move
+from graphrag_bench.llm.calls import RunStopped
+from graphrag_bench.pipeline.step_cache import Results
+from graphrag_bench.progress import Progress
+from graphrag_bench.run.execute import Retrieved, retrieved
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.record import record
+from graphrag_bench.run.results import reopened
+from graphrag_bench.run.scoring import Scored, question_scores
+from graphrag_bench.run.stored import StoredRun, scored_questions
+from graphrag_bench.values import Context, Question, RetrievalState
+
+Scores = dict[str, dict[str, float]]
+_NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
+"""A budget in which there is room for no call: only stored replies are taken."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A gold passage of a question: the first step that moved it, and where it stands in the end.
+
+    Each before and after the change; None where nothing was ranked.
+    """
+
+    question: str
+    document: str
+    step: EndStandings
+    end: EndStandings
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A retrieval of the questions of a run, with the metrics of each question."""
+
+    experiment: Experiment
+    found: Retrieved
+    scores: Scores
+
+    @property
+    def n_computed(self) -> int:
+        """The results of steps that were computed."""
+        return sum(self.found.computed.values())
+
+    @property
+    def n_taken(self) -> int:
+        """The results of steps that were stored before."""
+        return sum(self.found.reused.values())
+
+
+@dataclass
+class Player:
+    """Retrievals of the same questions by a method and by changes of it; nothing is answered.
+
+    `method` holds its steps as a resolved file has them, `make` gives the experiment of others.
+    What steps wrote is shared by all retrievals of a player.
+    """
+
+    method: Mapping[str, Any]
+    questions: Sequence[Question]
+    make: Callable[[Mapping[str, Any]], Experiment]
+    progress: Progress | None = None
+    calls: bool = False
+
+    def __post_init__(self) -> None:
+        self.experiment = self.make(self.method)
+        self.results: Results = OrderedDict()
+
+    @classmethod
+    def of_run(
+        cls, run: StoredRun, home: Path, progress: Progress | None = None, *, calls: bool = False
+    ) -> Player:
+        """Return that of the questions that a stored run was scored on.
+
+        Without `calls` no model is asked: a step that needs a reply that is not stored stops it.
+        Raises UserError for a run whose data set is not at hand, or whose settings are not valid
+        any more.
+        """
+        if run.dataset is None:
+            raise UserError(
+                f"The data set of {run.folder.path} is not at hand; its gold is needed."
+            )
+        wanted = set(scored_questions(run)) & set(run.rows)
+        questions = [question for question in run.dataset.questions if question.id in wanted]
+        budget = {} if calls else _NO_CALLS
+
+        def make(method: Mapping[str, Any]) -> Experiment:
+            return reopened(run, home, changed={"method": dict(method), **budget})
+
+        return cls(run.config["method"], questions, make, progress, calls)
+
+    @classmethod
+    def of_settings(
+        cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
+    ) -> Player:
+        """Return that of the questions of a run that these resolved settings would make."""
+        budget = {} if calls else _NO_CALLS
+
+        def make(method: Mapping[str, Any]) -> Experiment:
+            return Experiment.prepare({**values, **budget, "method": dict(method)}, swept=True)
+
+        questions = make(values["method"]).selection()[0]
+        return cls(values["method"], questions, make, progress, calls)
+
+    def as_it_is(self) -> Replayed:
+        """Return the method's own steps, as the code of today takes them."""
+        return self.played(self.experiment)
+
+    def with_changes(self, changes: Sequence[Change]) -> Replayed:
+        """Return the method with changed steps; raises UserError where that is not valid."""
+        return self.played(self.make(changed(self.method, changes)))
+
+    def played(self, experiment: Experiment) -> Replayed:
+        """Return the questions by an experiment of this player."""
+        try:
+            found = retrieved(experiment, self.questions, self.results, self.progress)
+        except RunStopped as stop:
+            if self.calls:
+                raise
+            raise UserError(
+                "A step asks a model for a reply that is not stored; --calls lets it ask."
+            ) from stop
+        return Replayed(experiment, found, _scores(experiment, found))
+
+
+def _scores(experiment: Experiment, found: Retrieved) -> Scores:
+    asked, gold = experiment.settings.evaluation, experiment.dataset.gold
+    rows, texts = {}, {}
+    for one in found.finished:
+        if isinstance(one.outcome, RetrievalState):
+            rows[one.question.id] = record(one, found.of(one)["chunk_table"])
+            context = one.outcome.get("context")
+            if isinstance(context, Context):
+                texts[one.question.id] = [piece.text for piece in context.pieces]
+    scored = Scored(evidence_tokens=tuple(asked.evidence_tokens), texts=texts)
+    return {
+        name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
+        for name, row in rows.items()
+    }
+
+
+def failures(found: Retrieved) -> list[str]:
+    """Return what failed, each as its step and message, once."""
+    failed = (one.failure for one in found.finished if one.failure is not None)
+    return list(dict.fromkeys(f"{failure.step}: {failure.message}" for failure in failed))
+
+
+def moved(before: Replayed, after: Replayed, metric: str) -> list[Moved]:
+    """Return each gold passage that rose or fell, of the questions whose metric differs."""
+    gold = before.experiment.dataset.gold
+    moves = []
+    for pair in zip(before.found.finished, after.found.finished, strict=True):
+        name = pair[0].question.id
+        first, second = (side.scores.get(name, {}).get(metric) for side in (before, after))
+        if first is None or second is None or first == second:
+            continue
+        named = (one for item in gold[name].evidence for one in documents_of(gold[name], item))
+        for document in dict.fromkeys(named):
+            standings = [
+                Passage.of(document, side.found.of(one)).standings(one)
+                for side, one in zip((before, after), pair, strict=True)
+            ]
+            if (step := first_move(*standings)) is not None:
+                moves.append(Moved(name, document, step, ends_of(*standings)))
+    return moves
+
+
+def question_of(questions: Sequence[Question], name: str) -> Question:
+    """Return the question with that id, or whose id or text alone begins so; raises UserError."""
+    by_id = {question.id: question for question in questions}
+    if name not in by_id:
+        begins = {one.text: one for one in questions if one.text.lower().startswith(name.lower())}
+        if len(begins) == 1:
+            return next(iter(begins.values()))
+    return by_beginning(name, by_id, "question", "the run", lambda one: one.text)

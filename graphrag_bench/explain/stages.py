@@ -1,0 +1,210 @@
+"""The evidence funnel: what each stage of a run lost of the gold evidence, counted and drawn."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from graphrag_bench.report.rendering import MISSING, Table
+
+SAID = {
+    "corpus": "in corpus",
+    "chunk": "in a chunk",
+    "extracted": "extracted",
+    "linked": "linked",
+    "retrieved": "retrieved",
+    "cut": "not cut",
+    "prompt": "in the prompt",
+    "replied": "not failed",
+    "answered": "answered",
+}
+"""The stages of a run in order, and what a piece of evidence that passed each of them is."""
+STAGES = tuple(SAID)
+_ORDER = {stage: place for place, stage in enumerate(STAGES)}
+_FOUND = ("retrieved", "cut", "prompt")
+"""Where evidence that an earlier stage has lost may turn up again, found on another way."""
+Verdicts = Mapping[str, bool | None]
+"""For each stage that a method has whether it was passed; None where that cannot be told."""
+
+_WIDTH, _LINE = 30, 100
+_FULL, _GONE, _EMPTY = "█", "▒", "·"
+LEGEND = (
+    f"{_FULL} left after the stage, {_GONE} lost there, {_EMPTY} lost before; counted: documents "
+    "of the questions' evidence"
+)
+
+
+@dataclass(frozen=True)
+class Fate:
+    """The fate of one document in a question's evidence.
+
+    `right` says whether the question was answered right, None where it was not answered.
+    """
+
+    question: str
+    document: str
+    verdicts: Verdicts
+    right: bool | None = None
+
+    @property
+    def lost(self) -> str | None:
+        """The first stage that it did not pass, None when it passed all that can be told.
+
+        A stage that was not passed does not count when a later one, up to the prompt, was: the
+        evidence was found on another way.
+        """
+        found = [_ORDER[stage] for stage in _FOUND if self.verdicts.get(stage) is True]
+        after = STAGES[found[-1] + 1 :] if found else STAGES
+        return next((stage for stage in after if self.verdicts.get(stage) is False), None)
+
+    @property
+    def reached_otherwise(self) -> tuple[str, ...]:
+        """The stages that it did not pass, and which did not lose it."""
+        before = STAGES[: _ORDER[self.lost]] if self.lost else STAGES
+        return tuple(stage for stage in before if self.verdicts.get(stage) is False)
+
+    def is_unknown(self, stage: str) -> bool:
+        """Return whether nothing can be told of a stage that it came to."""
+        came = self.lost is None or _ORDER[self.lost] >= _ORDER[stage]
+        replied = self.verdicts.get("replied") is not False
+        return came and replied and self.verdicts.get(stage) is None
+
+
+@dataclass(frozen=True)
+class StageCount:
+    """One stage: what was lost there, and what is left behind it.
+
+    `lost` and `left` count documents of evidence; `questions` those whose first loss is here;
+    `otherwise` documents that did not pass and were found on another way; `anyway` lost ones whose
+    question was answered right all the same; `unknown` those of which nothing can be told.
+    """
+
+    stage: str
+    lost: int
+    left: int
+    questions: int
+    otherwise: int
+    anyway: int
+    unknown: int
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing can be told of any document that came to the stage."""
+        return bool(self.unknown) and self.unknown == self.left + self.lost
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """The fates of all evidence of a run, over the stages that its method has."""
+
+    stages: tuple[str, ...]
+    fates: tuple[Fate, ...]
+
+    @property
+    def n_documents(self) -> int:
+        """Number of pairs of a question and a document in its evidence."""
+        return len(self.fates)
+
+    @property
+    def n_questions(self) -> int:
+        """Questions with evidence."""
+        return len({fate.question for fate in self.fates})
+
+    def counts(self) -> tuple[StageCount, ...]:
+        """Return a row for each stage; the losses and what is left in the end sum to all."""
+        left, rows = self.n_documents, []
+        for stage in self.stages:
+            lost = [fate for fate in self.fates if fate.lost == stage]
+            left -= len(lost)
+            otherwise = sum(stage in fate.reached_otherwise for fate in self.fates)
+            anyway = sum(fate.right is True for fate in lost)
+            unknown = sum(fate.is_unknown(stage) for fate in self.fates)
+            n_questions = len(self.questions_at(stage))
+            rows.append(StageCount(stage, len(lost), left, n_questions, otherwise, anyway, unknown))
+        return tuple(rows)
+
+    def of_questions(self) -> dict[str, str | None]:
+        """Return the earliest stage at which a question lost any evidence, None for no loss."""
+        lost: dict[str, list[str]] = {}
+        for fate in self.fates:
+            lost.setdefault(fate.question, []).extend([fate.lost] if fate.lost else [])
+        return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
+
+    def questions_at(self, stage: str | None) -> list[str]:
+        """Return the questions whose first loss is at a stage; those without a loss for None."""
+        return [name for name, lost in self.of_questions().items() if lost == stage]
+
+
+def funnel(stages: Sequence[str], fates: Sequence[Fate]) -> Funnel:
+    """Return the funnel over the stages that the method has, in order.
+
+    `replied` is left out when no question failed. Raises ValueError for a name that is not a stage.
+    """
+    if unknown := set(stages) - set(STAGES):
+        raise ValueError(f"{sorted(unknown)} are not stages of the funnel")
+    failed = any(fate.verdicts.get("replied") is False for fate in fates)
+    had = [stage for stage in STAGES if stage in stages and (stage != "replied" or failed)]
+    return Funnel(tuple(had), tuple(fates))
+
+
+def funnel_lines(of_run: Funnel) -> Iterator[str]:
+    """Yield a line for each stage: what is left as a bar and a number, then what was lost there.
+
+    Remarks that are longer than the line go on below themselves.
+    """
+    for count in of_run.counts():
+        head = f"  {SAID[count.stage]:<14}{_bar(count, of_run.n_documents)} {count.left:>6}  "
+        remarks = textwrap.wrap(_remarks(count, of_run.n_documents), _LINE - len(head)) or [""]
+        yield head + remarks[0]
+        yield from (" " * len(head) + line for line in remarks[1:])
+
+
+def _bar(count: StageCount, total: int) -> str:
+    if count.is_unknown:
+        return "?" * _WIDTH
+    before = round(_WIDTH * (count.left + count.lost) / total)
+    left = round(_WIDTH * count.left / total)
+    if count.lost and left == before:
+        left, before = (left - 1, before) if left else (left, 1)
+    return _FULL * left + _GONE * (before - left) + _EMPTY * (_WIDTH - before)
+
+
+def _remarks(count: StageCount, total: int) -> str:
+    remarks = []
+    if count.lost:
+        what = "first loss of {} question(s)"
+        if count.stage == "answered":
+            what = "{} question(s) had all in hand"
+        share = f"{count.lost / total:.1%}"
+        remarks.append(f"-{count.lost} ({share}; {what.format(count.questions)})")
+    if count.anyway and count.stage != "answered":
+        remarks.append(f"{count.anyway} of them answered all the same")
+    if count.otherwise:
+        remarks.append(f"{count.otherwise} not, but found otherwise")
+    if count.unknown:
+        remarks.append(f"{count.unknown} not known")
+    return ", ".join(remarks)
+
+
+def funnel_table(caption: str, runs: Sequence[tuple[str, Funnel]]) -> Table:
+    """Return a row for each run with the documents lost at each stage, and those that passed.
+
+    A stage that a method does not have shows a dash, one that cannot be told a question mark.
+    """
+    had = [stage for stage in STAGES if any(stage in of_run.stages for _, of_run in runs)]
+    losses = [{"cut": "cut", "replied": "failed"}.get(one, f"not {SAID[one]}") for one in had]
+    rows = []
+    for title, of_run in runs:
+        cells = {
+            count.stage: "?" if count.is_unknown else str(count.lost) for count in of_run.counts()
+        }
+        passed = sum(fate.lost is None for fate in of_run.fates)
+        counts = (str(of_run.n_questions), str(of_run.n_documents))
+        rows.append((title, *counts, *(cells.get(one, MISSING) for one in had), str(passed)))
+    notes = (
+        "documents of the questions' evidence, each counted at the first stage that lost it; "
+        f"{MISSING}: the method has no such stage; ?: cannot be told",
+    )
+    heads = ("method", "questions", "evidence", *losses, "passed")
+    return Table(caption, heads, tuple(rows), notes)

@@ -1,0 +1,156 @@
+"""The explanation of one answer as text: fallbacks, context, every step by names, and calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from graphrag_bench.text import short
+
+SHOWN = 10
+"""Rows of a slot that are shown; the rest is counted."""
+_WIDE, _TEXT = 110, 90
+Plain = Mapping[str, Any]
+
+
+def explained_lines(told: Plain, *, whole: bool = False) -> Iterator[str]:
+    """Yield the answer, what was fallen back on, the context with its scores, and the steps.
+
+    `told` has them as `question.explanation` gives them. The `whole` context has every text as it
+    was sent.
+    """
+    yield str(told["answer"]) if told["answer"] is not None else "(no answer was asked for)"
+    yield from (f"fallback: {reason}" for reason in told["fallbacks"])
+    yield ""
+    n_tokens = sum(piece["tokens"] for piece in told["context"])
+    yield f"context: {len(told['context'])} rows, {n_tokens} tokens"
+    for piece in told["context"]:
+        yield from _piece(piece, whole)
+    if cut := told.get("cut"):
+        yield f"  cut by the budget: {', '.join(' '.join(map(str, item)) for item in cut)}"
+    yield ""
+    yield "steps"
+    if not told["steps"]:
+        yield "  none were kept (trace=off)"
+    for step in told["steps"]:
+        seconds = f"  {step['seconds']:.3f} s" if "seconds" in step else ""
+        yield f"  {step['step']}{seconds}{_used(step.get('usage', {}))}"
+        if step.get("reads"):
+            yield f"    reads: {', '.join(one.replace('_', ' ') for one in step['reads'])}"
+        for slot, value in step["wrote"].items():
+            yield from (f"    {line}" for line in _slot(slot, value))
+        for reply in step.get("replies", ()):
+            yield "    reply:"
+            yield from (f"      {line}" for line in str(reply).splitlines() or [""])
+
+
+def _piece(piece: Plain, whole: bool) -> Iterator[str]:
+    head = f"  {piece['score']:.3f}  {piece['kind']} {piece['id']}"
+    if documents := piece.get("documents"):
+        head += f" (of {', '.join(documents)})"
+    text = piece.get("text")
+    if not whole:
+        yield head if text is None else f"{head}  {short(text, _TEXT)!r}"
+        return
+    yield f"{head}  {piece['tokens']} tokens"
+    if text is None:
+        yield "    (its text is not known: the data set is not at hand, or has changed)"
+    else:
+        yield from (f"    {line}" for line in str(text).splitlines())
+
+
+def _used(usage: Plain) -> str:
+    if not usage.get("calls"):
+        return ""
+    n_prompt, n_reply = (usage.get(f"{name}_tokens", 0) for name in ("prompt", "completion"))
+    return f"  {usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens"
+
+
+def _slot(slot: str, value: Any) -> Iterator[str]:
+    name = slot.replace("_", " ")
+    if slot == "context":
+        yield f"{name}: {len(value['pieces'])} rows, {len(value['cut'])} cut"
+    elif isinstance(value, dict) and set(value) == {"length"}:
+        yield f"{name}: one for each of {value['length']:,}"
+    elif isinstance(value, dict) and {"low", "high"} == set(value):
+        yield f"{name}: {', '.join(value['low'])}; themes: {', '.join(value['high'])}"
+    elif isinstance(value, dict) and {"nodes", "relationships", "paths"} <= set(value):
+        for part, rows in value.items():
+            if rows:
+                yield from _rows(f"{name}, {part}", rows)
+    elif isinstance(value, dict) and "rounds" in value:
+        yield from _rows(f"{name}, chosen", value["chosen"])
+        for number, rows in enumerate(value["rounds"], 1):
+            yield from _rows(f"{name}, round {number}", rows)
+    elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        yield from _rows(name, value)
+    elif isinstance(value, list):
+        yield f"{name}: {'; '.join(map(str, value)) or 'none'}"
+    else:
+        plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield f"{name}: {short(plain, _WIDE)}"
+
+
+def _rows(name: str, rows: Sequence[Any]) -> Iterator[str]:
+    more = f", the first {SHOWN}" if len(rows) > SHOWN else ""
+    yield f"{name}: {len(rows)}{more}"
+    yield from (f"  {words(row)}" for row in rows[:SHOWN])
+
+
+def words(row: Any) -> str:
+    """Return a node, relationship, chunk, community, path or other row in words, score first."""
+    if not isinstance(row, dict):
+        return str(row)
+    score = f"{row['score']:.3f}  " if isinstance(row.get("score"), int | float) else ""
+    if "nodes" in row:
+        return score + _walk(row)
+    if "head" in row:
+        return f"{score}{row['head']} —{row['relation']}→ {row['tail']}"
+    if "documents" in row:
+        documents = ", ".join(row["documents"])
+        return score + (f"{row['title']} ({documents})" if row["title"] else documents)
+    if "name" in row:
+        return score + str(row["name"]) + (f" ({row['type']})" if row.get("type") else "")
+    if "title" in row:
+        return score + str(row["title"])
+    if isinstance(row.get("node"), dict):
+        arrow = "→" if row.get("forward", True) else "←"
+        return f"{score}{words(row['node'])} {arrow} {row['relation']}"
+    if set(row) <= {"id", "score", "step"}:
+        return f"{score}row {row.get('id')}"
+    return short(json.dumps(row, ensure_ascii=False), _WIDE)
+
+
+def _walk(path: Plain) -> str:
+    """`a —r→ b ←s— c`, arrows as the relationships have."""
+    names = [str(node.get("name", f"row {node['id']}")) for node in path["nodes"]]
+    line = names[0] if names else ""
+    hops = path.get("relationships") or [{}] * (len(names) - 1)
+    for before, after, hop in zip(names, names[1:], hops, strict=False):
+        relation = hop.get("relation", "")
+        forward = hop.get("head") in (None, before)
+        arrow = f"—{relation}→" if forward else f"←{relation}—"
+        line += f" {arrow if relation else '–'} {after}"
+    return line
+
+
+def call_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield each call as text: step, model, tokens and time, then the messages and the reply."""
+    yield f"calls: {len(calls)}"
+    for call in calls:
+        tokens = f"{call.get('prompt_tokens', 0):,} + {call.get('completion_tokens', 0):,} tokens"
+        took = "from the store" if call.get("cached") else f"{call.get('seconds', 0.0):.3f} s"
+        parts = (call["step"], call.get("model", ""), tokens, took, call["outcome"])
+        yield f"  {'  '.join(part for part in parts if part)}"
+        if "prompt" not in call:
+            yield "    (prompt and reply are not in the store of replies)"
+            continue
+        for message in call["prompt"]:
+            yield from _message(message["role"], message["content"])
+        yield from _message("reply", call["reply"])
+
+
+def _message(who: str, text: str) -> Iterator[str]:
+    yield f"    {who}:"
+    yield from (f"      {line}" for line in text.splitlines() or [""])

@@ -1,0 +1,406 @@
+"""Answers of several runs judged in pairs, in both orders; stored verdicts are reused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, create_model
+
+from graphrag_bench.errors import UnreadableReply, UserError, unknown
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.judging.answers import dataset_of, judging
+from graphrag_bench.judging.win_rates import BothOrders, Item, Labels
+from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.run.folder import Row, append_lines, locked, read_lines, write_rows
+from graphrag_bench.run.judged import judged_rows, judged_values
+from graphrag_bench.run.models import Models
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.text import count_tokens
+
+COMPARE = Prompt("graphrag_bench.judging:prompts/compare.j2")
+CRITERIA = (
+    "comprehensiveness", "diversity", "empowerment", "logicality", "relevance", "coherence",
+    "overall",
+)  # fmt: skip
+OF_PAPERS: Mapping[str, tuple[str, ...]] = {
+    "zhou2025": ("comprehensiveness", "diversity", "empowerment", "overall"),
+    "lightrag": ("comprehensiveness", "diversity", "empowerment", "overall"),
+    "pathcorag": ("comprehensiveness", "diversity", "empowerment", "overall"),
+    "pathrag": ("comprehensiveness", "diversity", "logicality", "relevance", "coherence"),
+    "pankrag": CRITERIA[:-1],
+    "all": CRITERIA,
+}
+"""The criteria that each paper compares by."""
+MAX_TOKENS = 1024
+VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
+_BLOCK = 32
+
+
+def criteria_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The criteria of names and papers, each once, in the order of CRITERIA; raises UserError."""
+    chosen: set[str] = set()
+    for name in names:
+        if name not in (*CRITERIA, *OF_PAPERS):
+            raise unknown("criterion", name, (*CRITERIA, *OF_PAPERS))
+        chosen.update(OF_PAPERS.get(name, (name,)))
+    return tuple(name for name in CRITERIA if name in chosen)
+
+
+def _winner(value: object) -> object:
+    text = str(value).strip().lower().removeprefix("answer").strip()
+    return f"Answer {text}" if text in ("1", "2") else value
+
+
+class Choice(BaseModel):
+    """The winner by one criterion."""
+
+    reason: str = ""
+    winner: Annotated[Literal["Answer 1", "Answer 2"], BeforeValidator(_winner)]
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One question with the answers of two runs, in the order in which they are shown."""
+
+    question: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Some runs over the questions that all have answered, by their keys, in the order given."""
+
+    runs: tuple[StoredRun, ...]
+    questions: Mapping[str, str]
+    answers: Mapping[str, Mapping[str, str]]
+    titles: Mapping[str, str]
+
+    @classmethod
+    def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> Comparison:
+        """The comparison of the first `limit` questions, stratified by type.
+
+        Raises UserError for fewer than two runs, different questions, or no shared answer.
+        """
+        if len(runs) < 2:
+            raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
+        sets = [dataset_of(run) for run in runs]
+        texts = [{question.id: question.text for question in one.questions} for one in sets]
+        answers = {run.folder.path.name: _answered(run) for run in runs}
+        shared = [
+            question.id
+            for question in sets[0].interleaved()
+            if all(question.id in texts_of for texts_of in answers.values())
+            and all(texts_of.get(question.id) == question.text for texts_of in texts)
+        ][:limit]
+        if not shared:
+            raise UserError("The runs have answered no question in common.")
+        titles = {run.folder.path.name: _title(run, runs) for run in runs}
+        return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the runs, in the order given."""
+        return tuple(run.folder.path.name for run in self.runs)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every two runs once, in the order given."""
+        return list(combinations(self.keys, 2))
+
+    def duels(self) -> Iterator[Duel]:
+        """Every question and pair, in both orders."""
+        for question in self.questions:
+            for a, b in self.pairs:
+                yield from (Duel(question, a, b), Duel(question, b, a))
+
+    def of_duel(self, duel: Duel) -> str:
+        """A fingerprint of what is shown: a regenerated answer is judged again."""
+        shown = (self.answers[key][duel.question] for key in (duel.first, duel.second))
+        return digest(self.questions[duel.question], *shown)
+
+    def chat(self, duel: Duel, criteria: Sequence[str]) -> Chat:
+        """The prompt of a duel."""
+        first, second = (self.answers[key][duel.question] for key in (duel.first, duel.second))
+        question = self.questions[duel.question]
+        return COMPARE.render(
+            {"criteria": criteria, "question": question, "first": first, "second": second}
+        )
+
+    @cached_property
+    def _n_tokens(self) -> Mapping[str, Mapping[str, int]]:
+        return {
+            key: {question: count_tokens(held[question]) for question in self.questions}
+            for key, held in self.answers.items()
+        }
+
+    @property
+    def scopes(self) -> Mapping[str, str | None]:
+        """The scope of each question; questions of one scope share a document."""
+        return self.runs[0].scopes
+
+    def longer(self, question: str, a: str, b: str) -> int:
+        """1 where the answer of `a` has more tokens, -1 where that of `b` has, else 0."""
+        n_a, n_b = (self._n_tokens[key][question] for key in (a, b))
+        return (n_a > n_b) - (n_a < n_b)
+
+
+def _answered(run: StoredRun) -> dict[str, str]:
+    return {n: row["answer"] for n, row in run.rows.items() if row["status"] == "answered"}
+
+
+def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
+    title = str(run.metrics["title"])
+    alike = sum(other.metrics["title"] == title for other in runs)
+    return f"{title} {run.folder.path.name[:6]}" if alike > 1 else title
+
+
+def panel_key(comparison: Comparison, judge: str, criteria: tuple[str, ...]) -> str:
+    """Return the name of the folder of a judge's verdicts."""
+    return digest(sorted(comparison.keys), judge, criteria, COMPARE.digest)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Who judges by what: the models, the criteria, and where verdicts are kept."""
+
+    models: Models
+    criteria: tuple[str, ...]
+    folder: Path
+    retry: bool = False
+
+    @classmethod
+    def of(
+        cls, comparison: Comparison, models: Models, criteria: tuple[str, ...], home: Path,
+        retry: bool = False,
+    ) -> Panel:  # fmt: skip
+        """The panel; HOME/comparisons/<key> is named by runs, judge, criteria and prompt."""
+        key = panel_key(comparison, models.identity("llm_judge"), criteria)
+        return cls(models, criteria, home / "comparisons" / key, retry)
+
+    @cached_property
+    def shape(self) -> type[BaseModel]:
+        """The form of a reply: a choice for each criterion."""
+        fields: dict[str, Any] = {name: (Choice, ...) for name in self.criteria}
+        return create_model("Choices", **fields)
+
+    def rows(self) -> list[Row]:
+        """The valid verdicts; a later row replaces an earlier one."""
+        latest: dict[tuple[str, ...], Row] = {}
+        for row in read_lines(self.folder / VERDICTS):
+            latest[row["question"], row["first"], row["second"], row["criterion"]] = row
+        return list(latest.values())
+
+
+def pending(comparison: Comparison, panel: Panel) -> list[Duel]:
+    """The duels that have no verdict yet: one call each, one more where it cannot be read."""
+    keep = ("",) if panel.retry else ("", "unreadable")
+    done = {
+        (row["question"], row["first"], row["second"], row["of"])
+        for row in panel.rows()
+        if row["missing"] in keep
+    }
+    return [
+        duel
+        for duel in comparison.duels()
+        if (duel.question, duel.first, duel.second, comparison.of_duel(duel)) not in done
+    ]
+
+
+def prompt_tokens(comparison: Comparison, panel: Panel, duels: Sequence[Duel]) -> int:
+    """The tokens of the prompts of some duels, as cl100k counts them."""
+    chats = (comparison.chat(duel, panel.criteria) for duel in duels)
+    return sum(count_tokens(message.content) for chat in chats for message in chat)
+
+
+def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> list[Row]:
+    """The verdict rows of every pair, question, order and criterion, those of before among them.
+
+    `winner` is the key of a run, or null where the verdict is missing. Calls that failed are made
+    again, unreadable replies with `retry` alone. Raises RunStopped when nothing further can
+    succeed; what is done is kept.
+    """
+    with locked(panel.folder / "compare.lock", judging(panel.folder)):
+        todo = pending(comparison, panel)
+        limits = panel.models.settings.failures
+        gate = FailureGate("compare", limits.limit, limits.after, limits.in_a_row)
+        with progress.task("comparing, both orders", len(todo)) as advance:
+            for start in range(0, len(todo), _BLOCK):
+                part = todo[start : start + _BLOCK]
+                rows = _judged(comparison, panel, part, gate)
+                append_lines(panel.folder / VERDICTS, rows)
+                advance(len(part))
+        rows = sorted(panel.rows(), key=_place)
+        write_rows(panel.folder / VERDICTS, rows)
+    return rows
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    pair = sorted((row["first"], row["second"]))
+    return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
+
+
+def _judged(
+    comparison: Comparison, panel: Panel, duels: Sequence[Duel], gate: FailureGate
+) -> list[Row]:
+    chats = [comparison.chat(duel, panel.criteria) for duel in duels]
+    log = panel.models.ledger.at("judge", "compare")
+    meter = Metered(panel.models.llm_judge, log=log, gate=gate)
+    replies = ask_all(
+        meter, chats, panel.shape, max_tokens=MAX_TOKENS, purpose="compare",
+        items=[duel.question for duel in duels],
+    )  # fmt: skip
+    return [
+        {
+            "question": duel.question,
+            "first": duel.first,
+            "second": duel.second,
+            "criterion": name,
+            "of": comparison.of_duel(duel),
+            "judge": panel.models.identity("llm_judge"),
+        }
+        | _verdict(reply, name, duel)
+        for duel, reply in zip(duels, replies, strict=True)
+        for name in panel.criteria
+    ]
+
+
+def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: Duel) -> Row:
+    if isinstance(reply, UnreadableReply | CallFailed):
+        missing = "failed" if isinstance(reply, CallFailed) else "unreadable"
+        return {"winner": None, "missing": missing, "reason": str(reply)[:300]}
+    choice: Choice = getattr(reply, name)
+    winner = duel.first if choice.winner == "Answer 1" else duel.second
+    return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
+
+
+def raters(comparison: Comparison, panel: Panel) -> Mapping[str, Labels]:
+    """Return the labels of every judge that has compared these runs by these criteria and prompts.
+
+    By the judge's identity. A tie is a pair whose winner changed with the order; a pair that lacks
+    a verdict has no label.
+    """
+    names = {1.0: "A", 0.5: "tie", 0.0: "B"}
+    labels_of: dict[str, dict[Item, str]] = {}
+    for file in sorted(panel.folder.parent.glob(f"*/{VERDICTS}")):
+        rows = replace(panel, folder=file.parent).rows()
+        judge = str(rows[0]["judge"]) if rows else ""
+        if panel_key(comparison, judge, panel.criteria) != file.parent.name:
+            continue
+        for a, b in comparison.pairs:
+            for criterion in panel.criteria:
+                for question, pair in both_orders(comparison, rows, a, b, criterion).items():
+                    if pair.points is not None:
+                        labels = labels_of.setdefault(judge, {})
+                        labels[question, a, b, criterion] = names[pair.points]
+    return labels_of
+
+
+def both_orders(
+    comparison: Comparison, rows: Sequence[Row], a: str, b: str, criterion: str
+) -> dict[str, BothOrders]:
+    """For each question of the comparison, whether `a` beat `b` in either order."""
+    won: dict[tuple[str, str], bool | None] = {}
+    for row in rows:
+        if row["criterion"] == criterion and {row["first"], row["second"]} == {a, b}:
+            won[row["question"], row["first"]] = (
+                None if row["winner"] is None else row["winner"] == a
+            )
+    return {
+        name: BothOrders(won.get((name, a)), won.get((name, b)), comparison.longer(name, a, b))
+        for name in comparison.questions
+    }
+
+
+Compared = tuple[str, str, str, str]
+"""The keys of two runs, the criterion and the judge."""
+Scopes = Mapping[str, str | None]
+"""Question to scope."""
+Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+"""Judge, then metric, then question to value."""
+
+
+@dataclass
+class StoredVerdicts:
+    """The verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
+
+    home: Path
+    _judged: dict[Path, Values] = field(default_factory=dict)
+
+    @cached_property
+    def _won(self) -> dict[Compared, dict[str, dict[str, str]]]:
+        won: dict[Compared, dict[str, dict[str, str]]] = {}
+        for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
+            for row in read_lines(path):
+                if row["winner"] is not None:
+                    one, other = sorted((row["first"], row["second"]))
+                    verdicts = won.setdefault((one, other, row["criterion"], row["judge"]), {})
+                    verdicts.setdefault(row["question"], {})[row["first"]] = row["winner"]
+        return won
+
+    def judges(self, first: str, second: str, criterion: str) -> list[str]:
+        """The judges, sorted, who compared two runs, given by key, by a criterion."""
+        compared = [*sorted((first, second)), criterion]
+        return sorted(judge for *asked, judge in self._won if asked == compared)
+
+    def won(self, first: str, second: str, criterion: str, judge: str) -> dict[str, float]:
+        """Question to what the first run won of it, 0..1; one win in two orders is half.
+
+        Questions without a verdict in both orders are left out.
+        """
+        one, other = sorted((first, second))
+        verdicts = self._won.get((one, other, criterion, judge), {})
+        return {
+            question: sum(winner == first for winner in orders.values()) / 2
+            for question, orders in verdicts.items()
+            if len(orders) == 2
+        }
+
+    def win_rate(self, compared: Sequence[Compared], scopes: Scopes) -> Mean | None:
+        """The share of questions that the first runs won, 0..1; None when there is none.
+
+        Of several comparisons (criteria, seeds) each question counts with the mean over those that
+        it has. The interval draws questions of one scope together.
+        """
+        points: dict[str, list[float]] = {}
+        for one in compared:
+            for question, value in self.won(*one).items():
+                points.setdefault(question, []).append(value)
+        return mean_of(
+            {question: sum(values) / len(values) for question, values in points.items()}, scopes
+        )
+
+    def judges_of(self, folder: Path, metric: str) -> list[str]:
+        """The judges, sorted, who judged the answers of a run by a metric."""
+        return sorted(
+            judge
+            for judge, metrics in self._of_run(folder).items()
+            if any(value is not None for value in metrics.get(metric, {}).values())
+        )
+
+    def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
+        """The mean of the judged values, 0..1, over questions with one; None without any."""
+        return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
+
+    def _of_run(self, folder: Path) -> Values:
+        if folder not in self._judged:
+            self._judged[folder] = judged_values(judged_rows(folder))
+        return self._judged[folder]
+
+
+def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
+    """The mean over the questions that have a value, drawn by scope; None without any."""
+    known = {question: value for question, value in values.items() if value is not None}
+    if not known:
+        return None
+    return mean_with_interval(list(known.values()), scopes=[scopes.get(q) for q in known])

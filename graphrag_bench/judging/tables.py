@@ -1,0 +1,211 @@
+"""Tables of judged answers and of pairwise comparisons: win rates, audits, matrices, agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from graphrag_bench.evaluation.statistics import Mean, holm
+from graphrag_bench.judging.pairs import Scopes, Values, mean_of
+from graphrag_bench.judging.win_rates import (
+    Agreement,
+    BothOrders,
+    HeadToHead,
+    Item,
+    Labels,
+    agreement,
+    head_to_head,
+    win_matrix,
+)
+from graphrag_bench.report.notes import resampling_units
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
+
+_HEADS = (
+    "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]",
+    "p",
+)  # fmt: skip
+_NOTES = (
+    "every pair was judged in both orders; a tie is a pair whose winner changed with the order, "
+    "and counts half; missing: one of the two verdicts failed or could not be read, in no rate",
+)
+_AUDITED = (
+    "A", "B", "criterion", "flips [95 %]", "first wins [95 %]", "longer wins [95 %]",
+    "length effect [95 %]",
+)  # fmt: skip
+_OF_AUDIT = (
+    "flips: share of pairs that changed with the order (a judge that always takes the first: "
+    "100 %); first wins: share of verdicts for the answer shown first (fair: 50 %)",
+    "longer wins: share of points of the longer answer; length effect: how much more of the points "
+    "A gets where its answer is the longer one (0: none, 1: length decides all)",
+)
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two runs by title, a criterion, and the verdicts on every question.
+
+    `scopes` are those of the questions, in the same order; none for questions that share nothing.
+    """
+
+    a: str
+    b: str
+    criterion: str
+    verdicts: tuple[BothOrders, ...]
+    scopes: tuple[str | None, ...] | None = None
+
+    @cached_property
+    def rates(self) -> HeadToHead:
+        """The win rates from the verdicts."""
+        return head_to_head(self.verdicts, scopes=self.scopes)
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The first cells of a row."""
+        return self.a, self.b, self.criterion
+
+
+def match_table(caption: str, matches: Sequence[Match]) -> Table:
+    """Return a row for each pair and criterion.
+
+    Holm's correction is over all rows that have a verdict.
+    """
+    rows = []
+    known = [match for match in matches if match.rates.n]
+    ps = dict(zip(map(id, known), holm([match.rates.p for match in known]), strict=True))
+    for match in matches:
+        rates = match.rates
+        counts = (rates.n, rates.missing, rates.wins, rates.ties, rates.losses)
+        p = shown_p(ps[id(match)]) if rates.n else MISSING
+        rows.append((*match.names, *map(str, counts), _percent(rates.rate), p))
+    of_p = (
+        "p: two-sided paired permutation test of A's points against B's (mid-p; of questions by "
+        "themselves the sign test of wins against losses), Holm-corrected for the "
+        f"{len(known)} tests of this table"
+    )
+    notes = [f"intervals are 95 % bootstrap over {_drawn(matches)}", of_p]
+    heads = tuple(p_head([len(known)]) if head == "p" else head for head in _HEADS)
+    return Table(caption, heads, tuple(rows), (*_NOTES, *notes), texts=_HEADS[:3])
+
+
+def _drawn(matches: Sequence[Match]) -> str:
+    return resampling_units(match.rates.rate.clusters for match in matches if match.rates.rate)
+
+
+def audit_table(matches: Sequence[Match]) -> Table:
+    """A row for each pair and criterion: how far places and lengths have decided."""
+    rows = []
+    for match in matches:
+        both = match.rates
+        effect = both.length
+        shown = f"{effect.mean:+.2f} [{effect.low:+.2f}, {effect.high:+.2f}]" if effect else MISSING
+        rates = map(_percent, (both.flips, both.first, both.longer))
+        rows.append((*match.names, *rates, shown))
+    notes = (f"intervals as above, over {_drawn(matches)}", *_OF_AUDIT)
+    return Table("the judge", _AUDITED, tuple(rows), notes, texts=_AUDITED[:3])
+
+
+def _percent(mean: Mean | None) -> str:
+    if mean is None:
+        return MISSING
+    return f"{100 * mean.mean:.1f} [{100 * mean.low:.0f}, {100 * mean.high:.0f}]"
+
+
+def matrices(
+    titles: Sequence[str], matches: Sequence[Match]
+) -> dict[str, list[list[float | None]]]:
+    """For each criterion the percentage of questions that the row wins against the column.
+
+    Rows and columns are the runs of these titles, in their order; see `win_matrix`.
+    """
+    by_criterion = {}
+    for criterion in dict.fromkeys(match.criterion for match in matches):
+        matched = ((m.a, m.b, m.rates.rate) for m in matches if m.criterion == criterion)
+        means = {(a, b): rate.mean if rate else None for a, b, rate in matched}
+        rates = [[means.get((row, column)) for column in titles] for row in titles]
+        by_criterion[criterion] = win_matrix(rates)
+    return by_criterion
+
+
+def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:
+    """The `matrices` as tables."""
+    tables = []
+    for criterion, matrix in matrices(titles, matches).items():
+        rows = tuple(
+            (title, *[MISSING if cell is None else f"{cell:.1f}" for cell in cells])
+            for title, cells in zip(titles, matrix, strict=True)
+        )
+        note = (
+            "row against column, percent; a cell and its mirror sum to 100; the first table has "
+            "the intervals and p of each pair"
+        )
+        tables.append(Table(f"{criterion}: win rates", ("", *titles), rows, (note,), texts=("",)))
+    return tables
+
+
+def agreement_table(raters: Mapping[str, Labels], scopes: Scopes) -> Table:
+    """A row for each two raters and criterion, and one over all criteria.
+
+    Intervals draw the items of one question together, and those of one scope (`scopes`, by
+    question).
+    """
+
+    def scope(item: Item) -> str:
+        return scopes.get(item[0]) or f"question {item[0]}"
+
+    heads = ("who", "with", "criterion", "n", "alike", "kappa [95 %]")
+    criteria = list(dict.fromkeys(item[3] for labels in raters.values() for item in labels))
+    rows = []
+    for (one, first), (other, second) in combinations(raters.items(), 2):
+        for criterion in (*criteria, "all"):
+            ours, theirs = (
+                {item: label for item, label in labels.items() if criterion in ("all", item[3])}
+                for labels in (first, second)
+            )
+            rows.append((one, other, criterion, *_agreed(agreement(ours, theirs, scope=scope))))
+    notes = (
+        "Cohen's kappa over A, B and tie: 1 is full agreement, 0 what chance gives; items are "
+        "questions and pairs that both have labelled; none where both gave one label throughout; "
+        "intervals resample whole questions, and questions that share a scope, together",
+    )
+    return Table("agreement", heads, tuple(rows), notes, texts=heads[:3])
+
+
+def _agreed(agreement: Agreement | None) -> tuple[str, str, str]:
+    if agreement is None:
+        return "0", MISSING, MISSING
+    kappa = MISSING
+    if agreement.kappa is not None:
+        kappa = f"{agreement.kappa:.2f} [{agreement.low:.2f}, {agreement.high:.2f}]"
+    return str(agreement.n), f"{agreement.alike:.0%}", kappa
+
+
+def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
+    """A row for each run, metric and judge; means are over the answers that have a value.
+
+    Runs are (title, values, scopes); intervals draw the questions of one scope together.
+    """
+    heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
+    rows = []
+    clusters: set[int] = set()
+    for title, values, scopes in runs:
+        for judge, metrics in values.items():
+            for metric, by_question in metrics.items():
+                mean = mean_of(by_question, scopes)
+                n = mean.n if mean else 0
+                clusters.add(mean.clusters if mean else 0)
+                rows.append((title, metric, str(n), str(len(by_question) - n), _shown(mean), judge))
+    notes = (
+        "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
+        "they are in no mean",
+        f"intervals are 95 % bootstrap over {resampling_units(clusters)}",
+        "a judge of the same family as the reader tends to favour it",
+    )
+    return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))
+
+
+def _shown(mean: Mean | None) -> str:
+    if mean is None:
+        return MISSING
+    return f"{mean.mean:.3f}{shown_interval(mean.low, mean.high, mean.n)}"

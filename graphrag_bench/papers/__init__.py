@@ -1,1 +1,0 @@
-"""The papers: their printed tables, and the choices that stand in them."""

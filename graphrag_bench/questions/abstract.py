@@ -1,0 +1,112 @@
+"""Abstract questions by the papers' protocol: description, users, their tasks, their questions.
+
+Source: Edge et al. 2024 (GraphRAG), section 4; Guo et al. 2024 (LightRAG), appendix; Zhou et al.
+2025, section 7.1: 5 users with 5 tasks each and 5 questions for each task, 125 in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from pydantic import BaseModel
+
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.questions.made import Made, distinct
+from graphrag_bench.text import normalise_name
+
+_PROMPTS = "graphrag_bench.questions:prompts"
+USERS, TASKS, ABSTRACT = (Prompt(f"{_PROMPTS}/{n}.j2") for n in ("users", "tasks", "abstract"))
+MAX_TOKENS = 1024
+_ROUNDS = 3
+_SHOWN = 25
+
+
+class Items(BaseModel):
+    """What every prompt of the protocol returns."""
+
+    items: list[str]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How many users, tasks of each, and questions for each task; `n` is the most in all."""
+
+    users: int = 5
+    tasks: int = 5
+    per_task: int = 5
+    n: int | None = None
+
+    @property
+    def wanted(self) -> int:
+        """The number of questions asked for."""
+        most = self.users * self.tasks * self.per_task
+        return min(self.n or most, most)
+
+
+def described(dataset: Dataset, own: str | None = None) -> str:
+    """Return the description of a set: the user's, or its card and a sample of its titles."""
+    if own:
+        return own
+    step = max(1, len(dataset.documents) // _SHOWN)
+    names = [(row.title or row.text)[:100].strip() for row in dataset.documents[::step][:_SHOWN]]
+    listed = "\n".join(f"- {' '.join(name.split())}" for name in names if name)
+    return f"{dataset.card.title}; {len(dataset.documents)} documents, among them\n{listed}"
+
+
+def abstract_questions(meter: Metered, description: str, protocol: Protocol) -> list[Made]:
+    """Return at most `protocol.wanted` questions, tasks mixed so that every prefix has many.
+
+    What a reply falls short of is asked for again, at most twice. Raises UserError when the model
+    names no user, task or question; RunStopped when nothing further can succeed.
+    """
+    about = {"description": description}
+    (users,) = _lists(meter, USERS, [about], protocol.users, "users")
+    tasks = _lists(meter, TASKS, [{**about, "user": u} for u in users], protocol.tasks, "tasks")
+    chosen = [
+        (user, task)
+        for nth in zip_longest(*tasks)
+        for user, task in zip(users, nth, strict=True)
+        if task is not None
+    ]
+    per_task = min(protocol.per_task, -(-protocol.wanted // max(len(chosen), 1)))
+    chosen = chosen[: -(-protocol.wanted // max(per_task, 1))]
+    asked = [{**about, "user": user, "task": task} for user, task in chosen]
+    found = _lists(meter, ABSTRACT, asked, per_task, "questions")
+    questions = [
+        Made(text, "abstract", origin=chosen[row])
+        for nth in zip_longest(*found)
+        for row, text in enumerate(nth)
+        if text is not None
+    ]
+    return distinct(questions)[: protocol.wanted]
+
+
+def _lists(
+    meter: Metered, prompt: Prompt, asked: Sequence[Mapping[str, str]], n: int, what: str
+) -> list[list[str]]:
+    lists: list[list[str]] = [[] for _ in asked]
+    for _ in range(_ROUNDS):
+        short = [row for row, items in enumerate(lists) if len(items) < n]
+        if not short:
+            break
+        chats = [
+            prompt.render({**asked[row], "have": lists[row], "n": n - len(lists[row])})
+            for row in short
+        ]
+        replies = ask_all(meter, chats, Items, max_tokens=MAX_TOKENS, purpose=what)
+        for row, reply in zip(short, replies, strict=True):
+            new = reply.items if isinstance(reply, Items) else []
+            texts = [" ".join(text.split()) for text in (*lists[row], *new) if text.strip()]
+            lists[row] = list({normalise_name(t): t for t in reversed(texts)}.values())[::-1][:n]
+    if not any(lists):
+        raise UserError(
+            f"The model {meter.identity} gave no {what} that could be read: take a larger one "
+            "(llm@llm_build=NAME llm_build.model=...)."
+        )
+    return lists

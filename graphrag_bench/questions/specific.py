@@ -1,0 +1,210 @@
+"""Specific questions from chains of facts in the graph, worded by a model or by a template.
+
+The last name of a chain is the only one that it can end in.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import BaseModel
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import row_ids
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graphs.extraction import CO_OCCURS
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.questions.made import Made, distinct
+from graphrag_bench.text import normalise_name
+
+SPECIFIC = Prompt("graphrag_bench.questions:prompts/specific.j2")
+TEMPLATE = Prompt("graphrag_bench.questions:prompts/template_wording.j2")
+MAX_TOKENS = 256
+
+
+class Worded(BaseModel):
+    """What the wording prompt returns."""
+
+    question: str
+
+
+class Chains:
+    """The chains of one graph: rows of facts that some chunk states, one leading to the next.
+
+    Synonymy edges, and names that merely share a sentence, are not facts.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        stated = np.diff(graph.relationship_chunk.tocsr().indptr) > 0
+        usable = stated & ~np.asarray(graph.synonym) & (graph.source != graph.target)
+        rows = np.flatnonzero(usable).tolist()
+        self.rows = np.array([r for r in rows if graph.relations[r] != CO_OCCURS], np.int64)
+        self._from: dict[int, list[int]] = defaultdict(list)
+        for row in self.rows.tolist():
+            self._from[int(graph.source[row])].append(row)
+        self._joined = {frozenset(self.nodes([row])) for row in self.rows.tolist()}
+
+    def nodes(self, rows: Sequence[int]) -> list[int]:
+        """Return the nodes that a chain joins, in order."""
+        return [int(self.graph.source[rows[0]]), *(int(self.graph.target[row]) for row in rows)]
+
+    def relations(self, rows: Sequence[int]) -> tuple[str, ...]:
+        """Return the names of the relationships of a chain."""
+        return tuple(self.graph.relations[row] for row in rows)
+
+    def drawn(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+        """Return at most `n` chains of that many hops, drawn by `rng`, each wording once.
+
+        No node is twice in a chain, its last one is not joined to its first by one fact alone,
+        and its relations followed from its first node end at its last.
+        """
+        chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
+        for first in rng.permutation(self.rows).tolist():
+            if len(chains) == n:
+                break
+            chain = next(self._extended((first,), hops, rng), None)
+            if chain is not None:
+                chains.setdefault((self.nodes(chain)[0], self.relations(chain)), chain)
+        return list(chains.values())
+
+    def _extended(
+        self, rows: tuple[int, ...], hops: int, rng: np.random.Generator
+    ) -> Iterator[tuple[int, ...]]:
+        nodes = self.nodes(rows)
+        if len(set(nodes)) < len(nodes):
+            return
+        if len(rows) == hops:
+            if self._one_answer(rows, nodes):
+                yield rows
+            return
+        onward = self._from.get(nodes[-1], [])
+        for at in rng.permutation(len(onward)).tolist():
+            yield from self._extended((*rows, onward[at]), hops, rng)
+
+    def _one_answer(self, rows: Sequence[int], nodes: Sequence[int]) -> bool:
+        if len(rows) > 1 and frozenset((nodes[0], nodes[-1])) in self._joined:
+            return False
+        reached = {nodes[0]}
+        for name in self.relations(rows):
+            reached = {
+                int(self.graph.target[row])
+                for node in sorted(reached)
+                for row in self._from.get(node, [])
+                if self.graph.relations[row] == name
+            }
+        return reached == {nodes[-1]}
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A chain in words: its names as the corpus writes them, its relations and its passages."""
+
+    names: tuple[str, ...]
+    relations: tuple[str, ...]
+    passages: tuple[str, ...]
+    documents: tuple[str, ...]
+    answer: str
+
+    @property
+    def facts(self) -> list[str]:
+        ends = zip(self.names, self.relations, self.names[1:], strict=False)
+        return [f"{head} | {relation} | {tail}" for head, relation, tail in ends]
+
+    def worded(self, text: str) -> Made:
+        hops = len(self.relations)
+        answers = {normalise_name(name): name for name in (self.answer, self.names[-1])}
+        return Made(
+            text, f"{hops}-hop", tuple(answers.values()), self.documents, hops, (self.names[0],),
+            tuple(self.facts),
+        )  # fmt: skip
+
+    def leaks(self, text: str) -> bool:
+        """Whether a wording names the answer or a name on the way to it."""
+        plain = f" {normalise_name(text)} "
+        return any(f" {normalise_name(name)} " in plain for name in self.names[1:])
+
+
+def _case(rows: Sequence[int], chains: Chains, table: ChunkTable) -> _Case:
+    matrix = chains.graph.relationship_chunk.tocsr()
+    chunks = list(dict.fromkeys(int(row_ids(matrix, row).min()) for row in rows))
+    names = [chains.graph.names[node] for node in chains.nodes(rows)]
+    documents = dict.fromkeys(table.documents_of(chunk)[0] for chunk in chunks)
+    return _Case(
+        tuple(_as_written(name, chunks, table) for name in names),
+        chains.relations(rows),
+        tuple(table.passage(chunk) for chunk in chunks),
+        tuple(documents),
+        names[-1],
+    )
+
+
+def _as_written(name: str, chunks: Sequence[int], table: ChunkTable) -> str:
+    for chunk in chunks:
+        passage = table.passage(chunk)
+        at = passage.casefold().find(name.casefold())
+        if at >= 0 and len(passage.casefold()) == len(passage):
+            return passage[at : at + len(name)]
+    return name
+
+
+def specific_questions(
+    graph: Graph,
+    table: ChunkTable,
+    hops: Sequence[int],
+    n: int,
+    meter: Metered | None,
+    seed: int = 0,
+) -> tuple[list[Made], int]:
+    """Return at most `n` questions, as many of each number of hops as can be, and how many failed.
+
+    Without a `meter` a template words them. A model's wording is refused when it names the answer
+    or a name on the way, or could not be read; others take its place while there are any.
+    """
+    chains = Chains(graph)
+    questions: list[Made] = []
+    refused = 0
+    for place, number in enumerate(hops):
+        wanted = n // len(hops) + (place < n % len(hops))
+        rng = np.random.default_rng([seed, number])
+        drawn = chains.drawn(number, wanted if meter is None else 2 * wanted, rng)
+        cases = [_case(rows, chains, table) for rows in drawn]
+        if meter is None:
+            worded = [case.worded(_by_template(case)) for case in cases]
+        else:
+            worded, n_bad = _by_model(meter, cases, wanted)
+            refused += n_bad
+        questions += distinct(worded)[:wanted]
+    return questions, refused
+
+
+def _by_template(case: _Case) -> str:
+    (message,) = TEMPLATE.render({"first": case.names[0], "relations": case.relations})
+    return " ".join(message.content.split())
+
+
+def _by_model(meter: Metered, cases: Sequence[_Case], wanted: int) -> tuple[list[Made], int]:
+    made: list[Made] = []
+    refused = 0
+    for part in (cases[:wanted], cases[wanted:]):
+        part = part[: wanted - len(made)]
+        chats = [
+            SPECIFIC.render(
+                {"passages": case.passages, "facts": case.facts, "first": case.names[0],
+                 "answer": case.names[-1]}
+            )
+            for case in part
+        ]  # fmt: skip
+        replies = ask_all(meter, chats, Worded, max_tokens=MAX_TOKENS, purpose="wording")
+        for case, reply in zip(part, replies, strict=True):
+            text = " ".join(reply.question.split()) if isinstance(reply, Worded) else ""
+            if text and not case.leaks(text):
+                made.append(case.worded(text))
+            else:
+                refused += 1
+    return made, refused

@@ -1,0 +1,234 @@
+"""Our figures for the cells of a paper's table, and what would fill the others; nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from graphrag_bench.papers.printed import PaperTable, Part, Printed, PrintedSize
+from graphrag_bench.report.rows import mark
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.tables.candidates import (
+    ORDER,
+    Candidate,
+    Row,
+    candidates,
+    chosen,
+    pairs,
+)
+from graphrag_bench.tables.grading import (
+    MISSING,
+    Grade,
+    Offered,
+    conditions,
+    evaluator,
+    fitting,
+    grade,
+)
+from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Our figure in the unit of the paper, with its interval where there is one, over n questions.
+
+    `failed` counts questions that are left out of the mean; `selected` is the mark of a run that
+    was chosen on these questions (`rows.mark`).
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    failed: int
+    dataset: str
+    llm: str
+    embedder: str
+    profile: str
+    fidelity: str
+    run: str
+    grade: Grade
+    selected: str = ""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What is shown next to a printed cell: a figure, or what it lacks, or why there is none.
+
+    `runs` are the settings of the runs that are lacking, `lacks` says what else is. A figure that
+    is a mean over several runs may lack some too. `failure` is the error of a run of which every
+    question failed.
+    """
+
+    figure: Figure | None = None
+    runs: tuple[tuple[str, ...], ...] = ()
+    lacks: str = ""
+    reason: str = ""
+    failure: str = ""
+
+    @property
+    def missing(self) -> str:
+        """What would fill the cell, in words."""
+        return "; ".join(filter(None, [count_of_runs(len(self.runs)), self.lacks]))
+
+
+def count_of_runs(n_runs: int) -> str:
+    """Return the number of runs in words; "" for none."""
+    return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
+
+
+Cells = Mapping[Printed, Filled]
+Gap = tuple[Part, Candidate | None]
+"""A part of a cell without a figure, and a stored run of it that lacks the metric alone."""
+
+
+def difference(cell: Printed, filled: Cells) -> str:
+    """Return ours minus the paper's, signed, for grades A and B; "–" otherwise."""
+    figure = filled[cell].figure
+    if figure is None or not figure.grade.comparable or cell.value is None:
+        return MISSING
+    return f"{figure.value - cell.value:+.1f}"
+
+
+_SERIAL = "seconds are of runs with workers=1 cache.mode=off"
+_BY_THEMSELVES = ("count", "graph", "build")
+"""Figures that do not depend on how questions are answered, and are graded apart."""
+_SCALES = {"ms": 1000.0}
+"""What seconds are multiplied by, by the unit of the paper."""
+
+
+def collected(
+    table: PaperTable,
+    runs: Sequence[StoredRun],
+    source: FigureSource,
+    *,
+    papers_prompts: bool = False,
+) -> dict[Printed, Filled]:
+    """Return what is shown next to every printed cell."""
+    cards = {place.card for place in table.paper.datasets.values()}
+    offered = []
+    for run in runs:
+        ours = run.metrics.get("card", run.metrics["dataset"]) in cards
+        offered.append(Offered.of(run, papers_prompts, source.sizes(run) if ours else {}))
+    collection = _Collection(table, offered, source)
+    filled: dict[Printed, Filled] = {}
+    for name in table.datasets:
+        rows: dict[Row, list[Printed]] = {}
+        for cell in table.cells:
+            if cell.dataset == name:
+                kind = table.metric(cell).kind
+                apart = kind if kind in _BY_THEMSELVES else ""
+                rows.setdefault((*cell.row, apart), []).append(cell)
+        picked = chosen({row: collection.with_figure(cells) for row, cells in rows.items()})
+        for row, cells in rows.items():
+            failure = "" if row in picked else collection.failure(cells[0])
+            for cell in cells:
+                filled[cell] = collection.filled(cell, picked.get(row), failure)
+    return filled
+
+
+@dataclass(frozen=True)
+class _Collection:
+    table: PaperTable
+    offered: Sequence[Offered]
+    source: FigureSource
+
+    def with_figure(self, row: Sequence[Printed]) -> list[Candidate]:
+        """The candidates of a row that have a figure for one of its cells."""
+        having: dict[tuple[object, ...], Candidate] = {}
+        for cell in row:
+            for one in candidates(self.table, cell, self.offered, self.source.verdicts):
+                if one.order not in having and self.source.measured(self.table, cell, one):
+                    having[one.order] = one
+        return list(having.values())
+
+    def failure(self, cell: Printed) -> str:
+        for one in fitting(self.table, cell, self.offered):
+            metrics = one.run.metrics
+            if metrics["n"] and metrics["failed"] == metrics["n"]:
+                errors = metrics["errors"]
+                first = " ".join(errors[0].split()) if errors else "no error was stored"
+                return f"every question failed: {first}"
+        return ""
+
+    def filled(self, cell: Printed, picked: Candidate | None, failure: str) -> Filled:
+        table = self.table
+        if table.settings_of(cell) is None:
+            return Filled(reason="not one of our methods")
+        if reason := reason_of(table, cell):
+            return Filled(reason=reason)
+        measured = self.source.measured(table, cell, picked) if picked else None
+        parts = table.parts(cell)
+        runs = (picked.parts or (picked,)) if picked else [None] * len(parts)
+        gaps = [
+            (part, run)
+            for part, run in zip(parts, runs, strict=True)
+            if measured is None or run is None
+        ]
+        runnable = table.paper.datasets[cell.dataset].ran is not None
+        rest = self.lacking(cell, gaps) if gaps and runnable else Filled()
+        if picked is not None and measured is not None:
+            return replace(rest, figure=_figure(table, cell, picked, measured))
+        if not runnable:
+            return Filled(reason="no card of ours holds this data set", failure=failure)
+        return replace(rest, failure=failure)
+
+    def lacking(self, cell: Printed, gaps: Sequence[Gap]) -> Filled:
+        """What fills the gaps of a cell: runs, and scores, timings or verdicts of stored ones."""
+        table, metric = self.table, self.table.metric(cell)
+        if metric.criteria:
+            return self.judging(cell, [part for part, _ in gaps])
+        if metric.time or metric.seconds or metric.judged_answer:
+            gaps = [(part, run or self.stored(cell, part)) for part, run in gaps]
+        own = [table.settings_of_paper(cell, part.own) for part, run in gaps if run is None]
+        runs = tuple(dict.fromkeys(settings for settings in own if settings))
+        stored = [run.run.folder.path for _, run in gaps if run]
+        if metric.metric and stored:
+            wanted = metric.metric.split("|")[0]
+            return Filled(lacks=f"{wanted} of {stored[0]} (graphrag-bench score)")
+        if (metric.time or metric.seconds) and not runs:
+            return Filled(reason=_SERIAL)
+        verdicts = f"verdicts of {evaluator(table, cell)} (graphrag-bench judge)"
+        return Filled(runs=runs, lacks=verdicts if metric.judged_answer else "")
+
+    def stored(self, cell: Printed, part: Part) -> Candidate | None:
+        """The nearest run that lacks the metric alone."""
+        theirs = conditions(self.table, cell, part.own)
+        runs = fitting(self.table, cell, self.offered, part.own)
+        graded = (Candidate(one.run, grade(one.ours, theirs)) for one in runs)
+        return min(graded, key=ORDER, default=None)
+
+    def judging(self, cell: Printed, parts: Sequence[Part]) -> Filled:
+        """A win rate takes the runs of both sides and a judge."""
+        table = self.table
+        runs: dict[tuple[str, ...], None] = {}
+        for part in parts:
+            if not pairs(table, cell, part, self.offered):
+                for side, own in ((cell, part.own), (cell.opposite, part.other)):
+                    if settings := table.settings_of_paper(side, own):
+                        runs[settings] = None
+        metrics = dict.fromkeys(one.metric for one in table.cells)
+        criteria = dict.fromkeys(c for name in metrics for c in table.paper.metrics[name].criteria)
+        judge, names = evaluator(table, cell), ", ".join(criteria)
+        return Filled(
+            runs=tuple(runs), lacks=f"verdicts of {judge} on {names} (graphrag-bench compare)"
+        )
+
+
+def _figure(table: PaperTable, cell: Printed, picked: Candidate, measured: Measured) -> Figure:
+    metrics, graded = picked.run.metrics, picked.grade
+    scale = 100.0 if cell.unit == "percent" and measured.share else _SCALES.get(cell.unit, 1.0)
+    low, high = (None if end is None else end * scale for end in (measured.low, measured.high))
+    what = table.metric(cell).count
+    size = PrintedSize.of(cell, what).differs(measured.value) if what and cell.value else ""
+    copied = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
+    return Figure(
+        value=measured.value * scale,
+        low=low,
+        high=high,
+        n=measured.n,
+        **{name: metrics[name] for name in copied},
+        run=str(picked.run.folder.path),
+        grade=Grade("C", tuple(dict.fromkeys([*graded.others, size]))) if size else graded,
+        selected=mark(metrics),
+    )

@@ -1,0 +1,278 @@
+"""Figures read from stored runs: means, costs, seconds and tokens of steps, layers, sizes, wins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.artifacts.store import loaded
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.graphs.tree import layer_of
+from graphrag_bench.judging.pairs import StoredVerdicts
+from graphrag_bench.papers.names import Metric
+from graphrag_bench.papers.printed import PaperTable, Printed
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import Row, write_whole
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.tables.candidates import Candidate
+from graphrag_bench.text import count_tokens
+
+_SUMS = ("calls", "prompt_tokens", "completion_tokens")
+"""What the usage of a run sums over its questions; the rest are means."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure over `n` questions; a `share` is in 0..1 and printed in percent."""
+
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    share: bool = False
+
+
+def averaged(figures: Iterable[Measured | None]) -> Measured | None:
+    """Return the mean of the figures of several runs, without an interval; one stays as it is."""
+    known = [one for one in figures if one is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    mean = sum(one.value for one in known) / len(known)
+    return Measured(mean, min(one.n for one in known), share=known[0].share)
+
+
+def _share_of(mean: Mean | None) -> Measured | None:
+    return Measured(mean.mean, mean.n, mean.low, mean.high, share=True) if mean else None
+
+
+def _mean_of(values: Sequence[float]) -> Measured | None:
+    if not sum(values):
+        return None
+    mean = mean_with_interval(values)
+    return Measured(mean.mean, mean.n, mean.low, mean.high)
+
+
+def _metric_of(run: Mapping[str, Any], names: str) -> Measured | None:
+    for name in names.split("|"):
+        if mean := run["metrics"].get(name):
+            return Measured(mean["mean"], mean["n"], mean["low"], mean["high"], share=True)
+    return None
+
+
+def _usage_of(run: Mapping[str, Any], name: str) -> Measured | None:
+    value = run["usage"].get(name)
+    n = run["n"] if name in _SUMS else 1
+    return Measured(value / n, run["n"]) if value else None
+
+
+def _build_tokens(run: Mapping[str, Any], *, reports: bool) -> Measured | None:
+    cost = run["cost"]
+    of_reports = [part for name, part in cost["steps"].items() if name.startswith("reports")]
+    n_tokens = sum(
+        part[where][kind]
+        for part in (of_reports if reports else [cost["stages"].get("build")])
+        if part
+        for where in ("paid", "cached")
+        for kind in ("prompt_tokens", "completion_tokens")
+    )
+    return Measured(n_tokens, run["n"]) if n_tokens else None
+
+
+def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> Measured | None:
+    """Return the mean seconds per question of a run that asked one at a time, all replies paid.
+
+    None for any other run: parallel questions and stored replies are no measurement. With `what`
+    those of a stage or operator alone, a question for which a step did not run counting as 0; None
+    where no step is of it.
+    """
+    if not timing or any(row.get("workers") != 1 for row in timing):
+        return None
+    if any(part["cached"]["calls"] for part in cost.get("questions", {}).values()):
+        return None
+    n = len({row["question"] for row in timing})
+    of_steps = {(row["question"], row["step"]): row["seconds"] for row in timing}
+    parts = [time for (_, step), time in of_steps.items() if not what or _is_of(step, what)]
+    return Measured(sum(parts) / n, n) if parts else None
+
+
+def _is_of(step: str, what: str) -> bool:
+    place, _, operator = step.partition(" ")
+    return what in (place.partition(".")[0], operator)
+
+
+def step_tokens(rows: Iterable[Row], what: str) -> Measured | None:
+    """Return the mean tokens, prompt and completion, per question in a stage or operator."""
+    return _mean_of([
+        sum(
+            part.get("prompt_tokens", 0) + part.get("completion_tokens", 0)
+            for name, part in row["steps"].items()
+            if _is_of(name, what)
+        )
+        for row in rows
+        if row["status"] != "failed"
+    ])  # fmt: skip
+
+
+def layer_share(rows: Iterable[Row], layer: str) -> Measured | None:
+    """Return the share of the nodes retrieved for the prompt of a layer: `0`, `1`, or `>1`.
+
+    The mean over questions that retrieved any; nodes that the budget cut count too. None where a
+    node is of no tree.
+    """
+    shares = []
+    for row in rows:
+        context = row.get("context") or {}
+        names = [one["id"] for one in context.get("pieces", ()) if one["kind"] == "node"]
+        names += [name for kind, name in context.get("cut", ()) if kind == "node"]
+        layers = [one for name in names if (one := layer_of(name)) is not None]
+        if len(layers) < len(names):
+            return None
+        if layers:
+            least = int(layer.removeprefix(">"))
+            n = sum(one > least if layer.startswith(">") else one == least for one in layers)
+            shares.append(n / len(layers))
+    return _share_of(mean_with_interval(shares)) if shares else None
+
+
+def corpus_sizes(run: StoredRun, home: Path) -> Mapping[str, int]:
+    """Return the `documents` of a run's corpus and the `tokens` (cl100k) of their texts.
+
+    Without titles; counted once and cached by the digest of the corpus. Empty where the data set is
+    not at hand any more, or has another corpus now.
+    """
+    file = home / "runs" / ".tables" / "corpus_sizes.json"
+    known: dict[str, dict[str, int]] = {}
+    if file.is_file():
+        known = json.loads(file.read_text(encoding="utf-8"))
+    digest = run.metrics.get("corpus")
+    if digest and digest not in known:
+        dataset = run.dataset
+        if dataset is None or dataset.corpus_digest != digest:
+            return {}
+        n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
+        known[digest] = {"documents": len(dataset.documents), "tokens": n_tokens}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(known, indent=1, sort_keys=True) + "\n")
+    return known.get(str(digest), {})
+
+
+_ITSELF = "a method against itself"
+_ALONE = "the paper does not name what it is compared with"
+
+
+def reason_of(table: PaperTable, cell: Printed) -> str:
+    """Return why no figure of ours can be compared with a cell; "" where one can."""
+    metric = table.metric(cell)
+    if metric.none or not metric.criteria:
+        return metric.none or ""
+    return _ITSELF if cell.versus == cell.method else "" if cell.versus else _ALONE
+
+
+@dataclass
+class FigureSource:
+    """Figures of stored runs below `home`; what has to be opened for them is opened once."""
+
+    home: Path
+    _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
+    _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @cached_property
+    def verdicts(self) -> StoredVerdicts:
+        """The judges' verdicts on the runs."""
+        return StoredVerdicts(self.home)
+
+    def sizes(self, run: StoredRun) -> Mapping[str, int]:
+        """Return the documents and tokens of the corpus of a run; empty where it is not at hand."""
+        digest = str(run.metrics.get("corpus"))
+        if digest not in self._sizes:
+            self._sizes[digest] = corpus_sizes(run, self.home)
+        return self._sizes[digest]
+
+    def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
+        """Return our figure for a cell out of one candidate; None when it does not have it.
+
+        Of several runs the mean over the seeds of each level, and of levels the one that the cell
+        prints: the lowest or the highest, ties by the order of the levels.
+        """
+        metric, layer = table.metric(cell), table.layer(cell) or ""
+        levels: dict[str, list[Candidate]] = {}
+        for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
+            if run is not None:
+                levels.setdefault(part.level, []).append(run)
+        figures = [self._mean(metric, layer, runs) for runs in levels.values()]
+        over = table.over(cell)
+        if over is None:
+            return averaged(figures)
+        choose: Callable[..., Measured | None] = min if over == "lowest" else max
+        there = [one for one in figures if one is not None]
+        return choose(there, key=lambda one: one.value, default=None)
+
+    def _mean(self, metric: Metric, layer: str, runs: Sequence[Candidate]) -> Measured | None:
+        paths = [(o.run.folder.path, o.other and o.other.folder.path, o.judge) for o in runs]
+        key = (metric, layer, *paths)
+        if key not in self._known and metric.criteria:
+            compared = [
+                (one.run.folder.path.name, one.other.folder.path.name, criterion, one.judge)
+                for one in runs
+                if one.other is not None
+                for criterion in metric.criteria
+            ]
+            won = self.verdicts.win_rate(compared, runs[0].run.scopes)
+            self._known[key] = _share_of(won)
+        elif key not in self._known:
+            self._known[key] = averaged(self._measured(metric, layer, one) for one in runs)
+        return self._known[key]
+
+    def _measured(self, metric: Metric, layer: str, one: Candidate) -> Measured | None:
+        run, metrics, path = one.run, one.run.metrics, one.run.folder.path
+        if metric.judged_answer:
+            return _share_of(
+                self.verdicts.judged(path, metric.judged_answer, one.judge, run.scopes)
+            )
+        if metric.metric:
+            return _metric_of(metrics, metric.metric)
+        if metric.usage:
+            return _usage_of(metrics, metric.usage)
+        if metric.cost:
+            costs = metrics["cost"]["questions"].values()
+            return _mean_of([cost["paid"]["usd"] + cost["cached"]["usd"] for cost in costs])
+        if metric.build:
+            return _build_tokens(metrics, reports=metric.build == "report_tokens")
+        if metric.time or metric.seconds:
+            return seconds(run.folder.timing(), metrics["cost"], metric.seconds or "")
+        if metric.tokens:
+            return step_tokens(run.rows.values(), metric.tokens)
+        if metric.layers:
+            return layer_share(run.rows.values(), layer) if layer else None
+        what = metric.count or metric.graph
+        return self._size(run, what) if what else None
+
+    def _size(self, run: StoredRun, what: str) -> Measured | None:
+        n, dataset = run.metrics["n"], run.dataset
+        if what == "questions":
+            return Measured(len(dataset.questions), n) if dataset else None
+        if what in ("documents", "tokens"):
+            sizes = self.sizes(run)
+            return Measured(sizes[what], n) if sizes else None
+        resource = "chunk_table" if what == "chunks" else "graph"
+        try:
+            experiment = Experiment.prepare(
+                {**run.config, "paths": {"home": str(self.home)}}, dataset
+            )
+            items = [item for item in experiment.plan if item.resource == resource]
+            if not items or not experiment.store().holds(items[0]):
+                return None
+            folder = experiment.store().folder(items[0])
+            if what == "chunks":
+                return Measured(len(loaded(ChunkTable, folder).texts), n)
+            graph: Graph = loaded(Graph, folder)
+            return Measured(graph.n_nodes if what == "nodes" else graph.n_relationships, n)
+        except UserError:
+            return None

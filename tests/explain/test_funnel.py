@@ -1,0 +1,105 @@
+"""Fates of evidence worked out by hand, and the counts over a few of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrag_bench.explain.stages import STAGES, Fate, funnel, funnel_lines
+
+ALL = dict.fromkeys(STAGES, True)
+
+
+def fate(question: str = "q", right: bool | None = True, **verdicts: bool | None) -> Fate:
+    return Fate(question, "d", {**ALL, "answered": right, **verdicts}, right)
+
+
+def test_evidence_that_passes_every_stage_is_not_lost() -> None:
+    assert fate().lost is None
+
+
+def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass() -> None:
+    assert fate(right=False).lost == "answered"
+    assert fate(retrieved=False, cut=None, prompt=False, right=False).lost == "retrieved"
+    gone = dict.fromkeys(STAGES[2:], False)
+    assert fate(right=False, **gone).lost == "extracted"
+
+
+def test_what_a_later_stage_found_on_another_way_was_not_lost() -> None:
+    found = fate(extracted=False, linked=False)
+    assert found.lost is None
+    assert found.reached_otherwise == ("extracted", "linked")
+    cut = fate(linked=False, cut=False, prompt=False, right=False)
+    assert (cut.lost, cut.reached_otherwise) == ("cut", ("linked",))
+
+
+def test_being_linked_does_not_make_up_for_not_being_extracted() -> None:
+    one = fate(extracted=False, linked=True, retrieved=False, cut=None, prompt=False)
+    assert one.lost == "extracted"
+
+
+def test_a_stage_of_which_nothing_is_known_loses_nothing() -> None:
+    one = fate(extracted=None, linked=None, retrieved=False, cut=None, prompt=False, right=False)
+    assert one.lost == "retrieved"
+
+
+def test_a_right_answer_does_not_find_lost_evidence_again() -> None:
+    one = fate(retrieved=False, cut=None, prompt=False, right=True)
+    assert one.lost == "retrieved"
+    counted = funnel(STAGES, [one]).counts()
+    assert [count.anyway for count in counted if count.stage == "retrieved"] == [1]
+
+
+def test_losses_and_what_passed_sum_to_all_documents() -> None:
+    """Question a: one lost in retrieval, one unanswered; b: all passed; c: one not extracted."""
+    fates = [
+        fate("a", False, retrieved=False, cut=None, prompt=False),
+        fate("a", False),
+        fate("b"),
+        fate("c", False, extracted=False, retrieved=False, cut=None, prompt=False),
+    ]
+    made = funnel(STAGES, fates)
+    counts = {count.stage: count for count in made.counts()}
+    assert "replied" not in counts
+    assert [counts[stage].lost for stage in counts] == [0, 0, 1, 0, 1, 0, 0, 1]
+    assert [counts[stage].left for stage in counts] == [4, 4, 3, 3, 2, 2, 2, 1]
+    assert counts["retrieved"].questions == counts["extracted"].questions == 1
+    assert counts["answered"].questions == 0  # a lost evidence before it could be answered
+    assert made.questions_at("retrieved") == ["a"]
+    assert made.questions_at(None) == ["b"]
+    assert (made.n_documents, made.n_questions) == (4, 3)
+
+
+def test_a_failed_question_has_a_stage_of_its_own_and_leaves_nothing_unknown() -> None:
+    failed = fate(right=None, replied=False)
+    made = funnel(STAGES, [failed, fate("r")])
+    counts = {count.stage: count for count in made.counts()}
+    assert (failed.lost, counts["replied"].lost, counts["answered"].unknown) == ("replied", 1, 0)
+
+
+def test_questions_that_were_not_answered_are_not_known_there() -> None:
+    counts = funnel(STAGES, [fate(right=None), fate("r")]).counts()
+    assert (counts[-1].stage, counts[-1].unknown, counts[-1].lost) == ("answered", 1, 0)
+
+
+def test_a_name_that_is_no_stage_is_refused() -> None:
+    with pytest.raises(ValueError, match="ranked"):
+        funnel(["ranked"], [])
+
+
+def test_a_loss_has_a_bar_a_number_a_share_and_its_questions() -> None:
+    """Two of four are lost at the end: of the 30 signs of the bar half."""
+    made = funnel(STAGES, [fate("a"), fate("b"), fate("c", False), fate("d", False)])
+    last = list(funnel_lines(made))[-1]
+    assert last.startswith("  answered      " + "█" * 15 + "▒" * 15)
+    assert last.endswith("     2  -2 (50.0%; 2 question(s) had all in hand)")
+
+
+def test_remarks_that_are_longer_than_the_line_go_on_below_themselves() -> None:
+    lost = [fate(f"q{n}", True, retrieved=False, cut=None, prompt=False) for n in range(1200)]
+    found = [fate(f"f{n}", True, extracted=False, linked=False) for n in range(1200)]
+    unknown = [fate(f"u{n}", True, retrieved=None, cut=None, prompt=None) for n in range(1200)]
+    lines = list(funnel_lines(funnel(STAGES, [*lost, *found, *unknown])))
+    assert max(map(len, lines)) <= 100
+    (at,) = [row for row, line in enumerate(lines) if line.startswith("  retrieved")]
+    assert "1200 of them answered all the same" in " ".join(map(str.strip, lines[at : at + 3]))
+    assert lines[at + 1].startswith(" " * 50)

@@ -1,0 +1,212 @@
+"""Replays of a stored run: what is computed again, what flips and why, and what steps are worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, command, ran
+
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.errors import UserError
+from graphrag_bench.explain.ablation import ablation, ablation_table
+from graphrag_bench.explain.changes import Change, changed, places, read_change
+from graphrag_bench.explain.passages import (
+    Passage,
+    Standing,
+    first_move,
+    lost_at,
+)
+from graphrag_bench.explain.replay import Player, moved
+from graphrag_bench.run.stored import StoredRun, find_run
+
+QUIET = [*TOY, "answer=off", "reference_rows=off", "fill_context=off"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with runs of HippoRAG and of the fused example on toy."""
+    home = tmp_path_factory.mktemp("home")
+    for method in ("hipporag", "example_new_method"):
+        ran(*QUIET, f"method={method}", "method.top_k=2", f"paths.home={home}")
+    return home
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plugins() -> None:
+    load_plugins()
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "220")
+
+
+def run(home: Path, method: str = "hipporag") -> StoredRun:
+    (folder,) = home.glob(f"runs/toy/{method}/*")
+    return find_run(str(folder), home)
+
+
+METHOD = {
+    "convert": [{"op": "question.entities.nlp"}],
+    "retrieve": [
+        {"op": "node.link", "min_score": 0.5, "parts": ["vectors"]},
+        {
+            "switch": "nodes",
+            "cases": {
+                "empty": [{"op": "chunk.vdb", "top_k": 3}],
+                "otherwise": [{"op": "node.ppr", "damping": 0.5}],
+            },
+        },
+    ],
+}
+
+
+def test_a_step_is_changed_by_its_operator_or_its_place() -> None:
+    for name in ("node.ppr", "retrieve.1.cases.otherwise.0"):
+        made = changed(METHOD, [Change("set", name, "damping", 0.85)])
+        assert made["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
+    assert METHOD["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.5}]
+    assert changed(METHOD, [Change("drop", "node.link")])["retrieve"][0]["switch"] == "nodes"
+    swapped = changed(METHOD, [Change("swap", "node.link", value="node.match")])["retrieve"][0]
+    assert swapped == {"op": "node.match", "parts": ["vectors"]}
+    found = [place.path for place in places(METHOD)]
+    assert found == ["convert.0", "retrieve.0", "retrieve.1", "retrieve.1.cases.empty.0",
+                     "retrieve.1.cases.otherwise.0"]  # fmt: skip
+
+
+def test_what_is_no_change_is_said() -> None:
+    assert read_change("set", "node.ppr.damping=0.85") == Change("set", "node.ppr", "damping", 0.85)
+    for kind, word, said in (
+        ("set", "node.ppr.damping", "STEP.SETTING=VALUE"),
+        ("set", "damping=1", "STEP.SETTING=VALUE"),
+        ("drop", "node.ppr=1", "name or place"),
+        ("swap", "node.ppr", "STEP=OPERATOR"),
+        ("swap", "node.ppr=node.restrat", "node.restart"),
+    ):
+        with pytest.raises(UserError, match=said):
+            read_change(kind, word)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"no step 'node.pr'.*node\.ppr"):
+        changed(METHOD, [Change("drop", "node.pr")])
+
+
+def test_a_replay_gives_the_scores_of_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
+    words = ["method=hipporag", "method.top_k=2", "method.damping=0.85"]
+    whole = ran(*QUIET, *words, f"paths.home={tmp_path}")
+    player = Player.of_run(run(home), home)
+    before, after = (
+        player.as_it_is(),
+        player.with_changes([read_change("set", "node.ppr.damping=0.85")]),
+    )
+    assert before.scores == {
+        name: {metric: held[metric] for metric in before.scores[name]}
+        for name, held in run(home).scores.items()
+    }
+    theirs = find_run(str(whole.folder), tmp_path).scores
+    assert after.scores == {n: {m: theirs[n][m] for m in held} for n, held in after.scores.items()}
+
+
+def test_only_what_comes_after_the_change_is_computed(home: Path) -> None:
+    first = command("replay", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
+    assert first.code == 0, first.err
+    other = command("replay", str(run(home).folder.path), "--set", "context.chunks.top_k=1")
+    computed = other.out.split("computed ")[1]
+    assert "context.chunks" in computed and "node.ppr" not in computed
+    nothing = command("replay", str(run(home).folder.path))
+    assert (nothing.code, "Nothing is changed" in nothing.err) == (2, True)
+    wrong = command("replay", str(run(home).folder.path), "--drop", "node.ppr")
+    assert wrong.code == 2
+    assert "reads 'node_scores', which no earlier step writes" in wrong.err
+    unknown = command("replay", str(run(home).folder.path), "--set", "node.ppr.dampin=0.9")
+    assert "'damping'" in unknown.err
+
+
+def test_a_flip_is_told_with_the_step_that_moved_the_passage(home: Path) -> None:
+    player = Player.of_run(run(home), home)
+    before = player.as_it_is()
+    after = player.with_changes([Change("set", "chunk.aggregator", "top_k", 1)])
+    lost = [
+        name for name, held in before.scores.items()
+        if after.scores[name].get("evidence_recall@5", 0) < held.get("evidence_recall@5", 0)
+    ]  # fmt: skip
+    assert lost
+    found = moved(before, after, "evidence_recall@5")
+    assert {one.question for one in found} == set(lost)
+    for one in found:
+        assert one.step[1] is not None and one.end[1] is not None
+        assert one.step[1].step.endswith("chunk.aggregator")
+        assert (one.step[1].rank, one.end[1].rank) == (None, None)
+
+
+def test_the_standing_of_a_passage_is_its_rank_after_each_step(home: Path) -> None:
+    player = Player.of_run(run(home), home)
+    replayed = player.as_it_is()
+    for finished in replayed.found.finished:
+        chunks = finished.outcome.get("chunks")
+        table = replayed.found.of(finished)["chunk_table"]
+        for rank, row in enumerate(chunks.ids, 1):
+            (document,) = table.documents_of(int(row))
+            found = Passage.of(document, replayed.found.of(finished)).standings(finished)
+            assert [one.rank for one in found if one.slot == "chunks"][-1] == rank
+            in_context = finished.outcome.get("context").pieces
+            place = next((n for n, p in enumerate(in_context, 1) if p.id == document), None)
+            assert found[-1].slot == "context"
+            assert found[-1].rank == place
+            assert (lost_at(found) is None) == (place is not None)
+
+
+def test_show_names_the_way_of_a_passage_and_where_it_was_lost(home: Path) -> None:
+    path = str(run(home).folder.path)
+    shown = command("show", path, "q1", "ada")
+    assert shown.code == 0, shown.err
+    assert "chunks: 1 of" in shown.out or "chunks: 2 of" in shown.out
+    assert "shortest ways" in shown.out
+    replayed = Player.of_run(run(home), home)
+    finished = replayed.as_it_is().found.finished[0]
+    kept = {piece.id for piece in finished.outcome.get("context").pieces}
+    out = next(row.id for row in replayed.experiment.dataset.documents if row.id not in kept)
+    lost = command("show", path, finished.question.id, out)
+    assert "lost at " in lost.out
+    assert "'ada'" in command("show", path, "q1", "adda").err
+    assert "q1" in command("show", path, "q11", "ada").err
+    assert "PASSAGE" in command("show", path, "q1", "ada", "--calls").err
+
+
+def test_the_first_step_that_moves_a_passage_its_final_way_is_found() -> None:
+    def side(*ranks: int | None) -> list[Standing]:
+        slots = ("nodes", "node_scores", "chunks")
+        steps = ("a node.link", "b node.ppr", "c chunk.ppr")
+        rows = zip(steps, slots, ranks, strict=True)
+        return [Standing(step, slot, rank, 9) for step, slot, rank in rows]
+
+    def step(before: list[Standing], after: list[Standing]) -> str | None:
+        found = first_move(before, after)
+        return found[1].step if found and found[1] else None
+
+    assert step(side(1, 5, 5), side(1, 3, 2)) == "b node.ppr"
+    assert step(side(1, 5, 5), side(2, 3, 2)) == "b node.ppr"
+    assert step(side(1, 5, 5), side(1, 5, None)) == "c chunk.ppr"
+    assert step(side(1, 5, None), side(None, 5, 3)) == "c chunk.ppr"
+    assert step(side(1, 5, 5), side(2, 9, 5)) is None
+    assert lost_at(side(1, None, None)) == side(1, None, None)[1]
+    assert lost_at(side(None, None, 2)) is None
+
+
+def test_an_ablation_has_every_step_that_can_be_without_and_says_what_cannot(home: Path) -> None:
+    player = Player.of_run(run(home, "example_new_method"), home)
+    made = ablation(player, "evidence_recall@2")
+    parts = {(row.part, row.what): row for row in made.rows}
+    branch = "retrieve.0 branch"
+    assert (branch, "without arm 'graph'") in parts and (branch, "without arm 'dense'") in parts
+    for row in made.rows:
+        assert row.found is not None and not row.failed
+    dense = parts[branch, "without arm 'graph'"].found
+    alone = player.with_changes([])
+    assert alone.scores == made.whole.scores
+    assert dense is not None
+    held = [scores["evidence_recall@2"] for scores in made.whole.scores.values()
+            if "evidence_recall@2" in scores]  # fmt: skip
+    assert dense.first == pytest.approx(sum(held) / len(held), abs=1e-6)
+    table = ablation_table(made)
+    assert table.rows[0][0] == "the whole method"
+    assert len(table.rows) == len(made.rows) + 1

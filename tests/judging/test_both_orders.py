@@ -1,0 +1,123 @@
+"""Win rates and agreement by hand; planted judges are exposed by flips and length effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pytest import approx
+
+from graphrag_bench.judging.win_rates import (
+    BothOrders,
+    agreement,
+    head_to_head,
+    proportion,
+    win_matrix,
+)
+
+Judge = Callable[[bool, bool, int], bool]
+"""Whether A wins, from whether A is better, whether it stands first, and which one is longer."""
+
+
+def test_points_are_one_half_where_the_orders_disagree_and_none_where_one_is_missing() -> None:
+    assert [BothOrders(*v).points for v in ((True, True), (True, False), (False, False))] == [
+        1.0, 0.5, 0.0,
+    ]  # fmt: skip
+    assert BothOrders(True, None).points is None
+
+
+def test_four_questions_by_hand() -> None:
+    pairs = [
+        BothOrders(True, True, 1),
+        BothOrders(True, False, 1),
+        BothOrders(False, False, -1),
+        BothOrders(True, True, -1),
+        BothOrders(None, True, 1),
+    ]
+    found = head_to_head(pairs)
+    assert (found.n, found.missing, found.wins, found.ties, found.losses) == (4, 1, 2, 1, 1)
+    assert found.rate is not None and found.rate.mean == 0.625
+    assert found.flips is not None and found.flips.mean == 0.25
+    assert found.first is not None and found.first.mean == 5 / 8
+    assert found.longer is not None and found.longer.mean == (1 + 0.5 + 1 + 0) / 4
+    assert found.length is not None and found.length.mean == 0.75 - 0.5
+
+
+def test_questions_of_one_document_count_together_by_hand() -> None:
+    """Three documents are ahead by 2, by 1 and by -1, together by 2; they turn in 8 ways.
+
+    Two ways are further (4) and four as far: 2 / 8 + 4 / 16. Of four questions by themselves three
+    are won; of 16 ways two are further and eight as far: 2 / 16 + 8 / 32.
+    """
+    pairs = [BothOrders(one, one) for one in (True, True, True, False)]
+    assert head_to_head(pairs, scopes=["x", "x", "y", "z"]).p == 0.5
+    assert head_to_head(pairs).p == 0.375
+    assert head_to_head(pairs, scopes=["x", "y", None, None]).p == 0.375
+
+
+def test_every_rate_draws_questions_of_one_document_together() -> None:
+    """Each document has a win and a loss and one flip of two: no drawing changes a rate."""
+    of_document = [BothOrders(True, True, 1), BothOrders(False, False, -1),
+                   BothOrders(True, False, 1), BothOrders(False, True, -1)]  # fmt: skip
+    scopes = [f"document {number}" for number in range(6) for _ in of_document]
+    found = head_to_head(of_document * 6, scopes=scopes)
+    for held in (found.rate, found.first, found.longer, found.flips, found.length):
+        assert held is not None and held.low == approx(held.high, abs=1e-6)
+    assert found.rate is not None and found.rate.clusters == 6
+    alone = head_to_head(of_document * 6)
+    for held in (alone.rate, alone.longer, alone.flips, alone.length):
+        assert held is not None and held.high - held.low > 0.1
+
+
+def test_a_judge_without_a_readable_verdict_has_no_rate() -> None:
+    found = head_to_head([BothOrders(None, None)] * 3)
+    assert (found.n, found.missing, found.rate, found.flips, found.p) == (0, 3, None, None, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("judge", "rate", "flips", "first", "length"),
+    [
+        (lambda better, first, longer: better, 0.7, 0.0, 0.5, None),
+        (lambda better, first, longer: first, 0.5, 1.0, 1.0, 0.0),
+        (lambda better, first, longer: longer == 1, 0.5, 0.0, 0.5, 1.0),
+    ],
+)
+def test_planted_judges_are_exposed_by_their_rates(
+    judge: Judge, rate: float, flips: float, first: float, length: float | None
+) -> None:
+    """Of 200 questions 140 have the better answer from A; every second of its answers is longer."""
+    pairs = []
+    for row in range(200):
+        better, longer = row < 140, 1 if row % 2 else -1
+        pairs.append(BothOrders(judge(better, True, longer), judge(better, False, longer), longer))
+    found = head_to_head(pairs)
+    assert found.rate and found.flips and found.first and found.length
+    assert (found.rate.mean, found.flips.mean, found.first.mean) == (rate, flips, first)
+    assert length is None or found.length.mean == length
+
+
+def test_four_items_have_a_kappa_by_hand() -> None:
+    """Alike 3 of 4; chance: A 3/4 · 2/4 + B 1/4 · 2/4 = 0.5; kappa (0.75 - 0.5) / 0.5."""
+    ours = {1: "A", 2: "A", 3: "A", 4: "B"}
+    found = agreement(ours, {1: "A", 2: "A", 3: "B", 4: "B", 5: "A"})
+    assert found is not None
+    assert (found.n, found.alike, found.kappa) == (4, 0.75, 0.5)
+    assert found.low is not None and found.high is not None
+    assert found.low <= 0.5 <= found.high
+
+
+def test_one_label_throughout_has_no_kappa_and_no_shared_item_no_agreement() -> None:
+    found = agreement({1: "A", 2: "A"}, {1: "A", 2: "A"})
+    assert found is not None and (found.alike, found.kappa) == (1.0, None)
+    assert agreement({1: "A"}, {2: "A"}) is None
+
+
+def test_a_matrix_has_fifty_on_its_diagonal_and_mirrored_cells_sum_to_a_hundred() -> None:
+    cells = win_matrix([[None, 0.8, None], [None, None, 0.25], [None, None, None]])
+    assert cells == [[50, 80, None], [approx(20), 50, 25], [None, 75, 50]]
+
+
+def test_the_wilson_interval_of_two_of_ten() -> None:
+    """Centre (0.2 + z²/20) / (1 + z²/10) with z = 1.96: 0.2832, half width 0.2264."""
+    found = proportion(2, 10)
+    assert (found.mean, found.low, found.high) == approx((0.2, 0.0567, 0.5098), abs=1e-4)

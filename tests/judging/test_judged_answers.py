@@ -1,0 +1,291 @@
+"""What a judge's replies come to: values, and what is missing when it cannot be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.evaluation.metrics import metric_names
+from graphrag_bench.judging.answers import MEASURES, JudgeTask
+from graphrag_bench.judging.measures import Bench, Case, Judgement
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Reply, Scripted
+from graphrag_bench.values import FloatArray
+
+ADA = Case(
+    "q",
+    "Who found the comet?",
+    "It was Ada Marsh who did.",
+    ("Ada Marsh", "A. Marsh"),
+    ("One.", "Two."),
+)
+
+
+def judged(metric: str, *replies: Reply, case: Case = ADA) -> Judgement:
+    """The judgement when the judge says these things, one after the other."""
+    said = iter(replies)
+    meter = Metered(Scripted(answer=lambda chat: next(said)))
+    (found,) = MEASURES[metric].judge(Bench(meter, Hashing), [case])
+    return found
+
+
+def offers(*offered: str) -> str:
+    return json.dumps({"offered": offered})
+
+
+def agrees(verdict: bool) -> str:
+    return json.dumps({"agrees": verdict})
+
+
+@pytest.mark.parametrize(
+    ("offered", "value"),
+    [
+        (["Ada Marsh"], 1.0),
+        (["ada  marsh.", "Ada Marsh"], 1.0),
+        (["Ada Marsh", "A. Marsh"], 1.0),
+        (["Ada Marsh", "Bo Reed", "Cy Hale"], 0.0),
+        (["Bo Reed", "Cy Hale"], 0.0),
+        ([], 0.0),
+        ([" ", "."], 0.0),
+    ],
+)
+def test_the_gold_is_right_nothing_and_several_are_wrong_without_a_second_call(
+    offered: list[str], value: float
+) -> None:
+    assert judged("judged_correctness", offers(*offered)) == Judgement(value)
+
+
+@pytest.mark.parametrize("verdict", [True, False])
+def test_of_one_thing_in_other_words_the_judge_says_whether_it_is_the_gold(verdict: bool) -> None:
+    found = judged("judged_correctness", offers("Miss Marsh"), agrees(verdict))
+    assert found == Judgement(float(verdict))
+
+
+@pytest.mark.parametrize("answer", ["-5", "5", "C#"])
+def test_signs_that_carry_meaning_are_part_of_the_words(answer: str) -> None:
+    other = {"-5": "5", "5": "-5", "C#": "C"}[answer]
+    case = Case("q", "How cold was it?", answer, (other,))
+    assert judged("judged_correctness", agrees(False), case=case).value == 0.0
+
+
+def test_an_answer_that_is_a_gold_answer_word_for_word_needs_no_call() -> None:
+    bare = Case("q", "Who found the comet?", "ada marsh.", ("Ada Marsh", "A. Marsh"))
+    assert judged("judged_correctness", case=bare) == Judgement(1.0)
+    listed = Case("q", "Which seas?", "Red Sea", ("Grey Sea", "Red Sea"), listed=True)
+    assert judged("judged_correctness", case=listed) == Judgement(0.0)
+
+
+def test_the_judge_sees_no_gold_before_it_has_said_what_is_offered() -> None:
+    asked: list[str] = []
+
+    def judge(chat: object) -> str:
+        asked.append("".join(one.content for one in chat))  # type: ignore[attr-defined]
+        return offers("Miss Marsh") if len(asked) == 1 else agrees(True)
+
+    case = Case("q", "Who found the comet?", "It was Miss Marsh who did.", ("Ada M.",))
+    MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])
+    assert "Ada M." not in asked[0] and "- Ada M.\n" in asked[1] and "- Miss Marsh" in asked[1]
+
+
+def test_a_list_is_right_when_it_is_the_whole_gold_list_and_wrong_by_count_else() -> None:
+    listed = Case(
+        "q", "Which seas?", "Both of them, as it is told.", ("Grey Sea", "Red Sea"), listed=True
+    )
+
+    def value(*replies: str) -> float | None:
+        return judged("judged_correctness", *replies, case=listed).value
+
+    assert value(offers("Red Sea", "grey sea")) == 1.0
+    assert value(offers("Red Sea", "the grey one"), agrees(True)) == 1.0
+    assert value(offers("Red Sea", "Arn"), agrees(False)) == 0.0
+    assert value(offers("Red Sea")) == value(offers("Red Sea", "Grey Sea", "Arn")) == 0.0
+    assert value(offers()) == 0.0
+
+
+def test_a_second_reply_that_cannot_be_read_leaves_no_value() -> None:
+    found = judged("judged_correctness", offers("Miss Marsh"), "Well.", "Well, well.")
+    assert (found.value, found.missing) == (None, "unreadable")
+
+
+@pytest.mark.parametrize("metric", list(MEASURES))
+def test_a_judge_that_writes_prose_twice_leaves_no_value(metric: str) -> None:
+    found = judged(metric, "It is fine.", "It is fine, as I said.")
+    assert (found.value, found.missing) == (None, "unreadable")
+
+
+@pytest.mark.parametrize("metric", list(MEASURES))
+def test_a_call_that_failed_leaves_no_value(metric: str) -> None:
+    found = judged(metric, CallFailed("refused", "no"))
+    assert (found.value, found.missing) == (None, "failed")
+
+
+@pytest.mark.parametrize("metric", list(MEASURES))
+def test_an_empty_list_is_never_a_perfect_mark(metric: str) -> None:
+    empty = json.dumps(
+        {"statements": [], "verdicts": [], "questions": [], "useful": [], "evasive": False}
+        | {"offered": []}
+    )
+    assert not judged(metric, empty, empty).value
+
+
+def test_faithfulness_is_the_share_of_statements_that_are_supported() -> None:
+    claims = json.dumps({"statements": ["She is Ada.", "She lives.", "She flew."]})
+    verdicts = [{"number": n, "supported": n < 3} for n in (3, 1, 2)]
+    found = judged("faithfulness", claims, json.dumps({"verdicts": verdicts}))
+    assert found.value == approx(2 / 3, abs=1e-6)
+
+
+@pytest.mark.parametrize("numbers", [[1, 2], [1, 2, 2], [1, 2, 3, 4], []])
+def test_verdicts_that_skip_repeat_or_invent_a_statement_are_not_read(numbers: list[int]) -> None:
+    claims = json.dumps({"statements": ["One.", "Two.", "Three."]})
+    verdicts = [{"number": n, "supported": True} for n in numbers]
+    found = judged("faithfulness", claims, json.dumps({"verdicts": verdicts}))
+    assert (found.value, found.missing) == (None, "unreadable")
+
+
+def test_an_answer_that_claims_nothing_has_no_faithfulness() -> None:
+    assert judged("faithfulness", '{"statements": []}').missing == "nothing"
+
+
+def test_answer_relevance_is_the_mean_cosine_with_the_questions_asked_back() -> None:
+    same = {"questions": [ADA.question] * 3, "evasive": False}
+    assert judged("answer_relevance", json.dumps(same)).value == approx(1.0, abs=1e-5)
+    assert judged("answer_relevance", json.dumps(same | {"evasive": True})).value == 0.0
+
+
+def test_context_precision_falls_when_the_useful_piece_is_second() -> None:
+    assert judged("context_precision", '{"useful": [1]}').value == 1.0
+    assert judged("context_precision", '{"useful": [2]}').value == 0.5
+    assert judged("context_precision", '{"useful": []}').value == 0.0
+    assert judged("context_precision", '{"useful": [3]}').missing == "unreadable"
+
+
+def test_context_recall_is_the_share_of_gold_statements_that_are_found() -> None:
+    found = [{"text": "a", "found": True}, {"text": "b", "found": False}]
+    assert judged("context_recall", json.dumps({"statements": found})).value == 0.5
+
+
+def test_precision_is_the_mean_over_the_ranks_that_hold_something() -> None:
+    four = replace(ADA, passages=("a", "b", "c", "d"))
+    found = judged("context_precision", '{"useful": [3, 1, 3]}', case=four)
+    assert found.value == approx((1 + 2 / 3) / 2, abs=1e-6)
+
+
+def test_a_likeness_below_zero_counts_as_zero() -> None:
+    class Opposite:
+        """The question points one way, what is asked back the other."""
+
+        def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
+            return np.array([[1.0, 0.0]] + [[-1.0, 0.0]] * (len(texts) - 1))
+
+    meter = Metered(Scripted(answer=lambda chat: '{"questions": ["Who?"], "evasive": false}'))
+    bench = Bench(meter, Opposite)  # type: ignore[arg-type]
+    assert MEASURES["answer_relevance"].judge(bench, [ADA]) == [Judgement(0.0)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Tarn, Ada Marsh, Orm, Bo Reed, the Arn",
+        "- Tarn\n- Ada Marsh\n- Orm\n- Bo Reed\n- the Arn",
+        "1. Tarn\n2. Ada Marsh\n3. Orm\n4. Bo Reed\n5. Ada Marsh of Tarn",
+        "Tarn; Ada Marsh; Orm; Bo Reed; the Arn",
+    ],
+)
+def test_a_list_of_five_names_is_wrong_whatever_any_judge_would_say(answer: str) -> None:
+    case = Case("q", "Who found the comet?", answer, ("Ada Marsh",))
+    assert judged("judged_correctness", case=case) == Judgement(0.0)
+
+
+def test_a_gold_answer_that_names_several_things_is_not_wrong_by_count() -> None:
+    gold = "red, green, blue, white and grey"
+    case = Case("q", "Of which colours is the flag?", "Grey, white, blue, green and red", (gold,))
+    assert judged("judged_correctness", agrees(True), case=case).value == 1.0
+    pair = Case("q", "Who found it?", "It was Ada and Bo who did.", ("Bo and Ada",))
+    assert judged("judged_correctness", offers("Ada", "Bo"), agrees(True), case=pair).value == 1.0
+    assert judged("judged_correctness", offers("Ada", "Bo", "Cy"), case=pair).value == 0.0
+
+
+@pytest.mark.parametrize("answer", ["Ada Marsh, of Tarn", "Ada Marsh or Bo Reed", "Unknown"])
+def test_a_text_whose_form_does_not_tell_is_read_by_the_judge(answer: str) -> None:
+    case = Case("q", "Who found the comet?", answer, ("Ada Marsh",))
+    assert judged("judged_correctness", offers("Ada Marsh"), case=case).value == 1.0
+    assert judged("judged_correctness", offers(), case=case).value == 0.0
+
+
+def test_a_short_name_offers_itself_and_is_held_against_the_gold_alone() -> None:
+    case = Case("q", "Who found the comet?", "Marsh", ("Ada Marsh",))
+    assert judged("judged_correctness", agrees(True), case=case).value == 1.0
+
+
+def test_an_empty_context_is_worth_nothing_and_asks_nothing() -> None:
+    empty = Case("q", "Who found the comet?", "It was Ada.", ("Ada Marsh",), (), context="x")
+    assert judged("context_precision", case=empty) == Judgement(0.0)
+    assert judged("context_recall", case=empty) == Judgement(0.0)
+
+
+def test_every_judged_metric_is_in_the_list_of_metrics() -> None:
+    assert list(MEASURES) == metric_names(["judge"])
+
+
+def claimed(*statements: str) -> str:
+    return json.dumps({"statements": statements})
+
+
+class Turned:
+    """An embedder of two texts at a right angle: their likeness is 0.5."""
+
+    def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
+        return np.array([[1.0, 0.0] if text == ADA.answer else [0.0, 1.0] for text in texts])
+
+
+def test_correctness_is_f1_of_statements_and_a_quarter_likeness() -> None:
+    said = [claimed("a", "b", "c"), claimed("a", "x"), '{"supported": [1], "missing": [2, 3]}']
+    replies = iter(said)
+    bench = Bench(Metered(Scripted(answer=lambda chat: next(replies))), Turned)  # type: ignore[arg-type]
+    (found,) = MEASURES["answer_correctness"].judge(bench, [ADA])
+    f1 = 2 * 1 / (2 * 1 + 1 + 2)  # one supported, one not, two missing
+    assert found.value == approx(0.75 * f1 + 0.25 * 0.5)
+
+
+def test_an_answer_that_claims_nothing_has_no_facts_and_a_wrong_number_no_value() -> None:
+    replies = iter([claimed("a"), claimed()])
+    bench = Bench(Metered(Scripted(answer=lambda chat: next(replies))), Turned)  # type: ignore[arg-type]
+    (found,) = MEASURES["answer_correctness"].judge(bench, [ADA])
+    assert found.value == 0.25 * 0.5
+    wrong = '{"supported": [2], "missing": []}'
+    assert judged("answer_correctness", claimed("a"), claimed("a"), wrong).missing == "unreadable"
+
+
+def test_coverage_is_the_share_of_the_golds_statements_that_the_answer_holds() -> None:
+    found = judged("coverage", claimed("a", "b", "c", "d"), '{"held": [1, 3, 3]}')
+    assert found == Judgement(0.5)
+
+
+@pytest.mark.parametrize(("score", "value"), [(0, 0.0), (1, 0.5), (2, 1.0)])
+def test_a_context_is_enough_in_part_or_not(score: int, value: float) -> None:
+    assert judged("context_relevance", json.dumps({"score": score})) == Judgement(value)
+
+
+def test_no_context_and_one_that_repeats_the_question_are_not_relevant_without_a_call() -> None:
+    assert judged("context_relevance", case=replace(ADA, passages=())) == Judgement(0.0)
+    assert judged("context_relevance", case=replace(ADA, passages=("comet",))) == Judgement(0.0)
+
+
+def test_evidence_statements_are_counted_in_the_context() -> None:
+    case = replace(ADA, statements=("Ada saw it.", "It was bright."))
+    assert judged("evidence_statements", '{"held": [2]}', case=case) == Judgement(0.5)
+    assert judged("evidence_statements", case=replace(case, passages=())) == Judgement(0.0)
+    assert not MEASURES["evidence_statements"].fits(ADA)
+
+
+def test_the_metrics_of_graphrag_bench_are_judged_only_by_name() -> None:
+    assert not {"answer_correctness", "coverage"} & set(JudgeTask().measures())
+    assert list(JudgeTask(("coverage",)).measures()) == ["coverage"]

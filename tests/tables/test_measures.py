@@ -1,0 +1,352 @@
+"""Figures of several runs, of steps, of layers and of a corpus, from small stored runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_paper_runs import Told, told, verdict, write_rows
+from toy_runs import WEIGHTLESS, ran
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.papers.printed import PaperTable, load_table
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import RunFolder
+from graphrag_bench.run.stored import StoredRun, stored_runs
+from graphrag_bench.tables import measures as paper_measures
+from graphrag_bench.tables.figures import Filled, collected
+from graphrag_bench.tables.measures import (
+    FigureSource,
+    corpus_sizes,
+    layer_share,
+    seconds,
+    step_tokens,
+)
+from graphrag_bench.text import count_tokens
+
+pytestmark = pytest.mark.slow
+
+DIMENSIONS = ("comprehensiveness", "diversity", "logicality", "relevance", "coherence")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    load_plugins(["operators", "methods"])
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class WithRows(Told):
+    """A run whose rows are told too."""
+
+    told_rows: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> dict[str, Any]:  # type: ignore[override]
+        return self.told_rows
+
+
+def at(place: str, run: Told) -> Told:
+    """The run in a folder of its own, whose name is its key."""
+    return replace(run, folder=RunFolder(Path(f"runs/{place}")))
+
+
+def won(first: str, second: str, criterion: str, wins: int, n: int = 4) -> list[dict[str, Any]]:
+    """Verdicts in both orders on `n` questions, of which the first run wins `wins`."""
+    rows = []
+    for question in range(n):
+        winner = first if question < wins else second
+        for one, other in ((first, second), (second, first)):
+            rows.append(
+                verdict(f"q{question}", one, other, winner, "gpt-4o-mini:1")
+                | {"criterion": criterion}
+            )
+    return rows
+
+
+def beside(table: PaperTable, runs: list[Told], home: Path, dataset: str) -> dict[Any, Filled]:
+    """(method, versus, metric, setting) to what stands beside a cell on a data set."""
+    filled = collected(table, runs, FigureSource(home))
+    return {
+        (c.method, c.versus, c.metric, c.setting): one
+        for c, one in filled.items()
+        if c.dataset == dataset
+    }
+
+
+RANDOM = ("method.path_select=random", "method.path_order=random")
+
+
+def random_runs(n: int) -> list[Told]:
+    flow = at("flow", told("pathrag", "method.path_order=ascending"))
+    seeds = [at(f"seed{i}", told("pathrag", *RANDOM, f"method.path_seed={i}")) for i in range(n)]
+    return [flow, *seeds]
+
+
+def test_a_row_of_random_orders_is_the_mean_over_its_ten_seeds(home: Path) -> None:
+    wins = [4, 2, 0, 1, 1, 3, 4, 0, 2, 3]  # of 4 questions: 20 of 40
+    rows = [row for i, w in enumerate(wins) for row in won(f"seed{i}", "flow", "diversity", w)]
+    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    table = load_table("pathrag/table2")
+    held = beside(table, random_runs(10), home, "Legal")
+    setting = ("evaluator=GPT-4o-mini",)
+    one = held["Random", "Flow-based", "Diversity", setting]
+    other = held["Flow-based", "Random", "Diversity", setting]
+    assert one.figure is not None and other.figure is not None
+    assert (one.figure.value, one.figure.n, other.figure.value) == (50.0, 4, 50.0)
+    assert not one.runs and not one.lacks
+    assert not any("runs" in words for words in one.figure.grade.differences)
+
+
+def test_seeds_that_are_lacking_are_named(home: Path) -> None:
+    rows = [row for i, w in enumerate([4, 2]) for row in won(f"seed{i}", "flow", "diversity", w)]
+    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    held = beside(load_table("pathrag/table2"), random_runs(3), home, "Legal")
+    one = held["Random", "Flow-based", "Diversity", ("evaluator=GPT-4o-mini",)]
+    assert one.figure is not None
+    assert one.figure.value == 75.0
+    assert "over 2 of 10 runs" in one.figure.grade.differences
+    assert one.lacks.startswith("verdicts of GPT-4o-mini")  # of seed 2, which is stored
+    seeds = {word for run in one.runs for word in run if word.startswith("method.path_seed=")}
+    assert seeds == {f"method.path_seed={seed}" for seed in range(3, 10)}
+
+
+def test_an_average_win_rate_is_over_dimensions_and_the_lowest_and_highest_level(
+    home: Path,
+) -> None:
+    """At 10 % four of five dimensions are won on all questions, at 20 % one of five."""
+    levels = {"0.1": 4, "0.2": 1, "0.3": 2, "0.4": 3, "0.5": 2}
+    runs = [at("naive", told("vanilla"))]
+    rows: list[dict[str, Any]] = []
+    for level, n_won in levels.items():
+        runs.append(at(f"p{level}", told("pathrag", f"build.graph.edge_drop={level}")))
+        for place, name in enumerate(DIMENSIONS):
+            rows += won(f"p{level}", "naive", name, 4 if place < n_won else 0)
+    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    held = beside(load_table("pathrag/fig3"), runs, home, "CS")
+    found = {
+        setting[1]: one.figure
+        for (method, versus, _, setting), one in held.items()
+        if (method, versus) == ("PathRAG", "NaiveRAG")
+    }
+    low, high = found["lowest over the levels"], found["highest over the levels"]
+    assert low is not None and high is not None
+    assert (low.value, high.value) == (20.0, 80.0)
+    against_light = [one for key, one in held.items() if key[:2] == ("PathRAG", "LightRAG")]
+    assert all(one.figure is None and one.runs for one in against_light)
+
+
+SERIAL = [
+    {"question": question, "step": step, "seconds": seconds, "workers": 1}
+    for step, seconds, questions in (
+        ("convert.0 question.keywords.llm", 0.5, "abcd"),
+        ("retrieve.0 node.vdb", 0.25, "abcd"),
+        ("retrieve.1.empty.0 path.pool", 0.02, "a"),
+        ("generate.0.steps.1 path.pool", 0.004, "abcd"),
+    )
+    for question in questions
+]
+
+
+def test_seconds_of_a_step_count_every_question() -> None:
+    whole = {"": 0.759, "convert": 0.5, "retrieve": 0.255, "path.pool": 0.009}
+    for what, expected in whole.items():
+        found = seconds(SERIAL, {}, what)
+        assert found is not None
+        assert (found.value, found.n) == (pytest.approx(expected), 4)
+    assert seconds(SERIAL, {}, "path.prune") is None
+    assert seconds([], {}) is None
+
+
+def test_parallel_questions_and_stored_replies_are_no_measurement() -> None:
+    assert seconds([{**row, "workers": 4} for row in SERIAL], {}) is None
+    stored = {"questions": {"a": {"paid": {"calls": 0}, "cached": {"calls": 1}}}}
+    assert seconds(SERIAL, stored) is None
+
+
+def test_the_time_of_path_pooling_is_printed_in_milliseconds(home: Path) -> None:
+    run = told("subgraphrag", "pooling=rerank", "pooling.search=bfs", "method.top_k=50")
+    held = beside(load_table("pathpooling/table2"), [run], home, "CWQ")
+    bfs = "BFS", "", "path search time per query", ("triples=50",)
+    assert (held[bfs].figure, held[bfs].runs) == (None, ())
+    assert "workers=1 cache.mode=off" in held[bfs].reason
+    write_rows(run.folder.path / "timing.jsonl", SERIAL)
+    held = beside(load_table("pathpooling/table2"), [run], home, "CWQ")
+    figure = held[bfs].figure
+    assert figure is not None
+    assert (figure.value, figure.n) == (pytest.approx(9.0), 4)
+
+
+def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
+    """Two questions with 30 and 10 tokens of conversion; a failed one does not count."""
+    steps = {"generate.1 answer.direct": {"calls": 1, "prompt_tokens": 900}}
+    asked = "convert.0 question.reasoning_steps.llm"
+    rows = {
+        "a": {"status": "answered", "steps": {asked: {"calls": 1, "prompt_tokens": 20,
+                                                      "completion_tokens": 10}, **steps}},
+        "b": {"status": "answered", "steps": {asked: {"calls": 1, "prompt_tokens": 10}, **steps}},
+        "c": {"status": "failed", "steps": {asked: {"calls": 1, "prompt_tokens": 999}}},
+    }  # fmt: skip
+    found = step_tokens(rows.values(), "convert")
+    assert found is not None
+    assert (found.value, found.n) == (20.0, 2)
+    assert step_tokens(rows.values(), "retrieve") is None
+    plain = told("pathcorag", usage={"context_tokens_per_question": 8000.0})
+    run = WithRows(plain.folder, held=plain.held, told_rows=rows)
+    write_rows(run.folder.path / "timing.jsonl", SERIAL)
+    held = beside(load_table("pathcorag/table4"), [run], home, "")
+    values = {
+        metric: one.figure.value
+        for (method, _, metric, _), one in held.items()
+        if method == "PathCoRAG" and one.figure
+    }
+    assert values == {
+        "Keyword/Expansion tokens": 20.0,
+        "Keyword/Expansion Time": 0.5,
+        "Path Search/Retrieval Time": 0.255,
+        "In-Context Tokens": 8000.0,
+    }
+
+
+def layers_of(run: StoredRun, home: Path) -> list[str]:
+    """The layer of every node in a prompt, by the types of the stored tree."""
+    experiment = Experiment.prepare({**run.config, "paths": {"home": str(home)}})
+    (item,) = [one for one in experiment.plan if one.resource == "graph"]
+    graph = Graph.load(experiment.store().folder(item))
+    assert graph.types is not None
+    types = {graph.names[row]: graph.types[row] for row in range(graph.n_nodes)}
+    return [
+        types[piece["id"]]
+        for row in run.rows.values()
+        for piece in row["context"]["pieces"]
+        if piece["kind"] == "node"
+    ]
+
+
+def test_layers_are_those_of_the_tree_that_was_searched(home: Path) -> None:
+    ran("dataset=toy", "method=raptor", "answer=off", "reference_rows=off", "method.top_k=8",
+        "build.graph.reduction_dimension=1", "build.graph.max_cluster_tokens=60",
+        "budget_context=native", *WEIGHTLESS)  # fmt: skip
+    (run,) = stored_runs(home)
+    expected = layers_of(run, home)
+    assert len(set(expected)) > 1
+    shares = {}
+    for layer, types in (("0", {"layer 0"}), ("1", {"layer 1"})):
+        found = layer_share(run.rows.values(), layer)
+        assert found is not None
+        shares[layer] = found.value
+        assert found.value == pytest.approx(sum(t in types for t in expected) / len(expected))
+    above = layer_share(run.rows.values(), ">1")
+    assert above is not None
+    assert above.value == pytest.approx(1 - shares["0"] - shares["1"])
+
+
+def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions() -> None:
+    pieces = [{"kind": "node", "id": "chunk 3"}, {"kind": "node", "id": "summary 1.0"}]
+    rows = [
+        {"context": {"pieces": pieces, "cut": [["node", "summary 12.1"], ["node", "chunk 0"]]}},
+        {"context": {"pieces": pieces[:1], "cut": []}},
+        {"context": {"pieces": [], "cut": []}},
+    ]
+    shares = [layer_share(rows, layer) for layer in ("0", "1", ">1")]
+    assert [one.value for one in shares if one] == [0.75, 0.125, 0.125]
+    assert shares[0] is not None and shares[0].n == 2
+    other = [{"context": {"pieces": [{"kind": "node", "id": "Ada Marsh"}], "cut": []}}]
+    assert layer_share(other, "0") is None
+
+
+def test_table_13_is_filled_from_the_rows_of_raptor(home: Path) -> None:
+    pieces = [{"kind": "node", "id": "chunk 3"}, {"kind": "node", "id": "summary 1.0"}]
+    plain = told("raptor")
+    run = WithRows(plain.folder, held=plain.held,
+                   told_rows={"a": {"context": {"pieces": pieces, "cut": []}}})  # fmt: skip
+    filled = collected(load_table("zhou2025tr/table13"), [run], FigureSource(home))
+    values = {c.setting[0]: one.figure.value for c, one in filled.items()
+              if c.dataset == "MultihopQA" and one.figure}  # fmt: skip
+    assert values == {"layer=0": 50.0, "layer=1": 50.0, "layer=>1": 0.0}
+
+
+def test_the_tokens_of_a_corpus_are_counted_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = read_dataset("toy")
+    run = replace(told("bm25", corpus=toy.corpus_digest), loaded=toy)
+    expected = {"documents": 8, "tokens": sum(count_tokens(one.text) for one in toy.documents)}
+    assert corpus_sizes(run, home) == expected
+    monkeypatch.setattr(paper_measures, "count_tokens", lambda _: pytest.fail("it is known"))
+    assert corpus_sizes(run, home) == expected
+    assert corpus_sizes(replace(run, held={**run.held, "corpus": "another"}), home) == {}
+
+
+def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_for_it(
+    home: Path,
+) -> None:
+    """The multi-hop card with a corpus of two articles: MultihopSum has the questions made."""
+    folder = home / "data" / "multihoprag"
+    folder.mkdir(parents=True)
+    news = [{"title": f"t{i}", "body": f"Ada Marsh met {i} people.", "url": f"u{i}"}
+            for i in range(2)]  # fmt: skip
+    fact = {"query": "Who met?", "answer": "Ada Marsh", "question_type": "inference_query",
+            "evidence_list": [{"url": "u0", "title": "t0", "fact": "Ada Marsh met"}]}  # fmt: skip
+    (folder / "corpus.json").write_text(json.dumps(news), encoding="utf-8")
+    (folder / "MultiHopRAG.json").write_text(json.dumps([fact]), encoding="utf-8")
+    made = home / "questions" / "multihoprag" / "abstract" / "questions.jsonl"
+    write_rows(made, [{"id": f"a{i}", "text": f"What of theme {i}?"} for i in range(3)])
+    table = load_table("zhou2025/table4")
+    cells = [c for c in table.cells if c.dataset in ("MultihopQA", "MultihopSum")]
+    assert len({table.settings_of_paper(cell) for cell in cells}) == 2
+    for cell in cells:
+        ran(*(table.settings_of_paper(cell) or ()), "embedder=hashing", "llm=scripted")
+    filled = collected(replace(table, cells=tuple(cells)), stored_runs(home), FigureSource(home))
+    values = {(c.dataset, c.metric): one.figure.value for c, one in filled.items() if one.figure}
+    n_tokens = sum(count_tokens(d.text) for d in read_dataset("multihoprag", home=home).documents)
+    assert values == {
+        ("MultihopQA", "# of Tokens"): n_tokens, ("MultihopSum", "# of Tokens"): n_tokens,
+        ("MultihopQA", "# of Questions"): 1, ("MultihopSum", "# of Questions"): 3,
+        ("MultihopQA", "# of Chunks"): 2, ("MultihopSum", "# of Chunks"): 2,
+    }  # fmt: skip
+    assert not any(one.runs for one in filled.values())
+    figures = {(c.dataset, c.metric): one.figure for c, one in filled.items() if one.figure}
+    assert {figure.grade.letter for figure in figures.values()} == {"C"}
+    assert figures["MultihopQA", "# of Questions"].grade.others == (
+        f"tokens: {n_tokens}, not 1,434,889", "documents: 2, not 609", "questions: 1, not 2,556",
+    )  # fmt: skip
+
+
+def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> None:
+    usage = {"tokens_per_question": 700.0}
+    facts = told("vanilla", dataset="multihoprag", usage=usage)
+    held = beside(load_table("zhou2025/table10"), [facts], home, "MultihopSum")
+    assert held["VanillaRAG", "", "token", ()].figure is None
+    asked = told("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
+    figure = beside(load_table("zhou2025/table10"), [facts, asked], home, "MultihopSum")[
+        "VanillaRAG", "", "token", ()
+    ].figure
+    assert figure is not None
+    assert figure.dataset == "multihoprag-abstract"
+    assert figure.grade.others[0] == (
+        "data: the questions of multihoprag-abstract, not those made for MultihopSum"
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "said"), [(8000, []), (2400, ["budget_context: 2400, not 8000"])]
+)
+def test_one_budget_for_all_that_is_the_papers_is_no_difference(
+    home: Path, n_tokens: int, said: list[str]
+) -> None:
+    given = ["profile=paper", "fidelity=paper"]
+    plain = told("vanilla", *given).metrics["settings"]
+    rouge = {"rouge_1": {"mean": 0.1, "low": 0.1, "high": 0.1, "n": 8}}
+    run = told("vanilla", *given, settings=plain, dataset="squality", budget_context=n_tokens,
+               metrics=rouge)  # fmt: skip
+    held = beside(load_table("pathrag/table4"), [run], home, "SQuALITY")
+    figure = held["NaiveRAG", "", "ROUGE-1-F1", ()].figure
+    assert figure is not None
+    assert [text for text in figure.grade.differences if "budget" in text] == said

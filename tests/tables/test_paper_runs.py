@@ -1,0 +1,286 @@
+"""Stored runs are found for the rows of a paper's table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import TOY, WEIGHTLESS, command, ran
+
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.data.dataset import load_card
+from graphrag_bench.papers.printed import PaperTable, Printed, load_table
+from graphrag_bench.run.folder import RunFolder
+from graphrag_bench.run.stored import StoredRun, stored_runs
+from graphrag_bench.tables.candidates import Candidate
+from graphrag_bench.tables.figures import Filled, collected
+from graphrag_bench.tables.grading import Grade, decided, holds, stated
+from graphrag_bench.tables.measures import FigureSource
+
+TABLE5 = load_table("zhou2025/table5")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    load_plugins()
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Told(StoredRun):
+    """A run whose `metrics.json` is told here."""
+
+    held: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return self.held
+
+    @property
+    def scopes(self) -> Mapping[str, str | None]:  # type: ignore[override]
+        return {}
+
+
+def told(method: str, *given: str, **fields: Any) -> Told:
+    """A run of a method at given settings with accuracy 0.5."""
+    mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 8}
+    held: dict[str, Any] = {
+        "method": method, "dataset": "sample", "llm": "small:1", "llm_build": "", "embedder": "",
+        "n": 10, "selected": 10, "failed": 0, "errors": [], "key": f"key-{method}",
+        "profile": "default", "fidelity": "default", "metrics": {"accuracy": mean},
+        "settings": decided((f"method={method}", *given), None), "usage": {}, "cost": {},
+    }  # fmt: skip
+    return Told(RunFolder(Path(f"runs/{method}")), held={**held, **fields})
+
+
+def beside(table: PaperTable, runs: list[Told], dataset: str) -> dict[str, Any]:
+    """Method to what stands beside its accuracy on a data set."""
+    filled = collected(table, runs, FigureSource(Path()))
+    return {
+        cell.method: filled[cell]
+        for cell in table.cells
+        if cell.dataset == dataset and cell.metric == "Accuracy"
+    }
+
+
+def test_a_run_of_the_method_stands_in_its_row_in_percent() -> None:
+    held = beside(TABLE5, [told("dalk")], "PopQA")
+    figure = held["DALK"].figure
+    assert (figure.value, figure.low, figure.high, figure.n) == (50.0, 40.0, 60.0, 8)
+    assert figure.grade.letter == "C"
+    assert held["ToG"].figure is None
+    assert any("method=tog" in text for text in held["ToG"].runs[0])
+
+
+def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> None:
+    def mean(value: float) -> dict[str, float]:
+        return {"mean": value, "low": value, "high": value, "n": 8}
+
+    recalls = {"recall": mean(0.6), "recall_concat": mean(0.1)}
+    filled = collected(TABLE5, [told("dalk", metrics=recalls)], FigureSource(Path()))
+    shown = {
+        cell.dataset: filled[cell].figure.value
+        for cell in TABLE5.cells
+        if (cell.method, cell.metric) == ("DALK", "Recall") and filled[cell].figure
+    }
+    assert (shown["PopQA"], shown["HotpotQA"]) == (10.0, 60.0)
+    assert "recall_concat" in load_card("popqa").metrics
+    without = collected(TABLE5, [told("dalk")], FigureSource(Path()))
+    lacks = {c.dataset: without[c].lacks for c in TABLE5.cells
+             if (c.method, c.metric) == ("DALK", "Recall")}  # fmt: skip
+    assert lacks["PopQA"].startswith("recall_concat of runs/dalk")
+
+
+def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
+    table = load_table("zhou2025/table7")
+    plain, cut = told("dalk"), told("dalk", "chunking=token", "chunking.size=600", key="cut")
+    filled = collected(table, [plain, cut], FigureSource(Path()))
+    on_popall = {
+        cell.setting: filled[cell].figure
+        for cell in table.cells
+        if (cell.dataset, cell.method, cell.metric) == ("PopAll", "DALK", "Accuracy")
+    }
+    assert on_popall[("chunk_size=600",)] is not None
+    assert on_popall[("chunk_size=2400",)] is None
+
+
+def test_a_run_on_the_papers_data_by_its_model_comes_before_any_other() -> None:
+    near = told("dalk", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1", key="near", n=1172,
+                corpus="whole")  # fmt: skip
+    sizes = {"whole": {"documents": 33_595, "tokens": 2_630_554}}
+    write_rows(Path("runs/.tables/corpus_sizes.json"), [sizes])
+    figure = beside(TABLE5, [told("dalk"), near], "PopQA")["DALK"].figure
+    assert (figure.dataset, figure.grade.letter) == ("popqa", "B")
+
+
+def test_methods_are_compared_within_one_group_of_runs() -> None:
+    few = [told("dalk", key="a"), told("tog", key="b"), told("kgp", key="c")]
+    odd = told("kgp", dataset="toy", key="d", n=6, selected=6)
+    more = told("vanilla", dataset="toy", key="e", n=6, selected=6)
+    held = beside(TABLE5, [*few, odd, more], "PopQA")
+    assert {held[m].figure.dataset for m in ("DALK", "ToG", "KGP")} == {"sample"}
+    assert held["VanillaRAG"].figure is None
+
+
+def test_a_model_stands_in_its_own_rows_and_a_stranger_in_those_of_the_first() -> None:
+    table = load_table("zhou2025/table9")
+    held = collected(
+        table,
+        [told("hipporag", key="s"), told("hipporag", llm="gpt-4o-mini:1", key="g")],
+        FigureSource(Path()),
+    )
+    by_llm = {
+        cell.llm: filled.figure.llm if filled.figure else None
+        for cell, filled in held.items()
+        if (cell.dataset, cell.method, cell.metric) == ("MultihopQA", "HippoRAG", "Accuracy")
+    }
+    assert by_llm["Llama-3-8B"] == "small:1"
+    assert by_llm["Llama-3-70B"] is None
+
+
+def test_a_run_of_failed_questions_alone_is_shown_as_failed() -> None:
+    bad = told("dalk", metrics={}, failed=10, errors=["10 x generate: no server"])
+    held = beside(TABLE5, [bad], "PopQA")
+    assert held["DALK"].failure == "every question failed: 10 x generate: no server"
+
+
+def write_rows(file: Path, rows: list[dict[str, Any]]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def verdict(
+    question: str, first: str, second: str, winner: str | None, judge: str
+) -> dict[str, Any]:
+    return {"question": question, "first": first, "second": second, "criterion": "overall",
+            "winner": winner, "judge": judge}  # fmt: skip
+
+
+def overall(table: PaperTable, runs: list[Told], home: Path) -> dict[tuple[str, str], Filled]:
+    filled = collected(table, runs, FigureSource(home))
+    return {(c.method, c.versus): one for c, one in filled.items() if c.metric == "Overall"}
+
+
+FIG6 = load_table("zhou2025/fig6")
+SIDES = [("q1", "vanilla", "raptor", "vanilla"), ("q1", "raptor", "vanilla", "vanilla"),
+         ("q2", "vanilla", "raptor", "vanilla"), ("q2", "raptor", "vanilla", "raptor"),
+         ("q3", "vanilla", "raptor", "raptor")]  # fmt: skip
+"""VanillaRAG wins q1 in both orders and q2 in one; q3 has a verdict in one order alone."""
+
+
+def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None:
+    rows = [verdict(*side, judge="gpt-4o:1") for side in SIDES]
+    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    held = overall(FIG6, [told("vanilla"), told("raptor")], home)
+    won, lost = held["VanillaRAG", "RAPTOR"].figure, held["RAPTOR", "VanillaRAG"].figure
+    assert won is not None and lost is not None
+    assert (won.value, won.n, lost.value) == (75.0, 2, 25.0)  # (1 + 0.5) / 2
+    assert won.grade.others == ("data: sample, not Mix", "model: small:1, not Llama-3-8B")
+    assert held["VanillaRAG", "VanillaRAG"].reason == "a method against itself"
+
+
+def test_another_judge_is_another_model(home: Path) -> None:
+    rows = [verdict(*side, judge="small:1") for side in SIDES]
+    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    figure = overall(FIG6, [told("vanilla"), told("raptor")], home)["RAPTOR", "VanillaRAG"].figure
+    assert figure is not None
+    assert "judge: small:1, not GPT-4o" in figure.grade.others
+
+
+def test_two_stored_runs_that_nobody_compared_lack_verdicts_alone(home: Path) -> None:
+    pairs = overall(FIG6, [told("vanilla"), told("raptor")], home)
+    assert pairs["VanillaRAG", "RAPTOR"].runs == ()
+    assert "GPT-4o on comprehensiveness, diversity, empowerment, overall" in (
+        pairs["VanillaRAG", "RAPTOR"].lacks
+    )
+    (run,) = [r for r in pairs["VanillaRAG", "GGraphRAG"].runs if "method=ggraphrag" in r]
+    assert {"llm=zhou2025.Llama-3-8B", "embedder=zhou2025.BGE-M3"} <= set(run)
+
+
+def test_a_run_whose_answers_nobody_judged_is_not_run_again(home: Path) -> None:
+    table = load_table("pankrag/table2")
+    filled = collected(table, [told("vanilla")], FigureSource(home))
+    (one,) = {one for c, one in filled.items() if c.metric == "Faithfulness"
+              and c.dataset == "MuSiQue" and c.method == "NaiveRAG"}  # fmt: skip
+    assert (one.runs, one.lacks) == ((), "verdicts of GPT-4o-mini (graphrag-bench judge)")
+
+
+def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) -> None:
+    run = told("vanilla")
+    values = [("q1", 1.0), ("q2", 0.5), ("q3", None), ("q2", 0.0)]
+    rows = [{"question": q, "metric": "faithfulness", "value": v, "judge": "gpt-4o-mini:1"}
+            for q, v in values]  # fmt: skip
+    write_rows(run.folder.path / "judged.jsonl", rows)
+    table = load_table("pankrag/table2")
+    filled = collected(table, [run], FigureSource(home))
+    (figure,) = {one.figure for c, one in filled.items() if c.metric == "Faithfulness"
+                 and c.dataset == "MuSiQue" and c.method == "NaiveRAG"}  # fmt: skip
+    assert figure is not None
+    assert (figure.value, figure.n) == (50.0, 2)  # q2 was judged again, q3 has no value
+
+
+def test_seconds_come_from_a_run_of_one_question_at_a_time_alone(home: Path) -> None:
+    run = told("vanilla", usage={"seconds_per_question": 9.0, "tokens_per_question": 7.0})
+    table = load_table("zhou2025/table6")
+
+    def times() -> list[Filled]:
+        filled = collected(table, [run], FigureSource(home))
+        return [one for c, one in filled.items() if c.method == "VanillaRAG" and c.metric == "time"]
+
+    assert times()[0].figure is None
+    assert "workers=1 cache.mode=off" in times()[0].reason
+    step = {"step": "retrieve.0 chunk.vdb", "workers": 1}
+    seconds = (0.05, 0.15, 0.25, 0.35, 0.45)
+    rows = [{"question": f"q{n}", "seconds": one, **step} for n, one in enumerate(seconds)]
+    write_rows(run.folder.path / "timing.jsonl", rows)
+    figure = times()[0].figure
+    assert figure is not None
+    assert (figure.value, figure.n) == (pytest.approx(0.25), 5)
+
+
+def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
+    ran("dataset=toy", "method=hipporag", "answer=off", "reference_rows=off", *WEIGHTLESS)
+    source = FigureSource(home)
+    (run,) = stored_runs(home)
+    table = load_table("zhou2025tr/table18")
+
+    def size(metric: str) -> float:
+        cell = next(c for c in load_table("zhou2025/table4").cells if c.metric == "# of Chunks")
+        asked = Printed(cell.dataset, "", "", metric, "", (), None, "", "count", "")
+        found = source.measured(table, asked, Candidate(run, Grade("A")))
+        assert found is not None
+        return found.value
+
+    assert size("# of Questions") == 6
+    assert size("# of Chunks") == 8
+    assert size("# of vertices") == 21
+    assert size("# of edges") == 30
+
+
+def test_settings_are_found_where_a_run_stores_them() -> None:
+    held = decided(("method=raptor", "pooling=off", "chunking=token", "build.graph.max_layers=2"),
+                   None)  # fmt: skip
+    assert holds(held, "method=raptor")
+    assert holds(held, "chunking=token")
+    assert holds(held, "chunking.size=1200")
+    assert holds(held, "build.graph.max_layers=2")
+    assert holds(held, "pooling=off")
+    assert not holds(held, "pooling=rerank")
+    assert not holds(held, "method=raptor_kmeans")
+
+
+def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
+    assert stated({"chunking.variant": "auto"}, "sample")["chunking.variant"] == "presplit"
+    assert stated({"chunking.variant": "auto"}, "ultradomain_mix")["chunking.size"] == 1200
+    assert stated({"chunking.variant": "auto"}, "no such card") == {"chunking.variant": "auto"}
+
+
+def test_the_default_chunk_size_is_that_of_the_builder() -> None:
+    planned = command("plan", *TOY, "method=bm25", "chunking=token", "chunking.size=1200")
+    default = command("plan", *TOY, "method=bm25", "chunking=token")
+    assert planned.out == default.out

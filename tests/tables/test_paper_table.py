@@ -1,0 +1,180 @@
+"""Ours beside the paper's: differences where they mean something, ranks elsewhere, and gaps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from graphrag_bench.papers.printed import PaperTable, Printed, load_table
+from graphrag_bench.tables.figures import Figure, Filled, difference
+from graphrag_bench.tables.grading import Grade
+from graphrag_bench.tables.paper_tables import (
+    Pair,
+    comparison_tables,
+    long_table,
+    rank_correlation,
+    rank_notes,
+)
+
+A = Grade("A")
+B = Grade("B", (), ("questions: 200, not 1,172", "damping: 0.5, not 0.1"))
+C = Grade("C", ("data: sample, not PopQA",), ("prompts: in this project's words",))
+FIGURE = Figure(50.0, 40.0, 60.0, 10, 0, "sample", "smollm@1:2", "minilm", "default", "default",
+                "runs/x", C)  # fmt: skip
+TABLE5 = load_table("zhou2025/table5")
+
+
+def popqa() -> PaperTable:
+    """Table 5 with its PopQA cells alone, of three methods."""
+    three = ("ZeroShot", "VanillaRAG", "DALK")
+    cells = [c for c in TABLE5.cells if c.dataset == "PopQA" and c.method in three]
+    return replace(TABLE5, cells=tuple(cells))
+
+
+def filled(table: PaperTable, **figures: Figure) -> dict[Printed, Filled]:
+    gap = Filled(runs=(("dataset=popqa", "method=x"),))
+    return {c: Filled(figures[c.method]) if c.method in figures else gap for c in table.cells}
+
+
+def test_the_size_that_makes_a_row_c_stands_under_the_table() -> None:
+    table = load_table("zhou2025/table5")
+    part = Grade("C", ("documents: 1,890, not 29,898",), ("top_k: 9, not 4",))
+    held = filled(table, ZeroShot=replace(FIGURE, grade=part), DALK=FIGURE)
+    notes = comparison_tables(table, held)[0].notes
+    assert "grade, further, ZeroShot: documents: 1,890, not 29,898" in notes
+
+
+def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
+    table = popqa()
+    (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
+    assert shown.heads == ("method", "Accuracy", "ours [95 %]", "Recall", "ours [95 %]",
+                           "n", "model", "profile", "grade")  # fmt: skip
+    assert shown.rows[0] == ("ZeroShot", "28.592", "50.0 [40.0, 60.0]", "8.263",
+                             "50.0 [40.0, 60.0]", "10", "smollm", "default",
+                             "C (sample)")  # fmt: skip
+    assert not any("−" in head for head in shown.heads)
+
+
+@pytest.mark.parametrize("grade", [A, B])
+def test_for_grades_a_and_b_the_difference_is_printed(grade: Grade) -> None:
+    table = popqa()
+    held = filled(table, ZeroShot=replace(FIGURE, value=30.0, grade=grade), DALK=FIGURE)
+    (shown,) = comparison_tables(table, held)
+    at = shown.heads.index("ours − paper")
+    assert shown.rows[0][at] == "+1.4"  # 30.0 - 28.592
+    assert shown.rows[2][at] == "–"
+    assert [difference(c, held) for c in table.cells if c.method == "DALK"] == ["–", "–"]
+
+
+def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
+    table = popqa()
+    other = replace(FIGURE, grade=Grade("B", (), ("questions: 200, not 1,172", "top_k: 9, not 4")))
+    held = filled(table, ZeroShot=replace(FIGURE, grade=B), DALK=other)
+    notes = comparison_tables(table, held)[0].notes
+    assert "grade B: questions: 200, not 1,172" in notes
+    assert "grade, further, ZeroShot: damping: 0.5, not 0.1" in notes
+    assert "grade, further, DALK: top_k: 9, not 4" in notes
+
+
+def test_a_figure_that_was_chosen_on_its_own_questions_says_so() -> None:
+    mark = "(selected on this split, 8 configurations)"
+    table = popqa()
+    chosen = filled(table, ZeroShot=FIGURE, DALK=replace(FIGURE, selected=mark))
+    notes = comparison_tables(table, chosen)[0].notes
+    assert f"chosen, DALK: {mark}" in notes
+    assert any("its value is too high" in note for note in notes)
+    free = comparison_tables(table, filled(table, ZeroShot=FIGURE, DALK=FIGURE))[0].notes
+    assert not any("chosen" in note or "selected" in note for note in free)
+
+
+def test_a_table_ends_with_one_command_where_a_run_is_missing() -> None:
+    table = popqa()
+    (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
+    assert shown.rows[1][2] == "–"
+    commands = [note for note in shown.notes if "graphrag-bench " in note]
+    assert commands == [shown.notes[-1]]
+    assert commands[0].endswith("graphrag-bench run experiment=zhou2025/table5")
+    assert "missing: 1 run" in shown.notes
+    three = dict.fromkeys(("ZeroShot", "VanillaRAG", "DALK"), FIGURE)
+    (whole,) = comparison_tables(table, filled(table, **three))
+    assert not any("graphrag-bench " in note for note in whole.notes)
+
+
+def test_a_row_that_failed_says_so_with_its_error() -> None:
+    table = popqa()
+    held = filled(table)
+    held |= {c: Filled(failure="no server") for c in table.cells if c.method == "DALK"}
+    (shown,) = comparison_tables(table, held)
+    assert shown.rows[2][:3] == ("DALK", "45.604", "failed")
+    assert "failed, DALK: no server" in shown.notes
+
+
+def test_a_doubtful_cell_has_a_dagger_and_its_note_stands_below() -> None:
+    cells = [c for c in TABLE5.cells if c.dataset == "HotpotQA"]
+    table = replace(TABLE5, cells=tuple(cells))
+    (shown,) = comparison_tables(table, filled(table))
+    (dalk,) = [row for row in shown.rows if row[0] == "DALK"]
+    assert dalk[3] == "47.232†"
+    assert [note for note in shown.notes if note.startswith("† DALK, Recall: equals DALK")]
+
+
+def test_ranks_are_compared_over_the_rows_of_grade_c() -> None:
+    notes = " ".join(rank_note(6, 30))
+    assert notes.endswith("Accuracy: Spearman +1.00, Kendall +1.00 (n = 6)")
+    assert "none: the figures of one side are all alike (n = 6)" in " ".join(rank_note(6, 30, 1.0))
+
+
+def test_few_methods_or_questions_have_no_rank_correlation_and_the_line_says_why() -> None:
+    assert rank_note(5, 30) == [
+        "rank correlation with the paper, Accuracy: none over 5 methods: an order of fewer than 6 "
+        "is often chance"
+    ]
+    assert rank_note(6, 29) == [
+        "rank correlation with the paper, Accuracy: none over 29 questions: fewer than 30 do not "
+        "settle the order of methods"
+    ]
+
+
+def rank_note(n_methods: int, n_questions: int, same: float | None = None) -> list[str]:
+    """The notes on ranks of the first methods of Table 5 on PopQA, ours as the paper's or alike."""
+    cells = [c for c in TABLE5.cells if c.dataset == "PopQA" and c.metric == "Accuracy"]
+    cells = [c for c in cells if c.value is not None][:n_methods]
+    ours = {c.method: replace(FIGURE, value=same or c.value or 0.0, n=n_questions) for c in cells}
+    table = replace(TABLE5, cells=tuple(cells))
+    notes = comparison_tables(table, filled(table, **ours))[0].notes
+    return [note for note in notes if note.startswith("rank correlation")]
+
+
+def test_rank_correlation_by_hand() -> None:
+    # ranks 1 2 3 4 against 2 1 3 4: d^2 = 2, rho = 1 - 6*2/(4*15); 5 of 6 pairs agree
+    assert rank_correlation([10, 20, 30, 40], [2, 1, 3, 4]) == (0.8, 0.666667)
+    assert rank_correlation([1, 1, 1], [1, 2, 3]) is None
+
+
+def test_of_a_pair_one_side_is_ranked_and_the_diagonal_is_not() -> None:
+    cells = load_table("zhou2025/fig6").cells
+    five = [Pair(c, c.value, 125) for c in cells if c.metric == "Overall"]
+    assert len(five) == 25
+    (note,) = rank_notes(five)
+    assert note.endswith("none over 5 methods: an order of fewer than 6 is often chance")
+    sixth = replace(five[1].cell, method="Sixth", value=1.0)  # against the second method
+    (note,) = rank_notes([*five, Pair(sixth, 1.0, 125)])
+    assert note.endswith("Spearman +1.00, Kendall +1.00 (n = 11)")  # 5 * 4 / 2 pairs, and one
+
+
+def test_the_long_table_has_a_row_for_every_printed_cell_with_all_that_is_known() -> None:
+    table = popqa()
+    shown = long_table(table, filled(table, ZeroShot=FIGURE))
+    assert len(shown.rows) == len(table.cells) == 6
+    row = dict(zip(shown.heads, shown.rows[0], strict=True))
+    assert (row["paper"], row["ours"], row["grade"], row["difference"]) == ("28.592", "50", "C", "")
+    assert row["differs in"] == "data: sample, not PopQA; prompts: in this project's words"
+    lacking = dict(zip(shown.heads, shown.rows[-1], strict=True))
+    assert lacking["missing"] == "1 run"
+
+
+def test_an_unprinted_figure_is_its_runs() -> None:
+    (shown,) = comparison_tables(load_table("pankrag/fig3"), {})
+    assert shown.rows == ()
+    assert shown.notes[-1].endswith("graphrag-bench run experiment=pankrag/fig3")
