@@ -72,10 +72,9 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _characters(found: list[str]) -> list[str]:
-    """The words, those of scripts without spaces cut into characters with their marks."""
+def _characters(tokens: list[str]) -> list[str]:
     cut: list[str] = []
-    for word in found:
+    for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
             cut.append(word)
             continue
@@ -100,15 +99,15 @@ class _Signs(dict[int, str]):
     def __missing__(self, code: int) -> str:
         sign = chr(code)
         category = unicodedata.category(sign)
-        kept = sign
+        written = sign
         if category == "Cf":
-            kept = ""
+            written = ""
         elif category == "Nd":
-            kept = str(unicodedata.decimal(sign))
+            written = str(unicodedata.decimal(sign))
         elif category[0] in "PS" or (self._punctuation and category[0] == "C"):
-            kept = self._punctuation
-        self[code] = kept
-        return kept
+            written = self._punctuation
+        self[code] = written
+        return written
 
 
 _deleted, _parted = _Signs(""), _Signs(" ")
@@ -117,7 +116,7 @@ _deleted, _parted = _Signs(""), _Signs(" ")
 def _without_accents(text: str) -> str:
     if text.isascii():
         return text
-    kept: list[str] = []
+    letters: list[str] = []
     bare = False
     for sign in unicodedata.normalize("NFD", text):
         if unicodedata.category(sign) == "Mn":
@@ -125,8 +124,8 @@ def _without_accents(text: str) -> str:
                 continue
         else:
             bare = _has_accents(sign)
-        kept.append(sign)
-    return unicodedata.normalize("NFC", "".join(kept))
+        letters.append(sign)
+    return unicodedata.normalize("NFC", "".join(letters))
 
 
 @lru_cache(maxsize=4096)
@@ -160,8 +159,8 @@ class Reading:
         `token_boundary` compares whole words. What normalises to nothing is found nowhere.
         """
         if self.containment == "substring":
-            given = self.normal(text)
-            return lambda gold: bool(wanted := self.normal(gold)) and wanted in given
+            plain = self.normal(text)
+            return lambda gold: bool(wanted := self.normal(gold)) and wanted in plain
         words = f" {' '.join(self.tokens(text))} "
         return lambda gold: bool(wanted := self.tokens(gold)) and f" {' '.join(wanted)} " in words
 
@@ -181,8 +180,8 @@ def accuracy(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> f
 
 def exact_match(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
     """1.0 when the answer equals any gold answer, both normalised, else 0.0."""
-    given = reading.normal(answer)
-    return float(any(given == reading.normal(gold) for gold in golds))
+    plain = reading.normal(answer)
+    return float(any(plain == reading.normal(gold) for gold in golds))
 
 
 def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, float, float]:
@@ -230,11 +229,11 @@ def str_scores(
     calls STRREC `str_em` and STREM `str_hit`, and has no STRHIT.
     """
     holds = reading.finder(answer)
-    found = [any(holds(alias) for alias in aliases) for aliases in sub_answers]
-    if not found:
+    hits = [any(holds(alias) for alias in aliases) for aliases in sub_answers]
+    if not hits:
         return {"strrec": 0.0, "strem": 0.0, "strhit": 0.0}
-    share = sum(found) / len(found)
-    return {"strrec": share, "strem": float(all(found)), "strhit": float(any(found))}
+    share = sum(hits) / len(hits)
+    return {"strrec": share, "strem": float(all(hits)), "strhit": float(any(hits))}
 
 
 _NOTHING = frozenset({
@@ -276,6 +275,6 @@ def abstained(answer: str) -> float:
     other words is not found. Where a set's gold answer is such a phrase, abstaining is right, and
     accuracy says so.
     """
-    said = words(answer)
-    whole, beginning = " ".join(said), " ".join(said[:_BEGINNING])
+    tokens = words(answer)
+    whole, beginning = " ".join(tokens), " ".join(tokens[:_BEGINNING])
     return float(whole in _NOTHING or _REFUSES.search(beginning) is not None)

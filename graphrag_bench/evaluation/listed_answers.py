@@ -38,21 +38,21 @@ def predictions(answer: str, *, strict_none: bool = False) -> tuple[str, ...]:
     nothing is available; with `strict_none` a line is left out for its answer being just "none".
     """
     lines = [line.strip() for line in answer.splitlines() if MARK in line]
-    kept = [line for line in lines if not _says_nothing(line, strict_none)]
-    return tuple(dict.fromkeys(kept))
+    named = [line for line in lines if not _says_nothing(line, strict_none)]
+    return tuple(dict.fromkeys(named))
 
 
 def _says_nothing(line: str, strict_none: bool) -> bool:
     lowered = line.lower()
-    if any(said in lowered for said in _NO_ANSWER):
+    if any(text in lowered for text in _NO_ANSWER):
         return True
     return normalise_listed(_behind(line)) == "none" if strict_none else "none" in lowered
 
 
 def listed(answer: str) -> tuple[str, ...]:
     """The text after the `ans:` of each line, without the lines that give no answer."""
-    found = (_behind(line) for line in predictions(answer, strict_none=True))
-    return tuple(dict.fromkeys(text for text in found if text))
+    names = (_behind(line) for line in predictions(answer, strict_none=True))
+    return tuple(dict.fromkeys(text for text in names if text))
 
 
 def _behind(line: str) -> str:
@@ -71,9 +71,9 @@ def list_scores(
     a gold that match, each used once, longest first, ties in order; without a line all is 0. Gold
     answers that normalise to nothing are skipped.
     """
-    asked = question.lower()
-    dated = any(words in asked for words in _YEAR_ONLY)
-    either = any(words in asked for words in _EITHER_WAY)
+    lowered = question.lower()
+    dated = any(words in lowered for words in _YEAR_ONLY)
+    either = any(words in lowered for words in _EITHER_WAY)
     years = [_DATE.sub(r"\1", gold) if dated else gold for gold in golds]
     wanted = [gold for gold in map(normalise_listed, years) if gold]
     lines = predictions(answer, strict_none=strict_none)
@@ -81,14 +81,14 @@ def list_scores(
         return dict.fromkeys(LISTED, 0.0)
 
     def matches(line: str, gold: str) -> bool:
-        said = normalise_listed(_behind(line)) if either else ""
-        return gold in normalise_listed(line) or bool(said and said in gold)
+        name = normalise_listed(_behind(line)) if either else ""
+        return gold in normalise_listed(line) or bool(name and name in gold)
 
-    left = sorted(lines, key=lambda line: -len(normalise_listed(line)))
+    unmatched = sorted(lines, key=lambda line: -len(normalise_listed(line)))
     n_pairs = 0
     for gold in sorted(wanted, key=lambda gold: -len(gold)):
-        if (found := next((line for line in left if matches(line, gold)), None)) is not None:
-            left.remove(found)
+        if (match := next((line for line in unmatched if matches(line, gold)), None)) is not None:
+            unmatched.remove(match)
             n_pairs += 1
     precision, recall = n_pairs / len(lines), n_pairs / len(wanted)
     f1 = 2 * precision * recall / (precision + recall) if n_pairs else 0.0
@@ -118,17 +118,18 @@ def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAUL
     letters = ascii_uppercase[: len(options)]
     capitals = "".join(letter for letter in letters if letter not in "AI") or "-"
     marks = r"(?i)\b(?:option|choice|answer|is|would be)\b"
-    told = re.sub(marks, lambda found: found.group().lower(), answer)
+    lowered = re.sub(marks, lambda chosen: chosen.group().lower(), answer)
 
     def by_letter(*patterns: str) -> int | None:
-        found = {
+        chosen = {
             letter.upper()
             for pattern in patterns
             for letter in re.findall(
-                pattern.format(any=letters + letters.lower(), upper=letters, capital=capitals), told
+                pattern.format(any=letters + letters.lower(), upper=letters, capital=capitals),
+                lowered,
             )
         }
-        return letters.index(found.pop()) if len(found) == 1 else None
+        return letters.index(chosen.pop()) if len(chosen) == 1 else None
 
     for pattern in (_LONE, _SAID, _FIRST, _BRACKETED):
         if (chosen := by_letter(pattern)) is not None:
@@ -139,12 +140,12 @@ def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAUL
 
 def _by_words(answer: str, options: Sequence[str], reading: Reading) -> int | None:
     words = f" {' '.join(reading.tokens(answer))} "
-    told = [f" {' '.join(reading.tokens(option))} " for option in options]
-    held = [row for row, option in enumerate(told) if option.strip() and option in words]
+    texts = [f" {' '.join(reading.tokens(option))} " for option in options]
+    rows = [row for row, option in enumerate(texts) if option.strip() and option in words]
     widest = [
         row
-        for row in held
-        if not any(told[row] != told[other] and told[row] in told[other] for other in held)
+        for row in rows
+        if not any(texts[row] != texts[other] and texts[row] in texts[other] for other in rows)
     ]
     return widest[0] if len(widest) == 1 else None
 

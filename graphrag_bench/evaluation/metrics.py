@@ -56,42 +56,46 @@ class AnswerMetric:
 
 
 def _of_answers(name: str, metric: Callable[[str, Sequence[str], Reading], float]) -> AnswerMetric:
-    def values(asked: AnsweredQuestion) -> Scores:
-        golds = asked.gold.answers
-        return {name: metric(asked.answer, golds, asked.reading)} if golds else {}
+    def values(answered: AnsweredQuestion) -> Scores:
+        golds = answered.gold.answers
+        return {name: metric(answered.answer, golds, answered.reading)} if golds else {}
 
     return AnswerMetric((metric.__doc__ or "").partition("\n")[0].rstrip("."), values)
 
 
 def _of_parts(name: str, meaning: str) -> AnswerMetric:
-    def values(asked: AnsweredQuestion) -> Scores:
-        parts = asked.gold.sub_answers
-        return {name: str_scores(asked.answer, parts, asked.reading)[name]} if parts else {}
+    def values(answered: AnsweredQuestion) -> Scores:
+        parts = answered.gold.sub_answers
+        return {name: str_scores(answered.answer, parts, answered.reading)[name]} if parts else {}
 
     return AnswerMetric(meaning, values)
 
 
-def _of_options(asked: AnsweredQuestion) -> Scores:
-    gold = asked.gold
+def _of_options(answered: AnsweredQuestion) -> Scores:
+    gold = answered.gold
     if not gold.options or gold.correct is None:
         return {}
-    return choice_scores(asked.answer, gold.options, gold.correct, asked.reading)
+    return choice_scores(answered.answer, gold.options, gold.correct, answered.reading)
 
 
 def _of_texts(
     name: str, meaning: str, package: str, metric: Callable[[str, Sequence[str]], float]
 ) -> AnswerMetric:
-    def values(asked: AnsweredQuestion) -> Scores:
-        return {name: metric(asked.answer, asked.gold.answers)} if asked.gold.answers else {}
+    def values(answered: AnsweredQuestion) -> Scores:
+        return (
+            {name: metric(answered.answer, answered.gold.answers)} if answered.gold.answers else {}
+        )
 
     return AnswerMetric(meaning, values, package)
 
 
-def _of_list(asked: AnsweredQuestion) -> Scores:
-    gold = asked.gold
+def _of_list(answered: AnsweredQuestion) -> Scores:
+    gold = answered.gold
     if not gold.answers:
         return {}
-    scores = list_scores(asked.answer, gold.answers, asked.question, strict_none=asked.strict_none)
+    scores = list_scores(
+        answered.answer, gold.answers, answered.question, strict_none=answered.strict_none
+    )
     again = {f"{name}_in_graph": value for name, value in scores.items()}
     return scores | again if gold.in_graph else scores
 
@@ -154,7 +158,7 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
 
 def metric_notes(names: Iterable[str]) -> list[str]:
     """The packages that these metrics were computed by, with versions, each once, sorted."""
-    return sorted({notes(found) for name in names if (found := ANSWER_METRICS[name].package)})
+    return sorted({notes(package) for name in names if (package := ANSWER_METRICS[name].package)})
 
 
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
@@ -218,7 +222,7 @@ _AFTER = (
     Metric("evidence_statements", "judge", "Share of the evidence that the context states"),
 )
 UNDIRECTED = tuple(metric.name for metric in (*_BEFORE, *_AFTER) if not metric.more_is_better)
-"""Metrics of which more is not better."""
+"""Descriptive metrics: neither direction is better."""
 
 
 def metrics() -> list[Metric]:

@@ -27,11 +27,11 @@ def bleu(answer: str, golds: Sequence[str], order: int) -> float:
     An n-gram order without a match counts 0.1 matches (smoothing method 1 of Chen & Cherry 2014);
     an answer with fewer words than `order` has 0. Source: Papineni et al. 2002, by sacrebleu.
     """
-    references = [" ".join(found) for gold in golds if (found := words(gold))]
+    references = [" ".join(tokens) for gold in golds if (tokens := words(gold))]
     if not references:
         return 0.0
-    told = " ".join(words(answer))
-    return float(_bleu(order).corpus_score([told], [[one] for one in references]).score) / 100
+    text = " ".join(words(answer))
+    return float(_bleu(order).corpus_score([text], [[one] for one in references]).score) / 100
 
 
 @lru_cache(maxsize=4)
@@ -85,15 +85,15 @@ def meteor(answer: str, golds: Sequence[str]) -> float:
     """
     from nltk.translate.meteor_score import meteor_score
 
-    references = [found for gold in golds if (found := words(gold))]
+    references = [tokens for gold in golds if (tokens := words(gold))]
     return float(meteor_score(references, words(answer), wordnet=_wordnet())) if references else 0.0
 
 
 def notes(package: str) -> str:
     """The package and version that a metric is computed by, and of METEOR the modules."""
-    said = f"{package} {version(package)}"
+    release = f"{package} {version(package)}"
     if package != "nltk":
-        return said
+        return release
     without = _wordnet() is _NO_SYNONYMS
     modules = "no synonyms (no WordNet data)" if without else "synonyms"
-    return f"{said}, METEOR by exact words, stems, {modules}"
+    return f"{release}, METEOR by exact words, stems, {modules}"

@@ -95,13 +95,13 @@ class Item:
 
 def within(items: Sequence[Item], n_tokens: int) -> list[Item]:
     """The first items that fit into so many tokens together."""
-    total, kept = 0, []
+    total, first = 0, []
     for item in items:
         total += item.n_tokens
         if total > n_tokens:
             break
-        kept.append(item)
-    return kept
+        first.append(item)
+    return first
 
 
 def evidence_within(
@@ -112,9 +112,9 @@ def evidence_within(
     In all of them, or in those in the first tokens. A long document counts by any text of it.
     Raises ValueError without evidence.
     """
-    kept = items if n_tokens is None else within(items, n_tokens)
-    held = [name for item in kept for name in item.documents or ()]
-    return evidence_recall(held, evidence, None)
+    first = items if n_tokens is None else within(items, n_tokens)
+    documents = [name for item in first for name in item.documents or ()]
+    return evidence_recall(documents, evidence, None)
 
 
 def spans_within(
@@ -127,8 +127,8 @@ def spans_within(
     """
     if not spans:
         raise ValueError("a question without evidence sentences cannot be scored by them")
-    kept = items if n_tokens is None else within(items, n_tokens)
-    texts = [reading.normal(item.text) for item in kept if item.text]
+    first = items if n_tokens is None else within(items, n_tokens)
+    texts = [reading.normal(item.text) for item in first if item.text]
     wanted = [reading.normal(span) for span in dict.fromkeys(spans)]
     return sum(any(span and span in text for text in texts) for span in wanted) / len(wanted)
 
@@ -144,12 +144,12 @@ def answer_within(
     """
     words = Reading(reading.normaliser, "token_boundary")
     wanted = [
-        [alias for alias in aliases if (said := words.normal(alias)) and said not in TRIVIAL]
+        [alias for alias in aliases if (text := words.normal(alias)) and text not in TRIVIAL]
         for aliases in answers
     ]
     wanted = [aliases for aliases in wanted if aliases]
     if not wanted:
         return None
     finders = [words.finder(item.text) for item in items if item.text]
-    found = [any(holds(alias) for holds in finders for alias in aliases) for aliases in wanted]
-    return sum(found) / len(wanted)
+    hits = [any(holds(alias) for holds in finders for alias in aliases) for aliases in wanted]
+    return sum(hits) / len(wanted)

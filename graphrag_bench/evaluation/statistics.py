@@ -25,17 +25,17 @@ def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
     """
     numbers: dict[object, int] = {}
     keys = [(row,) if scope is None else scope for row, scope in enumerate(scopes)]
-    found = [numbers.setdefault(key, len(numbers)) for key in keys]
-    return np.array(found, np.int64) if 1 < len(numbers) < len(found) else None
+    clusters = [numbers.setdefault(key, len(numbers)) for key in keys]
+    return np.array(clusters, np.int64) if 1 < len(numbers) < len(clusters) else None
 
 
 def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """The sum of the values of each cluster along the first axis; the values without clusters."""
-    held = np.asarray(values, np.float64)
+    rows = np.asarray(values, np.float64)
     if clusters is None:
-        return held
-    sums = np.zeros((int(clusters.max()) + 1, *held.shape[1:]))
-    np.add.at(sums, clusters, held)
+        return rows
+    sums = np.zeros((int(clusters.max()) + 1, *rows.shape[1:]))
+    np.add.at(sums, clusters, rows)
     return sums
 
 
@@ -215,8 +215,8 @@ def resampled_sums(
     """
     sums = cluster_sums(values, clusters)
     drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), resamples)
-    found: NDArray[np.float64] = np.tensordot(drawn.astype(np.float64), sums, 1)
-    return found
+    totals: NDArray[np.float64] = np.tensordot(drawn.astype(np.float64), sums, 1)
+    return totals
 
 
 @dataclass(frozen=True)
@@ -256,21 +256,21 @@ def paired_difference(
     values. Source: Efron & Tibshirani 1993, chapters 13 and 15.
     """
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    found = mean_with_interval(list(b - a), level, seed, scopes=scopes)
+    mean = mean_with_interval(list(b - a), level, seed, scopes=scopes)
     clusters = None if scopes is None else clusters_of(scopes)
     (p,) = sign_flip_p(b - a, clusters, seed=seed)
     return Difference(
         first=round(float(a.mean()), 6),
         second=round(float(b.mean()), 6),
-        mean=found.mean,
-        low=found.low,
-        high=found.high,
+        mean=mean.mean,
+        low=mean.low,
+        high=mean.high,
         p=round(float(p), 6),
         wins=int(np.sum(b > a)),
         ties=int(np.sum(b == a)),
         losses=int(np.sum(b < a)),
-        n=found.n,
-        clusters=found.clusters,
+        n=mean.n,
+        clusters=mean.clusters,
     )
 
 

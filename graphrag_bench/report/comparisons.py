@@ -15,12 +15,8 @@ from graphrag_bench.evaluation.statistics import (
 )
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
-from graphrag_bench.report.rows import REFERENCE_ROLES, differ, in_table_order
+from graphrag_bench.report.rows import REFERENCE_ROLES, differ, in_table_order, usual_metrics
 
-IN_CONTEXT = "evidence_in_context"
-_EVIDENCE = "evidence_recall@"
-_ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
-_USUAL_CUT = 5
 _MOST_SHOWN = 20
 _ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
           "limit", "reader_prompt")  # fmt: skip
@@ -101,21 +97,6 @@ def comparisons(
                     )
                 )
         pairs[run["row"]] = _first_equal(first, runs), _first_equal(second, runs)
-    return _corrected(rows, pairs)
-
-
-def _first_equal(run: Compared, runs: Sequence[Compared]) -> int:
-    contexts = run.metrics.get("contexts")
-    return next(
-        place
-        for place, one in enumerate(runs)
-        if one.metrics.get("contexts") == contexts and one.scores == run.scores
-    )
-
-
-def _corrected(
-    rows: Sequence[Comparison], pairs: Mapping[int, tuple[int, int]]
-) -> list[Comparison]:
     tests: dict[str, dict[tuple[int, int], float]] = {}
     for row in rows:
         tests.setdefault(row.metric, {})[pairs[row.place]] = row.difference.p
@@ -127,6 +108,15 @@ def _corrected(
         replace(row, p=corrected[row.metric][pairs[row.place]], n_tests=len(tests[row.metric]))
         for row in rows
     ]
+
+
+def _first_equal(run: Compared, runs: Sequence[Compared]) -> int:
+    contexts = run.metrics.get("contexts")
+    return next(
+        place
+        for place, one in enumerate(runs)
+        if one.metrics.get("contexts") == contexts and one.scores == run.scores
+    )
 
 
 def comparison_table(rows: Sequence[Comparison]) -> Table | None:
@@ -148,14 +138,17 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
         "p: two-sided paired permutation test (mid-p)" + correction * ({*sizes.values()} != {1}),
         *fewer_questions(rows),
     )
-    return Table(
-        f"differences from {', '.join(dict.fromkeys(row.baseline for row in rows))}",
-        heads,
-        tuple(map(_cells, rows)),
-        notes,
-        texts=heads[:3],
-        about=(("detectable", _MDD),),
-    )
+    cells = tuple(
+        (
+            row.method, row.baseline, row.metric, str(row.difference.n), _interval(row.difference),
+            shown_p(row.p),
+            f"{row.difference.wins}/{row.difference.ties}/{row.difference.losses}",
+            MISSING if row.detectable is None else f"{row.detectable:.3f}",
+        )
+        for row in rows
+    )  # fmt: skip
+    caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in rows))}"
+    return Table(caption, heads, cells, notes, texts=heads[:3], about=(("detectable", _MDD),))
 
 
 def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
@@ -175,19 +168,6 @@ def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
         default=None,
     )
     return None if nearest is run else nearest
-
-
-def usual_metrics(names: Iterable[str]) -> list[str]:
-    """Return those metrics that are compared unless others are named.
-
-    Evidence recall at 5, or at the largest cut, evidence in the context, then accuracy, F1, Hit@1
-    and list F1.
-    """
-    known = dict.fromkeys(names)
-    cuts = [name.removeprefix(_EVIDENCE) for name in known if name.startswith(_EVIDENCE)]
-    numbers = sorted(int(cut) for cut in cuts if cut.isdigit())
-    cut = _USUAL_CUT if _USUAL_CUT in numbers else (numbers or [0])[-1]
-    return [name for name in (f"{_EVIDENCE}{cut}", IN_CONTEXT, *_ANSWERS) if name in known]
 
 
 def _names(scores: Scores) -> list[str]:
@@ -222,20 +202,6 @@ def paired_differences(
 
 def _interval(difference: Difference) -> str:
     return f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
-
-
-def _cells(row: Comparison) -> tuple[str, ...]:
-    difference = row.difference
-    return (
-        row.method,
-        row.baseline,
-        row.metric,
-        str(difference.n),
-        _interval(difference),
-        shown_p(row.p),
-        f"{difference.wins}/{difference.ties}/{difference.losses}",
-        MISSING if row.detectable is None else f"{row.detectable:.3f}",
-    )
 
 
 def fewer_questions(rows: Sequence[Comparison]) -> list[str]:

@@ -1,4 +1,7 @@
-"""Accuracy and evidence against tokens of context: a method's runs at several budgets."""
+"""Runs against an axis: tables of curves, and the bars and marks of figures.
+
+Runs are what `metrics.json` holds.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_bench.report.comparisons import IN_CONTEXT
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.report.figures import Bar, Mark
 from graphrag_bench.report.notes import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_mean
-from graphrag_bench.report.rows import corpus_notes, named_along
+from graphrag_bench.report.rows import (
+    IN_CONTEXT,
+    REFERENCE_ROLES,
+    corpus_notes,
+    in_table_order,
+    named_along,
+)
 
 NATIVE = "native"
 BUDGET = "budget_context"
@@ -62,10 +72,15 @@ def curve_table(
     mean, from 0 to 1. Evidence is that of the packed context, not of the list that was retrieved,
     so that methods with longer lists gain nothing by them.
     """
+
+    def place(titled: tuple[str, Point]) -> tuple[str, str, str, float]:
+        title, point = titled
+        return str(point.metrics["dataset"]), title, str(point.metrics["llm"]), point.x
+
     runs = [point.metrics for point in points]
     names = named_along(runs, along)
     titles = [f"{run['dataset']}: {name}" for run, name in zip(runs, names, strict=True)]
-    ordered = sorted(zip(titles, points, strict=True), key=_place)
+    ordered = sorted(zip(titles, points, strict=True), key=place)
     rows = []
     for title, point in ordered:
         means = [point.metrics["metrics"].get(name) for name in metrics]
@@ -84,11 +99,6 @@ def curve_table(
     return Table(f"{sets}: effect of {effect}", heads, tuple(rows), notes, texts=("method", ""))
 
 
-def _place(titled: tuple[str, Point]) -> tuple[str, str, str, float]:
-    title, point = titled
-    return str(point.metrics["dataset"]), title, str(point.metrics["llm"]), point.x
-
-
 def _notes(ordered: Sequence[tuple[str, Point]], along: str) -> tuple[str, ...]:
     runs = [point.metrics for _, point in ordered]
     readers = sorted({str(run["llm"]) for run in runs} - {""})
@@ -105,3 +115,57 @@ def _notes(ordered: Sequence[tuple[str, Point]], along: str) -> tuple[str, ...]:
         *cut_notes(embedders),
         *([f"one value of {along} only, which is not a curve: {single}{hint}"] if single else []),
     )
+
+
+def check_metric(runs: Sequence[Run], metric: str) -> None:
+    """Raise UserError, with the nearest names, for a metric that no run has."""
+    known = sorted({name for run in runs for name in run["metrics"]})
+    if metric not in known:
+        raise UserError(f"No run has the metric '{metric}'. {did_you_mean(metric, known)}")
+
+
+def bars_of(runs: Sequence[Run], metric: str) -> list[Bar]:
+    """Return a bar for each run that has the metric, in the order and with the titles of tables."""
+    check_metric(runs, metric)
+    scored = [run for run in in_table_order(runs) if metric in run["metrics"]]
+    return [Bar(str(run["title"]), metric, *_interval(run, metric)) for run in scored]
+
+
+def marks_of(runs: Sequence[Run], metric: str) -> list[Mark]:
+    """Return a mark for each run with the metric, at the mean tokens of its contexts.
+
+    An imported run, whose contexts are not known, has none.
+    """
+    check_metric(runs, metric)
+    return _marks([(str(run["title"]), Point(run)) for run in in_table_order(runs)], metric)
+
+
+def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
+    """Return a mark for each point of a curve with the metric, by series and x."""
+    runs = [point.metrics for point in points]
+    check_metric(runs, metric)
+    several = len({run["dataset"] for run in runs}) > 1
+    names = [
+        f"{run['dataset']}: {name}" if several else name
+        for name, run in zip(named_along(runs, along), runs, strict=True)
+    ]
+    marks = _marks(list(zip(names, points, strict=True)), metric)
+    return sorted(marks, key=lambda mark: (mark.series, mark.x))
+
+
+def x_label(along: str) -> str:
+    """Return what the x axis of a curve shows."""
+    return "tokens of context" if along == BUDGET else along
+
+
+def _marks(points: Sequence[tuple[str, Point]], metric: str) -> list[Mark]:
+    return [
+        Mark(series, point.x, *_interval(run, metric), reference=run["role"] in REFERENCE_ROLES)
+        for series, point in points
+        if metric in (run := point.metrics)["metrics"] and not (point.imported and point.at is None)
+    ]
+
+
+def _interval(run: Run, metric: str) -> tuple[float, float, float]:
+    mean = run["metrics"][metric]
+    return float(mean["mean"]), float(mean["low"]), float(mean["high"])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from graphrag_bench.models.fit import Fit
+from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import (
     INFLATED,
@@ -276,7 +276,7 @@ def long_text_notes(runs: Sequence[Run]) -> list[str]:
             fit = Fit.of(row)
             if fit.n_long:
                 sign = "! " if fit.long_texts == "cut" else ""
-                line = f"{sign}{run['dataset']}: {fit.said(row['what'])}"
+                line = f"{sign}{run['dataset']}: {fit.message(row['what'])}"
                 titles.setdefault(line, {})[str(run["title"])] = None
     n_titles = len({run["title"] for run in embedding})
     notes = [

@@ -5,7 +5,7 @@ Runs are what `metrics.json` holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,18 +13,26 @@ from graphrag_bench.errors import UserError, unknown
 
 SHOWN = 8
 """Characters of a corpus fingerprint that are shown."""
-DOUBT = "(?)"
+_DOUBT = "(?)"
 _MOST_NAMED = 3
+IN_CONTEXT = "evidence_in_context"
+EVIDENCE = "evidence_recall@"
+_ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
+_USUAL_CUT = 5
 Run = Mapping[str, Any]
 
 
-def versions(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """Return the fingerprints of each data set's corpora, where its runs are over several."""
-    fingerprints: dict[str, dict[str, None]] = {}
-    for run in runs:
-        if run.get("corpus"):
-            fingerprints.setdefault(str(run["dataset"]), {})[str(run["corpus"])[:SHOWN]] = None
-    return {dataset: list(seen) for dataset, seen in fingerprints.items() if len(seen) > 1}
+def usual_metrics(names: Iterable[str]) -> list[str]:
+    """Return those metrics that are compared unless others are named.
+
+    Evidence recall at 5, or at the largest cut, evidence in the context, then accuracy, F1, Hit@1
+    and list F1.
+    """
+    known = dict.fromkeys(names)
+    cuts = [name.removeprefix(EVIDENCE) for name in known if name.startswith(EVIDENCE)]
+    numbers = sorted(int(cut) for cut in cuts if cut.isdigit())
+    cut = _USUAL_CUT if _USUAL_CUT in numbers else (numbers or [0])[-1]
+    return [name for name in (f"{EVIDENCE}{cut}", IN_CONTEXT, *_ANSWERS) if name in known]
 
 
 def differ(first: Run, second: Run) -> bool:
@@ -35,10 +43,15 @@ def differ(first: Run, second: Run) -> bool:
 
 def corpus_notes(runs: Sequence[Run]) -> list[str]:
     """Return a warning for each data set whose runs are over different versions of its corpus."""
+    corpora: dict[str, dict[str, None]] = {}
+    for run in runs:
+        if run.get("corpus"):
+            corpora.setdefault(str(run["dataset"]), {})[str(run["corpus"])[:SHOWN]] = None
     return [
         f"! {dataset}: these runs are over different versions of its corpus "
         f"({', '.join(fingerprints)}), and their differences are those of the texts too"
-        for dataset, fingerprints in versions(runs).items()
+        for dataset, fingerprints in corpora.items()
+        if len(fingerprints) > 1
     ]
 
 
@@ -63,17 +76,16 @@ def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
             )
 
 
-def doubt(run: Run) -> str:
-    """Return `(?)` for a run of a method that is verified in part or not at all, or ""."""
-    return "" if run.get("verified", "true") == "true" else DOUBT
+def _doubt(run: Run) -> str:
+    return "" if run.get("verified", "true") == "true" else _DOUBT
 
 
 def verified_notes(runs: Sequence[Run]) -> Iterator[str]:
     """Yield what the mark `(?)` means, with the methods that have it; nothing without any."""
-    marked = sorted({(str(run["method"]), str(run["verified"])) for run in runs if doubt(run)})
+    marked = sorted({(str(run["method"]), str(run["verified"])) for run in runs if _doubt(run)})
     if marked:
         names = ", ".join(f"{name} (verified: {how})" for name, how in marked)
-        yield f"{DOUBT}: not wholly checked against its paper; its page says what: {names}"
+        yield f"{_DOUBT}: not wholly checked against its paper; its page says what: {names}"
 
 
 INFLATED = (
@@ -82,6 +94,12 @@ INFLATED = (
 )
 REFERENCE_ROLES = ("floor", "ceiling")
 """The roles of reference rows: not configurations, and compared with nothing."""
+_ROLES = ("floor", "baseline", "", "ceiling")
+_SOURCES = ("profile", "fidelity")
+_RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit",
+             "answer", "budget_context")  # fmt: skip
+_SPLIT = ("split", "dev_share", "dataset.part", "dataset.parts")
+_STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
 
 def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
@@ -129,21 +147,13 @@ def _overlap(selection: Run, run: Run) -> bool:
     return not (apart and selection["dev_share"] == run.get("dev_share"))
 
 
-_ROLES = ("floor", "baseline", "", "ceiling")
-_SOURCES = ("profile", "fidelity")
-_RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit",
-             "answer", "budget_context")  # fmt: skip
-_SPLIT = ("split", "dev_share", "dataset.part", "dataset.parts")
-_STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
-
-
 def in_table_order(runs: Sequence[Run]) -> list[Run]:
     """Return the runs by data set and context budget, each from floor to ceiling, by new `title`s.
 
     Runs without a context, the floor among them, are listed with the first budget. A title names
     the data set when there are several, and, where several runs share a title, the settings in
-    which they differ, and the run's key when nothing else tells two apart. It ends with `doubt` and
-    `mark`.
+    which they differ, and the run's key when nothing else tells two apart. It ends with `(?)`
+    for a method that is not wholly verified, and `mark`.
     """
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
     budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _packed(run)))
@@ -156,7 +166,7 @@ def in_table_order(runs: Sequence[Run]) -> list[Run]:
     titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
     details = _by_group(titles, ordered, _details)
     return [
-        {**run, "title": " ".join(filter(None, (title, doubt(run), detail, mark(run))))}
+        {**run, "title": " ".join(filter(None, (title, _doubt(run), detail, mark(run))))}
         for run, title, detail in zip(ordered, titles, details, strict=True)
     ]
 
@@ -199,7 +209,6 @@ def _packed(run: Run) -> bool:
 
 
 def _details(runs: Sequence[Run], axis: str = "") -> list[str]:
-    """Sources, then parameters and models, then single steps, as far as they tell runs apart."""
     settings = [_settings(run) for run in runs]
     names = [name for name in _differing(settings) if name != axis]
     shown: list[str] = []

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_bench.report.comparisons import usual_metrics
-from graphrag_bench.report.costs import spent
 from graphrag_bench.report.rendering import MISSING, Table, shown_n
-from graphrag_bench.report.rows import SHOWN, corpus_notes, parameter_details
+from graphrag_bench.report.rows import SHOWN, corpus_notes, parameter_details, usual_metrics
+from graphrag_bench.report.tables import spent
 
 Run = Mapping[str, Any]
 _SHOWN = ("profile", "fidelity", "limit", "answer", "extraction", "llm", "llm_build", "embedder",

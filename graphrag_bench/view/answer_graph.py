@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphrag_bench.analysis.explaining.names import Names
-from graphrag_bench.data.dataset import Gold
-from graphrag_bench.data.file_evidence import documents_of
-from graphrag_bench.runs.record import Row
+from graphrag_bench.data.dataset import Gold, documents_of
+from graphrag_bench.explain.names import Names
+from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
 
 Plain = dict[str, Any]

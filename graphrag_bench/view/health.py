@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.name_dictionary import bare, key_of
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import Gold
-from graphrag_bench.data.file_evidence import documents_of
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.name_dictionary import bare, key_of
+from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.values import IntArray
 
 Plain = dict[str, Any]
@@ -39,15 +38,24 @@ def health(graph: Graph, chunks: ChunkTable | None, gold: Mapping[str, Gold]) ->
     """
     through, matrix = _joined_nodes(graph)
     degree = np.diff(matrix.indptr).astype(np.int64)
+    hubs = np.lexsort((np.arange(len(degree)), -degree))[:LISTED]
+    orphans = np.flatnonzero(degree == 0)
+    n_synonymy = int(graph.synonym.sum())
     return {
-        "sizes": _sizes(graph),
+        "sizes": {
+            "nodes": graph.n_nodes,
+            "relationships": graph.n_relationships - n_synonymy,
+            "synonymy edges": n_synonymy,
+            "joined pairs of nodes": graph.adjacency.nnz // 2,
+            "chunks": graph.n_chunks,
+        },
         "through": through,
         "types": _counted(graph.types) if graph.types else [],
         "relations": _counted(graph.relations),
         "components": _components(matrix),
         "degrees": _degrees(degree),
-        "hubs": _hubs(graph.names, degree),
-        "orphans": _listed(graph.names, np.flatnonzero(degree == 0)),
+        "hubs": [(graph.names[int(row)], int(degree[row])) for row in hubs],
+        "orphans": {"n": len(orphans), "first": graph.names.take(orphans[:LISTED])},
         "twins": _twins(graph.names),
         "bare_chunks": _bare_chunks(graph, chunks),
         "reach": _reach(graph, matrix, chunks, gold) if chunks is not None else None,
@@ -63,19 +71,8 @@ def _joined_nodes(graph: Graph) -> tuple[str, Any]:
     return "chunks", shared
 
 
-def _sizes(graph: Graph) -> dict[str, int]:
-    return {
-        "nodes": graph.n_nodes,
-        "relationships": graph.n_relationships - int(graph.synonym.sum()),
-        "synonymy edges": int(graph.synonym.sum()),
-        "joined pairs of nodes": graph.adjacency.nnz // 2,
-        "chunks": graph.n_chunks,
-    }
-
-
 def _counted(texts: Iterable[str]) -> list[tuple[str, int]]:
-    counted = Counter(texts)
-    return sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:LISTED]
+    return sorted(Counter(texts).items(), key=lambda item: (-item[1], item[0]))[:LISTED]
 
 
 def _components(matrix: Any) -> Plain:
@@ -97,15 +94,6 @@ def _degrees(degree: IntArray) -> list[tuple[str, int]]:
     counts = np.bincount(bins)
     heads = ["0", "1", *(f"{2 ** (b - 1)}-{2**b - 1}" for b in range(2, len(counts)))]
     return [(head, int(count)) for head, count in zip(heads, counts, strict=False)]
-
-
-def _hubs(names: Texts, degree: IntArray) -> list[tuple[str, int]]:
-    order = np.lexsort((np.arange(len(degree)), -degree))[:LISTED]
-    return [(names[int(row)], int(degree[row])) for row in order]
-
-
-def _listed(names: Texts, rows: IntArray) -> Plain:
-    return {"n": len(rows), "first": names.take(rows[:LISTED])}
 
 
 def _twins(names: Texts) -> Plain:

@@ -1,4 +1,4 @@
-"""A run page: a folder of a static page and its parts, which opens in a browser from disk.
+"""A run page: a folder of a static page and its parts, which opens from disk or is served.
 
 Parts are JavaScript files that hand JSON to the page, each when it is asked for: a page opened from
 disk may not fetch files, but it may add script elements.
@@ -8,31 +8,100 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.reopen import References, read_references
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.runs.folder import write_whole
-from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.evaluation.metrics import metrics
+from graphrag_bench.explain.funnel import RunFunnel, run_funnel
+from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.stages import SAID
+from graphrag_bench.report.comparisons import (
+    paired_differences,
+    recorded_settings,
+    settings_that_differ,
+)
+from graphrag_bench.report.notes import run_notes
+from graphrag_bench.report.rows import differ, in_table_order, usual_metrics
+from graphrag_bench.report.tables import spent
+from graphrag_bench.run.folder import METRICS, write_whole
+from graphrag_bench.run.results import References, read_references
+from graphrag_bench.run.stored import StoredRun, scores_of
 from graphrag_bench.version import __version__
 from graphrag_bench.view.health import graph_differences, health
-from graphrag_bench.view.overview import (
-    funnel_of,
-    metric_rows,
-    pair_rows,
-    run_row,
-    titles_of,
-)
 from graphrag_bench.view.questions import blocks, list_columns, questions_of, roots_of, set_columns
 
 Plain = dict[str, Any]
+_FIELDS = ("dataset", "method", "key", "role", "n", "selected", "failed", "answered", "fell_back",
+         "fallbacks", "errors", "flags", "commit", "corpus", "limit", "imported")  # fmt: skip
+
+
+def _titles(runs: Sequence[StoredRun]) -> list[str]:
+    rows = in_table_order([{**run.metrics, "place": place} for place, run in enumerate(runs)])
+    return [str(row["title"]) for row in sorted(rows, key=lambda row: row["place"])]
+
+
+def _run_row(run: StoredRun, title: str, funnel: RunFunnel | str) -> Plain:
+    """What the table of the overview and its plots show; `funnel_note` says why there is none."""
+    metrics = run.metrics
+    n_tokens, usd = (None, None) if run.imported else spent(metrics)
+    steps: dict[str, list[float]] = {}
+    for one in run.folder.timing():
+        steps.setdefault(one["step"], []).append(one["seconds"])
+    return {
+        **{name: metrics.get(name) for name in _FIELDS},
+        **{name: metrics[name] for name in ("metrics", "usage", "estimate")},
+        "title": title,
+        "spent": {"tokens": n_tokens, "usd": usd},
+        "cost": {name: metrics["cost"][name] for name in ("steps", "stages")},
+        "seconds": {step: round(sum(s) / len(s), 6) for step, s in sorted(steps.items())},
+        "settings": recorded_settings(metrics),
+        "notes": run_notes([metrics]),
+        "funnel": None if isinstance(funnel, str) else _funnel_row(funnel),
+        "funnel_note": funnel if isinstance(funnel, str) else "; ".join(funnel.unknown),
+    }
+
+
+def _funnel_of(run: StoredRun, home: Path, shared: str | None) -> RunFunnel | str:
+    try:
+        return run_funnel(run, home, shared)
+    except UserError as error:
+        return str(error)
+
+
+def _funnel_row(of_run: RunFunnel) -> Plain:
+    funnel = of_run.funnel
+    stages = [{**vars(count), "said": SAID[count.stage]} for count in funnel.counts()]
+    return {"documents": funnel.n_documents, "questions": funnel.n_questions, "stages": stages}
+
+
+def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
+    """Return for each two runs over one corpus B minus A in each metric, and other settings."""
+    scores = [scores_of(run) for run in runs]
+    rows = []
+    for b, second in enumerate(runs):
+        for a, first in enumerate(runs[:b]):
+            same = first.metrics["dataset"] == second.metrics["dataset"]
+            if not same or differ(first.metrics, second.metrics):
+                continue
+            metrics = usual_metrics(name for one in scores[a].values() for name in one)
+            pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)
+            differences = [{"metric": name, **vars(difference)} for name, difference in pairs]
+            settings = settings_that_differ(first.metrics, second.metrics)
+            rows.append({"a": a, "b": b, "differences": differences, "settings": settings})
+    return rows
+
+
 STATIC = Path(__file__).parent / "page"
 INDEX = "index.html"
 MOST_GRAPHS = 12
@@ -94,14 +163,14 @@ def write_page(
     """
     if not runs:
         raise UserError("A page needs a run: name one, or run a method first.")
-    refuse_other_folder(page)
+    _refuse_other_folder(page)
     shutil.copytree(STATIC, page, dirs_exist_ok=True)
     parts = Parts(page)
     sets = _sets(runs)
     rows = []
-    for place, (run, title) in enumerate(zip(runs, titles_of(runs), strict=True)):
-        funnel = funnel_of(run, home, shared)
-        row = run_row(run, title, funnel) | {"id": f"r{place}", "set": sets[_set_of(run)].id}
+    for place, (run, title) in enumerate(zip(runs, _titles(runs), strict=True)):
+        funnel = _funnel_of(run, home, shared)
+        row = _run_row(run, title, funnel) | {"id": f"r{place}", "set": sets[_set_of(run)].id}
         rows.append(row)
         parts.write(f"r{place}/list", list_columns(run, funnel, sets[_set_of(run)].at))
         for number, block in enumerate(blocks(run, home, shared)):
@@ -115,7 +184,10 @@ def write_page(
         "version": __version__,
         "served": stamp is not None,
         "runs": rows,
-        "metrics": metric_rows(),
+        "metrics": [
+            {"name": one.name, "meaning": one.meaning, "more": one.more_is_better}
+            for one in metrics()
+        ],
         "pairs": pair_rows(runs),
         "graphs": [{"id": f"g{n}", "name": one.name, "runs": one.runs}
                    for n, one in enumerate(graphs)],
@@ -130,17 +202,13 @@ def write_page(
     return page / INDEX
 
 
-def refuse_other_folder(page: Path) -> None:
-    """Raise UserError for a file, and for a folder that holds something and no page."""
+def _refuse_other_folder(page: Path) -> None:
     if page.exists() and not page.is_dir():
         raise UserError(f"{page} is a file; --out takes a folder.")
-    if page.is_dir() and any(page.iterdir()) and not _is_page(page):
+    index = page / INDEX
+    is_page = index.is_file() and _SIGN in index.read_text(encoding="utf-8", errors="replace")
+    if page.is_dir() and any(page.iterdir()) and not is_page:
         raise UserError(f"{page} is not empty and holds no page; give an empty or new folder.")
-
-
-def _is_page(folder: Path) -> bool:
-    index = folder / INDEX
-    return index.is_file() and _SIGN in index.read_text(encoding="utf-8", errors="replace")
 
 
 @dataclass(frozen=True)
@@ -213,3 +281,85 @@ def _compared(graphs: Sequence[_RunGraph], parts: Parts) -> Iterator[tuple[int, 
         if first.corpus == second.corpus:
             parts.write(f"g{a}-g{b}", graph_differences(first.graph, second.graph))
             yield a, b
+
+
+HOST = "127.0.0.1"
+LOOK_EVERY = 2.0
+"""Seconds between two looks at the runs."""
+State = tuple[tuple[str, int], ...]
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+        if self.headers.get("Host", "").partition(":")[0] not in (HOST, "localhost"):
+            self.send_error(403, "This page is for this machine alone.")
+        else:
+            super().do_GET()
+
+    do_HEAD = do_GET  # noqa: N815 - likewise
+
+    def list_directory(self, path: object) -> None:
+        self.send_error(404)
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-store")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: a line for each file helps nobody."""
+
+
+def _state_of(runs: Sequence[StoredRun]) -> State:
+    files = [(str(one.folder.path), one.folder.path / METRICS) for one in runs]
+    return tuple((name, path.stat().st_mtime_ns) for name, path in files if path.is_file())
+
+
+@contextmanager
+def served(
+    find: Callable[[], Sequence[StoredRun]], page: Path, home: Path, shared: str | None, port: int
+) -> Iterator[str]:
+    """Write the page of the runs that `find` gives, serve it, and yield its address.
+
+    Every `LOOK_EVERY` seconds `find` is asked again; where a run has come, gone or been scored
+    anew the page is written again, and an open browser loads it. `port` 0 takes any free one.
+    Raises UserError for a port that is taken.
+    """
+    runs = find()
+    state = _state_of(runs)
+    write_page(runs, page, home, shared, stamp=str(state))
+    try:
+        server = ThreadingHTTPServer((HOST, port), partial(_Handler, directory=str(page)))
+    except OSError as error:
+        raise UserError(f"Port {port} cannot be used: {error}. Give another: --port N.") from None
+    stop = threading.Event()
+    watching = threading.Thread(
+        target=_watch, args=(find, state, page, home, shared, stop), daemon=True
+    )
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    watching.start()
+    serving.start()
+    try:
+        yield f"http://{HOST}:{server.server_address[1]}/"
+    finally:
+        stop.set()
+        server.shutdown()
+        server.server_close()
+        watching.join()
+
+
+def _watch(
+    find: Callable[[], Sequence[StoredRun]],
+    before: State,
+    page: Path,
+    home: Path,
+    shared: str | None,
+    stop: threading.Event,
+) -> None:
+    while not stop.wait(LOOK_EVERY):
+        try:
+            runs = find()
+            if (state := _state_of(runs)) != before:
+                write_page(runs, page, home, shared, stamp=str(state))
+                before = state
+        except (UserError, OSError) as error:  # a run that is being written, or was removed
+            sys.stderr.write(f"the page was not written again: {error}\n")

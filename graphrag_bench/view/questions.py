@@ -6,22 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.analysis.explaining.calls import Calls
-from graphrag_bench.analysis.explaining.evidence import (
+from graphrag_bench.data.dataset import Dataset, Gold
+from graphrag_bench.explain.funnel import RunFunnel
+from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.question import (
     IN_CONTEXT,
     LEFT_OUT,
     RETRIEVED,
+    Calls,
+    all_of_run,
     evidence_of,
+    explanation,
 )
-from graphrag_bench.analysis.explaining.names import Names
-from graphrag_bench.analysis.explaining.own_question import all_of_run, told
-from graphrag_bench.analysis.funnel.stored import RunFunnel
-from graphrag_bench.data.dataset import Dataset, Gold
-from graphrag_bench.report.comparisons import usual_metrics
-from graphrag_bench.runs.record import Row, is_imported
-from graphrag_bench.runs.rescoring import scored_questions
-from graphrag_bench.runs.scoring import context_tokens
-from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.report.rows import usual_metrics
+from graphrag_bench.run.folder import Row
+from graphrag_bench.run.record import is_imported
+from graphrag_bench.run.scoring import context_tokens
+from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import short
 from graphrag_bench.view.answer_graph import answer_graph, plan_graph
 
@@ -113,7 +114,7 @@ def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Pl
             names.clear()  # a graph for each scope: one is open at a time
             names[key] = Names.read(roots_of(run, one.corpus, home, shared), one.artifacts)
         name = one.row["question"]
-        whole = question_whole(run, told(one, names[key]), one.row, names[key])
+        whole = question_whole(run, explanation(one, names[key]), one.row, names[key])
         block[name] = {**whole, "calls": calls.of(name)}
         if len(block) == BLOCK:
             yield block

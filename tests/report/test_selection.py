@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_bench.data.splits import is_dev
+from graphrag_bench.data.dataset import is_dev
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.rows import best_of, mark
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import WEIGHTLESS, fails_on, ran, write_set
 
-from graphrag_bench.report.costs import cost_table
 from graphrag_bench.report.rendering import MISSING, Table, markdown, show
 from graphrag_bench.report.rows import in_table_order, verified_notes
-from graphrag_bench.report.tables import run_table
+from graphrag_bench.report.tables import cost_table, run_table
 
 NASTY = "[bold]a[/red] | b\n<script>alert(1)</script> `x` \\ \x1b[2J\r\u202e"
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
@@ -140,30 +137,6 @@ def test_no_text_breaks_the_terminal(capsys: pytest.CaptureFixture[str]) -> None
     assert len({len(line) for line in bordered}) == 1
 
 
-def test_a_nasty_title_answer_and_folder_survive_a_whole_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "[bold]a|b<i>"
-    corpus = [{"id": NASTY, "title": NASTY, "text": f"{NASTY} {{{{ question }}}} {{% raw %}}"}]
-    questions = [
-        {"id": "q1", "text": f"Who? {NASTY}", "answers": [NASTY], "evidence": [NASTY]},
-        {"id": "q2", "text": "fail [/x]", "answers": ["|"]},
-    ]
-    write_set(folder, corpus, questions)
-    settings = [*WEIGHTLESS, "dataset=jsonl", f'dataset.root="{folder}"', "method=vanilla"]
-    settings += ["failures.limit=1"]
-    fails_on.add("fail [/x]")
-    try:
-        ended = ran(*settings)
-    finally:
-        fails_on.clear()
-    assert "[bold]a|b<i>" in ended.out
-    table = (ended.folder / "table.md").read_text()
-    assert "a\\|b\\<i\\>" in table
-    assert [len(set(columns(part))) for part in table.split("\n\n**")] == [1, 1]
-
-
 def test_a_cost_table_names_what_was_paid_and_what_was_cached() -> None:
     part = {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.5,
             "seconds": 1.0, "retries": 1}  # fmt: skip
@@ -243,11 +216,6 @@ def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -
     assert table.caption == "toy (limit: all; context budgets: native, 2,400 tokens for all)"
     assert [row[0] for row in table.rows] == ["A", "C", "B"]
     assert run_table([run()]).caption == "toy (limit: all)"
-
-
-def test_flags_of_a_run_are_notes() -> None:
-    flagged = run("lister", flags=["names everything"])
-    assert "! lister: names everything" in run_table([flagged]).notes
 
 
 def test_intervals_over_few_scopes_are_called_too_narrow() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.explain.names import Names
 from graphrag_bench.view.answer_graph import MOST_NODES, TraceRows, answer_graph, plan_graph
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))

@@ -8,9 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.graph.graph import Graph
 from graphrag_bench.view.health import gold_pairs, graph_differences, health
 
 N_NODES, N_RELATIONSHIPS, N_CHUNKS = 40, 36, 12

@@ -13,7 +13,7 @@ from toy_runs import TOY, command, ran, refused
 
 from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
-from graphrag_bench.runs.stored import find_run
+from graphrag_bench.run.stored import find_run
 from graphrag_bench.view.page import Parts, part_text, write_page
 
 

@@ -13,8 +13,8 @@ from pages import part, planted_runs
 
 from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
-from graphrag_bench.view import server
-from graphrag_bench.view.server import served
+from graphrag_bench.view import page as server
+from graphrag_bench.view.page import served
 
 
 @pytest.fixture(scope="module")

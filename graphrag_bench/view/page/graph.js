@@ -90,7 +90,7 @@ grb.answerGraph = function (graph) {
   const edges = new Map(graph.edges.map((one) => [one.id, one]));
   const canvas = grb.h("div", { class: "canvas", id: "graph", role: "img", "aria-label": `Graph of ${graph.nodes.length} nodes; the list beside it has all of them` });
   const tip = grb.h("div", { class: "tip", id: "graph-tip", hidden: true });
-  const about = grb.h("div", { id: "graph-about", "aria-live": "polite" }, grb.h("p", { class: "about" }, "Choose a node, in the drawing or in the list, to see its text and neighbours. Escape lets go."));
+  const about = grb.h("div", { id: "graph-about", "aria-live": "polite" }, grb.h("p", { class: "about" }, "Choose a node, in the drawing or in the list, to see its text and neighbours. Escape clears the selection."));
   let cy = null;
 
   const joined = (id) => graph.edges.filter((one) => one.s === id || one.t === id);

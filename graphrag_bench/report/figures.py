@@ -1,0 +1,319 @@
+r"""Figures as files for a paper: bars, lines, fronts and grids, the same bytes for the same figure.
+
+A figure spans one column (85 mm) or two (175 mm), in 8 pt text. Colours are those of Okabe and Ito
+(2008), which colour-blind readers can tell apart; markers and hatches tell series apart in print
+without colours, and the map of grids (cividis) grows evenly in lightness. Text in a PDF stays text
+(TrueType, font type 42). No file holds a date or the version of what wrote it. Texts are drawn
+letter by letter: `$` and `\` begin no formula.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.terminal import clean_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTHS = {1: 85.0, 2: 175.0}
+"""Millimetres of a figure over one column and over two."""
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oo", "++", "--")
+_LINES = ("-", "--", "-.", ":")
+_SIGN = 1.6
+"""Millimetres of a character at 8 pt."""
+_LABEL = 30
+"""Characters of a label of a row or column of a grid."""
+_DARK = 0.5
+"""The share of the colour map below which numbers are white."""
+_MM = 25.4
+_DATELESS: dict[str, dict[str, None]] = {
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+}
+_STYLE: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"], "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8,
+    "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.fontsize": 8, "figure.dpi": 300,
+    "savefig.dpi": 300, "pdf.fonttype": 42, "svg.hashsalt": "graphrag-bench",
+    "text.usetex": False, "text.parse_math": False, "axes.formatter.use_mathtext": False,
+    "axes.linewidth": 0.6, "lines.linewidth": 1.0, "lines.markersize": 4, "hatch.linewidth": 0.5,
+    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
+    "axes.unicode_minus": True,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A mean with the ends of its interval (or itself), of a group and of a series within it."""
+
+    group: str
+    series: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mean with the ends of its interval at a place on the x axis, of a series.
+
+    `reference` marks a floor or ceiling, which is shown and competes with nothing.
+    """
+
+    series: str
+    x: float
+    mean: float
+    low: float
+    high: float
+    reference: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values by row and column, None for a cell without one.
+
+    `rows` and `columns` label the cells, `y` and `x` name what they are, `title` what the values
+    are. Cells show `decimals` of them.
+    """
+
+    title: str
+    y: str
+    x: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    decimals: int = 3
+
+
+def check_plot(path: Path, span: int) -> None:
+    """Raise UserError for a file that no figure can be written to, and without matplotlib."""
+    if path.suffix.lower() not in _DATELESS:
+        hint = did_you_mean(path.suffix, _DATELESS, _DATELESS)
+        raise UserError(f"--plot {path}: a figure is a .pdf, .png or .svg file. {hint}")
+    if not path.parent.is_dir():
+        raise UserError(f"--plot {path}: there is no folder '{path.parent}' to write to.")
+    if span not in WIDTHS:
+        raise UserError(f"--span {span}: a figure spans 1 column of a paper (85 mm) or 2 (175 mm).")
+    if find_spec("matplotlib") is None:
+        raise UserError("--plot needs matplotlib: pip install 'graphrag-bench[figures]'.")
+
+
+def _save(path: Path, draw: Callable[[Figure], None], *, span: int, height: float) -> None:
+    check_plot(path, span)
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    ending = path.suffix.lower()
+    content = io.BytesIO()
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # a box is drawn for it
+        figure = Figure(figsize=(WIDTHS[span] / _MM, height / _MM), layout="constrained")
+        draw(figure)
+        figure.savefig(content, format=ending[1:], metadata=_DATELESS[ending])
+    path.write_bytes(content.getvalue())
+
+
+def plain(text: str, most: int = 60) -> str:
+    """Return a label on one line, without control or invisible characters; cut if long."""
+    line = clean_line(text).replace("\r", " ")
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _nth(signs: Sequence[str], place: int) -> str:
+    return signs[(place + place // len(_COLOURS)) % len(signs)]
+
+
+def _legend_below(figure: Figure, span: int) -> None:
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    if len(labels) > 1:
+        columns = min(len(labels), _legend_columns(labels, span))
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+
+
+def _legend_height(labels: Sequence[str], span: int) -> float:
+    return 4.0 * -(-len(labels) // _legend_columns(labels, span)) + 2.0 if len(labels) > 1 else 0.0
+
+
+def _legend_columns(labels: Sequence[str], span: int) -> int:
+    return max(1, int(WIDTHS[span] / (_SIGN * (max(map(len, labels)) + 6))))
+
+
+def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> None:
+    """Write horizontal bars with intervals, the first group on top, and `label` above them all.
+
+    Groups and series follow the order in which they come first. A group that lacks a series has no
+    bar there. The height grows with the number of bars.
+    """
+    groups = list(dict.fromkeys(bar.group for bar in bars))
+    series = list(dict.fromkeys(bar.series for bar in bars))
+    labels = [textwrap.fill(plain(name), int(WIDTHS[span] / 3 / _SIGN)) for name in groups]
+    n_lines = max(label.count("\n") + 1 for label in labels)
+    thickest = 2.0 + 3.5 * max(len(series), n_lines)
+    height = 14.0 + len(groups) * thickest + _legend_height(series, span)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        thick = 0.8 / len(series)
+        for place, name in enumerate(series):
+            shown = [bar for bar in bars if bar.series == name]
+            shift = (place - (len(series) - 1) / 2) * thick
+            axes.barh([groups.index(bar.group) + shift for bar in shown],
+                      [bar.mean for bar in shown], thick, xerr=_errors(shown), label=plain(name),
+                      color=_COLOURS[place % len(_COLOURS)], hatch=_nth(_HATCHES, place),
+                      edgecolor="black", linewidth=0.5,
+                      error_kw={"elinewidth": 0.8, "capsize": 1.5, "ecolor": "black"})  # fmt: skip
+        axes.set_yticks(range(len(groups)), labels)
+        axes.invert_yaxis()
+        figure.suptitle(plain(label), fontsize=8)
+        _legend_below(figure, span)
+
+    _save(path, draw, span=span, height=height)
+
+
+def _errors(means: Sequence[Bar | Mark]) -> list[list[float]]:
+    return [[max(one.mean - one.low, 0.0) for one in means],
+            [max(one.high - one.mean, 0.0) for one in means]]  # fmt: skip
+
+
+def plot_heat(path: Path, grid: Grid, *, span: int = 1) -> None:
+    """Write a heat map, the first row on top; colours go from the least value to the largest."""
+    known = [value for row in grid.values for value in row if value is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    _plot_grids(path, [grid], span, low, high)
+
+
+def plot_wins(path: Path, grids: Sequence[Grid], *, span: int = 1) -> None:
+    """Write win matrices below each other, in percent: colours go from 0 to 100."""
+    _plot_grids(path, grids, span, 0.0, 100.0)
+
+
+def _plot_grids(path: Path, grids: Sequence[Grid], span: int, low: float, high: float) -> None:
+    longest = max(len(plain(name, _LABEL)) for grid in grids for name in grid.columns)
+    turned = any(
+        _SIGN * len(plain(name, _LABEL)) > 0.7 * WIDTHS[span] / len(grid.columns)
+        for grid in grids
+        for name in grid.columns
+    )
+    heads = 4.0 + _SIGN * longest if turned else 6.0
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots(len(grids), 1, squeeze=False)
+        for grid, (one,) in zip(grids, axes, strict=True):
+            _draw_grid(one, grid, low, high if high > low else low + 1.0)
+            if turned:
+                one.tick_params(axis="x", labelrotation=90)
+
+    height = sum(12.0 + heads + 7.0 * len(grid.rows) for grid in grids)
+    _save(path, draw, span=span, height=height)
+
+
+def _draw_grid(axes: Axes, grid: Grid, low: float, high: float) -> None:
+    values = [[math.nan if cell is None else cell for cell in row] for row in grid.values]
+    axes.pcolormesh(values, cmap="cividis", vmin=low, vmax=high, edgecolors="white", linewidth=0.5)
+    for row, cells in enumerate(grid.values):
+        for column, cell in enumerate(cells):
+            dark = cell is not None and (cell - low) / (high - low) < _DARK
+            text = "–" if cell is None else f"{cell:.{grid.decimals}f}"
+            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center",
+                      color="white" if dark else "black")  # fmt: skip
+    for ticks, labels in ((axes.set_xticks, grid.columns), (axes.set_yticks, grid.rows)):
+        ticks([n + 0.5 for n in range(len(labels))], [plain(name, _LABEL) for name in labels])
+    axes.tick_params(length=0)
+    axes.invert_yaxis()
+    axes.set_title(plain(grid.title))
+    axes.set_xlabel(plain(grid.x))
+    axes.set_ylabel(plain(grid.y))
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def plot_lines(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int = 1) -> None:
+    """Write a line for each series in the order of x, with its intervals as a band.
+
+    Series follow the order in which they come first, each with a colour, a marker and dashes of its
+    own. A series of one point is a marker with its interval.
+    """
+
+    def draw(axes: Axes) -> None:
+        for place, (name, unordered) in enumerate(_by_series(marks).items()):
+            series = sorted(unordered, key=lambda mark: (mark.x, mark.mean))
+            colour = _COLOURS[place % len(_COLOURS)]
+            xs, lows, highs = zip(*((mark.x, mark.low, mark.high) for mark in series), strict=True)
+            axes.plot(xs, [mark.mean for mark in series], color=colour,
+                      marker=_nth(_MARKERS, place), linestyle=_LINES[place % len(_LINES)],
+                      markeredgecolor="black", markeredgewidth=0.4, label=plain(name))  # fmt: skip
+            if len(series) > 1:
+                axes.fill_between(xs, lows, highs, color=colour, alpha=0.15, linewidth=0)
+            else:
+                axes.vlines(xs, lows, highs, color=colour, linewidth=0.8)
+
+    _plot_marks(path, marks, x, y, span, draw)
+
+
+def front(marks: Sequence[Mark]) -> list[Mark]:
+    """Return the marks that no other one dominates, from the least x to the largest.
+
+    One dominates another with at most its x and at least its mean, and less or more in one of them.
+    Marks that are equal in both are all on the front; references are not.
+    """
+    best = at = float("-inf")
+    marks_of_front: list[Mark] = []
+    competing = [mark for mark in marks if not mark.reference]
+    for mark in sorted(competing, key=lambda mark: (mark.x, -mark.mean)):
+        if mark.mean > best or (mark.mean == best and mark.x == at):
+            marks_of_front.append(mark)
+            best, at = mark.mean, mark.x
+    return marks_of_front
+
+
+def plot_pareto(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int = 1) -> None:
+    """Write a marker with its interval for each method, and the front as a line of steps."""
+
+    def draw(axes: Axes) -> None:
+        steps = front(marks)
+        axes.step([mark.x for mark in steps], [mark.mean for mark in steps], where="post",
+                  color="0.5", linewidth=0.8, linestyle="--", zorder=1)  # fmt: skip
+        for place, (name, series) in enumerate(_by_series(marks).items()):
+            axes.errorbar([mark.x for mark in series], [mark.mean for mark in series],
+                          yerr=_errors(series), fmt=_nth(_MARKERS, place),
+                          color=_COLOURS[place % len(_COLOURS)], markeredgecolor="black",
+                          markeredgewidth=0.4, elinewidth=0.7, capsize=1.5,
+                          label=plain(name))  # fmt: skip
+
+    _plot_marks(path, marks, x, y, span, draw)
+
+
+def _by_series(marks: Sequence[Mark]) -> dict[str, list[Mark]]:
+    series: dict[str, list[Mark]] = {}
+    for mark in marks:
+        series.setdefault(mark.series, []).append(mark)
+    return series
+
+
+def _plot_marks(
+    path: Path, marks: Sequence[Mark], x: str, y: str, span: int, draw: Callable[[Axes], None]
+) -> None:
+    def draw_figure(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        draw(axes)
+        axes.set_xlabel(plain(x))
+        axes.set_ylabel(plain(y))
+        _legend_below(figure, span)
+
+    height = (60.0 if span == 1 else 80.0) + _legend_height(list(_by_series(marks)), span)
+    _save(path, draw_figure, span=span, height=height)

@@ -1,1 +1,0 @@
-"""Figures for papers, by matplotlib: one file for each kind of figure."""
