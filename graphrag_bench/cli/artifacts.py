@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import Parser, command_parser
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.artifacts import sharing
+from graphrag_bench.artifacts.exporters import export_graphml, export_parquet
+from graphrag_bench.artifacts.store import loaded
+from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline import sharing
-from graphrag_bench.offline.exporters import export_graphml, export_parquet
-from graphrag_bench.offline.store import loaded
 from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """
-Chunks, extractions, graphs, indices and reports are built once and kept in HOME/artifacts under a
-key made of code, settings and inputs. A graph that took a night of calls can be handed on: the
-recipe of an artifact has the sha256 of each of its files, and import checks them all; export and
-import print the digest of the content, which shows that it was not changed on the way.
+Chunks, extractions, graphs, indices and reports are built once and stored in HOME/artifacts,
+content-addressed by code, settings and inputs. An expensive graph can be passed on: its recipe has
+the sha256 of each file, which import verifies; export and import print the digest of the content.
 
-A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER.
+paths.shared_artifacts=FOLDER adds a second, read-only store to a run.
 `graphrag-bench artifacts ACTION --help` has the options of an action.
 
 examples
@@ -37,54 +37,53 @@ _FILE = (
 
 def main(arguments: Sequence[str]) -> int:
     """Print the list, what was written or taken over, or what is damaged; 1 when something is."""
-    asked = _parser().read(arguments)
-    folder = Path(asked.home) / "artifacts"
-    if asked.action == "ls":
-        show(_table(folder, asked.dataset))
-    elif asked.action == "verify":
-        return _verified(folder, asked.dataset)
-    elif asked.action == "export":
-        print(_exported(folder, asked.key, Path(asked.file), asked.alone))  # noqa: T201
-    else:
-        file = Path(asked.file)
-        if not file.is_file():
-            raise UserError(f"There is no file '{file}'.")
-        new, known, content = sharing.import_artifacts(file, folder, asked.content)
-        for place in new:
-            print(f"new: {folder / place}")  # noqa: T201 - read by scripts
-        for place in known:
-            print(f"there already: {folder / place}")  # noqa: T201 - read by scripts
-        print(f"content: {content}")  # noqa: T201 - read by scripts
+    options = _parser().read(arguments)
+    folder, dataset = Path(options.home) / "artifacts", getattr(options, "dataset", None)
+    match options.action:
+        case "ls":
+            show(_table(folder, dataset))
+        case "verify":
+            return _verified(folder, dataset)
+        case "export":
+            print(_exported(folder, options.key, Path(options.file), options.alone))  # noqa: T201
+        case _:
+            file = Path(options.file)
+            if not file.is_file():
+                raise UserError(f"There is no file '{file}'.")
+            new, known, content = sharing.import_artifacts(file, folder, options.content)
+            sys.stdout.writelines(f"new: {folder / place}\n" for place in new)
+            sys.stdout.writelines(f"there already: {folder / place}\n" for place in known)
+            sys.stdout.write(f"content: {content}\n")
     return 0
 
 
 def _parser() -> Parser:
-    parser = command_parser("artifacts", _ABOUT)
-    listing = parser.action("ls", "data set, resource, variant, key, size and seconds of each")
-    exporting = parser.action("export", "write an artifact to FILE, with all it is built from")
-    importing = parser.action(
-        "import", "put what FILE has into HOME/artifacts; what is there stays"
-    )
-    verifying = parser.action("verify", "compare every file with its sha256; 1 when one differs")
+    parser = Parser("artifacts", _ABOUT)
+    actions = [
+        listing := parser.action("ls", "data set, resource, variant, key, size, seconds of each"),
+        exporting := parser.action("export", "write an artifact to FILE, with what it is built of"),
+        importing := parser.action(
+            "import", "put what FILE has into HOME/artifacts; what is there stays"
+        ),
+        verifying := parser.action(
+            "verify", "compare every file with its sha256; 1 when one differs"
+        ),
+    ]
     for action in (listing, verifying):
-        action.add_argument(
-            "dataset", nargs="?", metavar="DATASET", help="only what is of this set"
-        )
+        action.add_argument("dataset", nargs="?", metavar="DATASET", help="only of this set")
     exporting.add_argument("key", metavar="KEY", help="of the artifact, or the beginning of it")
     exporting.add_argument("file", metavar="FILE", help=_FILE)
     exporting.flag("--alone", "without what it is built from")
     importing.add_argument("file", metavar="FILE.tar.gz", help="an archive that export has written")
-    importing.option(
-        "--content", "DIGEST", "take the archive only with this content, as export printed it"
-    )
-    for action in (listing, exporting, importing, verifying):
+    importing.option("--content", "DIGEST", "only with this content, as export printed it")
+    for action in actions:
         action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
     return parser
 
 
 def _table(folder: Path, dataset: str | None) -> Table:
-    found = sharing.stored(folder)
-    sets = sorted({one.dataset for one in found})
+    every = sharing.stored(folder)
+    sets = sorted({one.dataset for one in every})
     if dataset is not None and dataset not in sets:
         raise unknown("artifacts of", dataset, sets)
     rows = tuple(
@@ -96,7 +95,7 @@ def _table(folder: Path, dataset: str | None) -> Table:
             f"{one.n_bytes / 1e6:.1f}",
             f"{one.recipe.get('seconds', 0):.1f}",
         )
-        for one in found
+        for one in every
         if dataset in (None, one.dataset)
     )
     heads = ("data set", "resource", "variant", "key", "MB", "s")

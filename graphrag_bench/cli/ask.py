@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.analysis.explaining.names import Names
-from graphrag_bench.analysis.explaining.own_question import asked, told
-from graphrag_bench.analysis.explaining.text import explained_lines
-from graphrag_bench.cli.settings_words import (
-    divided,
-    refuse_unread,
-    settings_parser,
-)
+from graphrag_bench.cli.parsing import is_setting, name_of, settings_parser
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.unused_settings import refuse_unused
+from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.question import explanation, own_question
+from graphrag_bench.explain.text import explained_lines
+from graphrag_bench.run.checking import refuse_unused
+from graphrag_bench.run.experiment import Experiment
 
 _ONE = "there is one question of your own, asked once; `run` asks those of a data set."
 _SCORED = "nothing is scored; `run` scores the questions of a data set."
@@ -30,58 +25,55 @@ UNREAD = {
 }
 """What only the questions of a data set give a meaning."""
 _ABOUT = """
-Answers one question of your own, by one method or by several (method=A,B), and says why: the
-context with its scores, and the steps by names of nodes, relationships and chunks. What was asked
-is kept in HOME/runs/.asked with its artifacts: as long as nothing has changed it is answered from
-there, with no model; cache.mode=refresh asks the model again.
+Answers a question of your own by one or more methods (method=A,B) and prints how: the context with
+its scores, and every step with the nodes, relationships and chunks it found. Answers are stored in
+HOME/runs/.asked with their artifacts and reused while nothing changes; cache.mode=refresh asks the
+model again.
 
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
-  graphrag-bench ask dataset=sample method=bm25,hipporag --json "With whom did ...?"
-  graphrag-bench ask dataset=folder dataset.root=FOLDER method=vanilla "What is ...?"
+  graphrag-bench ask dataset=folder dataset.root=FOLDER method=bm25,vanilla --json "What is ...?"
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print for each method the answer, the context with its scores, and the steps by name."""
-    given = _read(arguments)
-    questions, words = divided(given.words)
-    if len(questions) != 1 or not questions[0].strip():
-        raise UserError('ask takes settings and one question: ask method=hipporag "Who ...?"')
-    refuse_unread("ask", words, UNREAD)
-    made = []
-    for settings in by_method(words):
-        made.append(Experiment.prepare(composed(settings)))
-        refuse_unused(settings, made[-1:])
-    found = [_told(experiment, questions[0]) for experiment in made]
-    if given.json:
-        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
-        return 0
-    for one in found:
-        head = f"== {one['title']} ==\n" if len(found) > 1 else ""
-        sys.stdout.write(head + "\n".join(explained_lines(one)) + "\n" + ("\n" if head else ""))
-    return 0
-
-
-def _read(arguments: Sequence[str]) -> argparse.Namespace:
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
     parser = settings_parser("ask", _ABOUT, usage, without=(*UNREAD, "graph.per"))
     parser.add_argument("words", nargs="*", metavar='"QUESTION"', help="one question of your own")
     parser.flag("--json", "print all rows, for a program")
-    return parser.read(arguments)
+    options = parser.read(arguments)
+    words = [word for word in options.words if is_setting(word)]
+    questions = [word for word in options.words if not is_setting(word)]
+    if len(questions) != 1 or not questions[0].strip():
+        raise UserError('ask takes settings and one question: ask method=hipporag "Who ...?"')
+    unread = {name_of(word): UNREAD.get(name_of(word).partition(".")[0]) for word in words}
+    if lines := [f"  {name}: {reason}" for name, reason in unread.items() if reason]:
+        listed = "\n".join(lines)
+        raise UserError(f"{len(lines)} setting(s) would change nothing in ask:\n{listed}")
+    experiments = []
+    for settings in by_method(words):
+        experiments.append(Experiment.prepare(composed(settings)))
+        refuse_unused(settings, experiments[-1:])
+    answers = []
+    for experiment in experiments:
+        own = own_question(experiment, questions[0])
+        roots = [root for root in (experiment.artifacts, experiment.shared_artifacts) if root]
+        answers.append(explanation(own, Names.read(roots, own.artifacts)))
+    if options.json:
+        sys.stdout.write(json.dumps(answers, ensure_ascii=False, indent=1) + "\n")
+        return 0
+    for one in answers:
+        head = f"== {one['title']} ==\n" if len(answers) > 1 else ""
+        sys.stdout.write(head + "\n".join(explained_lines(one)) + "\n" + ("\n" if head else ""))
+    return 0
 
 
 def by_method(settings: Sequence[str]) -> list[list[str]]:
-    """The settings once for each method of `method=a,b`, in order."""
+    """Return the settings once for each method of `method=a,b`, in order."""
     names = [word.partition("=")[2] for word in settings if word.startswith("method=")]
     if not names or "," not in names[-1]:
         return [list(settings)]
     rest = [word for word in settings if not word.startswith("method=")]
     several = dict.fromkeys(name.strip() for name in names[-1].split(",") if name.strip())
     return [[*rest, f"method={name}"] for name in several]
-
-
-def _told(experiment: Experiment, text: str) -> dict[str, object]:
-    found = asked(experiment, text)
-    roots = [root for root in (experiment.artifacts, experiment.shared_artifacts) if root]
-    return told(found, Names.read(roots, found.artifacts))

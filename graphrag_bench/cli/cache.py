@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import Parser, command_parser
+from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.models.cache import VERDICTS
-from graphrag_bench.models.cache_exchange import (
+from graphrag_bench.llm.cache import VERDICTS
+from graphrag_bench.llm.cache_exchange import (
     VECTORS,
     CacheStats,
     cache_stats,
@@ -18,61 +18,57 @@ from graphrag_bench.models.cache_exchange import (
 from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """
-Every reply of a language model (and every embedding by API) is kept the moment it arrives, in
-HOME/cache/replies.sqlite, and is not paid for again. With the replies of a paper in a file,
-everybody can repeat its tables. Vectors of local embedders are in HOME/cache/vectors.sqlite, by
-model and text, and what the tagger has read in HOME/cache/sentences.sqlite: deleting these two
-costs nothing but time.
+Every reply of a language model (and every embedding by API) is cached on arrival in
+HOME/cache/replies.sqlite and never paid for twice. An export of the replies behind a paper lets
+anyone reproduce its tables without a model. Vectors of local embedders are cached in
+HOME/cache/vectors.sqlite, sentences read by the tagger in HOME/cache/sentences.sqlite; deleting
+these two costs only time.
 
 examples
   graphrag-bench cache stats
   graphrag-bench cache export replies.jsonl.gz
-  graphrag-bench run llm=replay llm.path=replies.jsonl.gz ...    the same run, and no model at all
-  graphrag-bench cache import replies.jsonl.gz                   a run asks only for what is missing
+  graphrag-bench run llm=replay llm.path=replies.jsonl.gz ...    the same run without a model
+  graphrag-bench cache import replies.jsonl.gz                   runs request only missing replies
 """
-_ACTIONS = {
-    "stats": "what the store holds: replies, tokens and price by model",
-    "export FILE": "write the replies to FILE (JSON lines; compressed when it ends in .gz)",
-    "import FILE": "put the replies of FILE into the store; readable ones that are there stay",
-}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table of `stats`, or how many replies were written."""
-    asked = _parser().read(arguments)
-    if asked.path and asked.home:
+    options = _parser().read(arguments)
+    if options.path and options.home:
         raise UserError("--path names the store itself, --home its folder: give one of the two.")
-    store = Path(asked.path or f"{asked.home or '.'}/cache/replies.sqlite")
-    if asked.action == "stats":
-        if asked.file:
-            raise UserError(f"stats takes no FILE; --path {asked.file} counts another store.")
+    store = Path(options.path or f"{options.home or '.'}/cache/replies.sqlite")
+    if options.action == "stats":
         show(_table(store, cache_stats(store)))
         return 0
-    if not asked.file:
-        raise UserError(f"{asked.action} needs a FILE: graphrag-bench cache {asked.action} FILE.")
-    file = Path(asked.file)
+    file = Path(options.file)
     if file.resolve() == store.resolve():
         raise UserError(f"'{file}' is the store itself; name another file.")
-    if asked.action == "export":
-        print(_exported(store, file, asked.identity))  # noqa: T201 - read by scripts
+    if options.action == "export":
+        print(_exported(store, file, options.identity))  # noqa: T201 - read by scripts
     else:
         print(f"{import_rows(file, store)} rows from {file} to {store}")  # noqa: T201
     return 0
 
 
 def _parser() -> Parser:
-    usage = "stats|export|import [FILE] [OPTIONS]"
-    parser = command_parser("cache", _ABOUT, usage)
-    parser.add_argument("action", choices=("stats", "export", "import"), help="see below")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="of replies, to write or to read")
-    parser.rows("actions", _ACTIONS.items())
-    parser.home(None, "the folder that holds cache/ (paths.home of a run); default: .")
-    parser.option(
-        "--path", "STORE", "the store itself (cache.path of a run), or for stats an exported file"
-    )
-    parser.option(
-        "--identity", "MODEL", "only the replies of this model, as stats names it (export)"
-    )
+    parser = Parser("cache", _ABOUT)
+    actions = [
+        parser.action("stats", "what the store holds: replies, tokens and price by model"),
+        exporting := parser.action(
+            "export", "write the replies to FILE (JSON lines; compressed when it ends in .gz)"
+        ),
+        importing := parser.action(
+            "import", "put the replies of FILE into the store; readable ones that are there stay"
+        ),
+    ]
+    for action in (exporting, importing):
+        action.add_argument("file", metavar="FILE", help="of replies, to write or to read")
+    exporting.option("--identity", "MODEL", "only those of this model, as stats names it")
+    for action in actions:
+        action.home(None, "the folder that holds cache/ (paths.home of a run); default: .")
+        action.option("--path", "STORE", "the store itself (cache.path of a run); for stats also "
+                      "an exported file")  # fmt: skip
     return parser
 
 
@@ -88,11 +84,11 @@ def _exported(store: Path, file: Path, identity: str | None) -> str:
     return f"{n_written} rows from {store} to {file}"
 
 
-def _table(store: Path, held: Sequence[CacheStats]) -> Table:
+def _table(store: Path, every: Sequence[CacheStats]) -> Table:
     numbers = (*VERDICTS, "cut", VECTORS, "prompt tokens", "completion tokens", "USD")
     heads = ("model", "replies", *numbers)
     rows = []
-    for stats in held:
+    for stats in every:
         counts = dict(stats.verdicts)
         n_vectors = counts.pop(VECTORS, 0)
         row = [stats.identity, f"{sum(counts.values()):,}"]

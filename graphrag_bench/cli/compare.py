@@ -7,44 +7,38 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from graphrag_bench.analysis.judging import pairs, tables
-from graphrag_bench.analysis.judging.answers import dataset_of
-from graphrag_bench.cli import judging_words
-from graphrag_bench.cli.plotting import check_figure, take_plot, tell_plot
+from graphrag_bench.cli.judge import judging_parser, runs_to_judge
+from graphrag_bench.cli.parsing import check_figure, take_plot, tell_plot
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.models import Models
+from graphrag_bench.judging import pairs, tables
+from graphrag_bench.judging.answers import dataset_of
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.figures.grid import Grid, plot_wins
+from graphrag_bench.report.figures import Grid, plot_wins
 from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import markdown, show
 from graphrag_bench.report.rows import check_one_corpus
-from graphrag_bench.runs.folder import RunFolder, write_whole
-from graphrag_bench.runs.record import Row
+from graphrag_bench.run.folder import Row, RunFolder, write_whole
+from graphrag_bench.run.models import Models
 
 _ABOUT = """
 A language model compares two answers to the same question: for every pair of runs, every question
-that all runs answered, and always in both orders. Prints win rates with intervals and the judge's
-leanings: how often the order changed its verdict, and whether the longer answer wins; where another
-judge has compared the same runs, Cohen's kappa between both. Verdicts are stored in
-HOME/comparisons/<key>/verdicts.jsonl: run the same command again to resume; a second call costs
-nothing.
+that all runs answered, in both orders. Prints win rates with intervals and the judge's position and
+length bias; where another judge has compared the same runs, Cohen's kappa between both. Verdicts
+are stored in HOME/comparisons/<key>/verdicts.jsonl: repeating the command resumes it, and repeats
+no call.
 
 examples
   graphrag-bench compare RUN_A RUN_B llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
   graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm@llm_judge=local \\
-      llm_judge.model_path=weights.gguf
-  graphrag-bench compare RUN_A RUN_B RUN_C llm@llm_judge=openai_compatible --plot wins.pdf
+      llm_judge.model_path=weights.gguf --plot wins.pdf
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Judge and print."""
     options = _options(arguments)
-    names, words = judging_words.runs_and_settings("compare", options.words)
-    if len(names) < 2:
-        raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
     criteria = pairs.criteria_of([name for name in options.criteria.split(",") if name])
-    runs, settings = judging_words.judged_runs(names, words, options.home)
+    runs, settings = runs_to_judge("compare", options.words, options.home, 2)
     check_one_corpus([run.metrics for run in runs])
     comparison = pairs.Comparison.of(runs, options.limit)
     models = Models(settings, dataset_of(runs[0]))
@@ -63,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     usage = "RUN_A RUN_B [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
-    parser = judging_words.judging_parser("compare", _ABOUT, usage, "cache.* budget.* failures.*")
+    parser = judging_parser("compare", _ABOUT, usage)
     parser.option(
         "--criteria",
         "A,B",
@@ -71,13 +65,8 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         f"those of a paper, by its name: {', '.join(pairs.OF_PAPERS)}. Default: zhou2025",
         "zhou2025",
     )
-    parser.option("--limit", "N", "only the first N questions, stratified by type", kind=int)
-    parser.flag("--plan", "say how many calls and tokens it would take at most, and make no call")
-    parser.flag("--retry", judging_words.RETRY)
     take_plot(parser)
     options = parser.read(arguments)
-    if options.limit is not None and options.limit < 1:
-        raise UserError(f"--limit {options.limit}: at least 1 question.")
     check_figure(options)
     if options.plot is not None and options.plan:
         raise UserError("--plot draws verdicts: it does not go with --plan.")

@@ -5,27 +5,31 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from graphrag_bench.cli.parsing import RUN, Parser, command_parser
-from graphrag_bench.cli.plotting import check_figure, take_plot, tell_plot
+from graphrag_bench.cli.parsing import RUN, Parser, check_figure, take_plot, tell_plot
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.report.curves import BUDGET, Point, curve_table
-from graphrag_bench.report.figures.lines import plot_lines, plot_pareto
-from graphrag_bench.report.figures.of_runs import check_metric, marks_along, x_label
+from graphrag_bench.report.curves import (
+    BUDGET,
+    Point,
+    check_metric,
+    curve_table,
+    marks_along,
+    x_label,
+)
+from graphrag_bench.report.figures import plot_lines, plot_pareto
 from graphrag_bench.report.rendering import show
-from graphrag_bench.runs.stored import StoredRun, find_run, numbers_of, stored_runs
+from graphrag_bench.run.stored import StoredRun, find_run, numbers_of, stored_runs
 
 _ABOUT = """
 Shows the effect of more context tokens, or of another value of a setting: one row per finished
 run, by method and value, with the evidence in its contexts and its accuracy. No model is called.
-Without RUN it takes all runs below the home that were made with a budget_context, or that have a
-number for the setting.
+Without RUN it takes all runs below the home that have a budget_context, or a number for the
+setting.
 
 example
   graphrag-bench run -m dataset=sample method=vanilla,hipporag budget_context=500,1000,2000 limit=20
-  graphrag-bench curve --dataset sample --metrics accuracy f1
+  graphrag-bench curve --dataset sample --metrics accuracy f1 --plot curve.pdf --span 2
   graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
   graphrag-bench curve x=method.damping --metrics evidence_recall@5
-  graphrag-bench curve --dataset sample --plot curve.pdf --span 2
 """
 _X = (
     "any setting with a number, by its path: method.damping, chunking.size, dataset.noise; "
@@ -56,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = command_parser("curve", _ABOUT, "[RUN ...] [x=SETTING] [OPTIONS]")
+    parser = Parser("curve", _ABOUT, "[RUN ...] [x=SETTING] [OPTIONS]")
     parser.add_argument("runs", nargs="*", metavar="RUN", help=RUN)
     parser.settings([("x", "SETTING", BUDGET, _X)])
     parser.option("--dataset", "NAME", "only runs on this set")
@@ -74,7 +78,6 @@ def _parser() -> Parser:
 
 
 def _points(options: argparse.Namespace) -> tuple[str, list[Point]]:
-    """The path of the setting, and a point for each named run, or for all that have a number."""
     home, along = options.home, options.x
     runs = [find_run(name, home) for name in options.runs] or stored_runs(home)
     of_set = [run for run in runs if options.dataset in (None, run.metrics["dataset"])]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.notes import same_contexts, with_cut_notes
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.rows import check_one_corpus, differ
-from graphrag_bench.runs.rescoring import scores_of
-from graphrag_bench.runs.scoring import contexts
-from graphrag_bench.runs.stored import StoredRun, find_run
+from graphrag_bench.run.scoring import contexts
+from graphrag_bench.run.stored import StoredRun, find_run, scores_of
 
 _ABOUT = """
 Compares two finished runs over the questions that both were scored on, with no model call: every
@@ -28,7 +27,7 @@ _FLIPS = ("accuracy", "all_evidence@5")
 
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison."""
-    parser = command_parser("diff", _ABOUT)
+    parser = Parser("diff", _ABOUT)
     parser.add_argument("first", metavar="RUN_A", help=RUN)
     parser.add_argument("second", metavar="RUN_B", help="the run that it is compared with")
     parser.flag("--across-corpora", "compare runs over different versions of a corpus all the same")

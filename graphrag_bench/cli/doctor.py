@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphrag_bench.analysis.model_check import examine, examine_texts
-from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.cli.settings_words import refuse_but
+from graphrag_bench.cli.parsing import Parser, refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.run.model_check import examine, examine_texts
 
 _ABOUT = """
 Checks the models that a run with the same settings would use, with a few small real calls:
 address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
-length; how many tokens the embedder reads, and how many chunks of the data set are longer. Prints a
-table of `pass`, or what to fix. Writes nothing; a key is never printed.
+length; how many tokens the embedder reads, and how many chunks of the data set are longer. Writes
+nothing; a key is never printed.
 
 examples
   graphrag-bench doctor                            the packaged models of this machine
-  graphrag-bench doctor llm=openai_compatible      needs OPENAI_API_KEY
   graphrag-bench doctor llm=openai_compatible llm.model=qwen3:8b \\
       llm.base_url=http://localhost:11434/v1 llm.api_key_env=null
-  graphrag-bench doctor llm=replay llm.path=replies.jsonl.gz embedder=hashing
 
 exit code: 0 when everything passes, 1 when something has to be fixed, 2 for a wrong setting
 """
@@ -38,7 +35,7 @@ _TAKEN = (
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 0 when everything passes, 1 otherwise."""
-    parser = command_parser("doctor", _ABOUT, "[MODEL=NAME ...] [SETTING=VALUE ...]")
+    parser = Parser("doctor", _ABOUT, "[MODEL=NAME ...] [SETTING=VALUE ...]")
     parser.add_argument("words", nargs="*", metavar="WORD", help="a model, or a setting of a run")
     parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])
     words = parser.read(arguments, alone=True).words

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.data.card import UNKNOWN, load_card
+from graphrag_bench.cli.parsing import Parser
+from graphrag_bench.data.dataset import UNKNOWN, load_card
 from graphrag_bench.data.fetching import HUB, Fetched, differences, fetch
 from graphrag_bench.data.readers import data_folder, read_dataset
 from graphrag_bench.errors import UserError
@@ -16,7 +16,8 @@ from graphrag_bench.progress import Progress
 
 _ABOUT = """
 Downloads a published data set, checks it and reads it once. It is stored in HOME/data/NAME, where
-`run dataset=NAME` finds it (or in DIR, and then `run` needs dataset.root=DIR too).
+`run dataset=NAME` finds it (or in DIR, and then `run` needs dataset.root=DIR too). Complete files
+stay, so that the same command goes on after an interruption.
 
 Run the same command again after an interruption: complete files stay. Each file is compared with
 the checksum on the data set's card (datasets/NAME/card.yaml), or with the hub's where the card says
@@ -24,8 +25,8 @@ the checksum on the data set's card (datasets/NAME/card.yaml), or with the hub's
 printed when the format was never checked against the original (verified: false), and when counts
 differ.
 
-A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. Licences are the
-publishers'; they are printed, and yours to keep to.
+A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. The publisher's licence is
+printed and applies.
 
 example
   graphrag-bench fetch dataset=musique
@@ -44,19 +45,26 @@ _ENVIRONMENT = (
 
 def main(arguments: Sequence[str]) -> int:
     """Fetch, read and tell; 0 when the set can be read."""
-    asked, again = _asked(arguments)
-    card = load_card(asked["dataset"])
-    root = asked["dataset.root"]
-    folder = Path(root) if root else data_folder(card.name, asked["paths.home"])
+    usage = "dataset=NAME [dataset.root=DIR] [paths.home=HOME] [OPTIONS]"
+    parser = Parser("fetch", _ABOUT, usage)
+    parser.settings(_SETTINGS)
+    parser.rows("environment", _ENVIRONMENT)
+    parser.flag("--again", "download it even if it is there")
+    asked = vars(parser.read(arguments))
+    name, root, home = (asked[setting] for setting, *_ in _SETTINGS)
+    if not name:
+        raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list` names them.")
+    card = load_card(name)
+    folder = Path(root) if root else data_folder(card.name, home)
     sys.stdout.write(f"{card.name}: {card.title}\nlicence: {card.license}\n")
     if not card.verified:
         what = f" ({card.checked})" if card.checked else ""
-        said = f"the shape of this set was not checked against the original{what}."
-        sys.stderr.write(f"warning: {said}\n")
+        reason = f"the shape of this set was not checked against the original{what}"
+        sys.stderr.write(f"warning: {reason}.\n")
     endpoint = os.environ.get("HF_ENDPOINT") or HUB
-    for one in fetch(card, folder, endpoint=endpoint, again=again, progress=Progress()):
+    for one in fetch(card, folder, endpoint=endpoint, again=asked["again"], progress=Progress()):
         sys.stdout.write(_line(one) + "\n")
-    data = read_dataset(card.name, folder, home=asked["paths.home"])
+    data = read_dataset(card.name, folder, home=home)
     for line in differences(data):
         sys.stderr.write(f"warning: there are {line} ({card.counts_from or 'its own count'}).\n")
     where = f" dataset.root={folder}" if root else ""
@@ -67,21 +75,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _asked(arguments: Sequence[str]) -> tuple[dict[str, str], bool]:
-    usage = "dataset=NAME [dataset.root=DIR] [paths.home=HOME] [OPTIONS]"
-    parser = command_parser("fetch", _ABOUT, usage)
-    parser.settings(_SETTINGS)
-    parser.rows("environment", _ENVIRONMENT)
-    parser.flag("--again", "download it even if it is there")
-    given = parser.read(arguments)
-    asked = {name: str(getattr(given, name)) for name, *_ in _SETTINGS}
-    if not asked["dataset"]:
-        raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list` names them.")
-    return asked, given.again
-
-
 def _line(one: Fetched) -> str:
-    told = {"card": "as the card says", "hub": "as the hub says"}
-    checked = told.get(one.checked, f"not checked: the card says {UNKNOWN}")
+    by = {"card": "as the card says", "hub": "as the hub says"}
+    checked = by.get(one.checked, f"not checked: the card says {UNKNOWN}")
     at = "" if one.revision == UNKNOWN else f" at {one.revision}"
     return f"{', '.join(one.holds)}: {one.url}{at}\n  sha256 {one.sha256}, {checked}"

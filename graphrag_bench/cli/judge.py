@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from graphrag_bench.analysis.judging import answers
-from graphrag_bench.analysis.judging.tables import judged_table
-from graphrag_bench.cli import judging_words
+from graphrag_bench.cli.parsing import Parser, is_setting, positive, refuse_but
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.settings import RunSettings, check_settings
+from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.models import Models
+from graphrag_bench.judging import answers
+from graphrag_bench.judging.tables import judged_table
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import show
-from graphrag_bench.runs.judged import judged_values
+from graphrag_bench.run.judged import judged_values
+from graphrag_bench.run.models import Models
+from graphrag_bench.run.stored import StoredRun, find_run
 
 _ABOUT = """
-A language model judges the answers of finished runs one by one. Each value is stored in the run's
-folder (judged.jsonl), and nothing is asked twice: run the same command again to resume; a second
-call costs nothing.
+A language model grades the answers of runs one by one. Values are stored in the run's folder
+(judged.jsonl): repeating the command resumes it, and repeats no call.
 
-For judged_correctness the judge lists what an answer offers before it sees the gold; the second
-call is made where that is one item, worded differently from the gold.
+For judged_correctness the judge first lists what an answer claims without seeing the gold answer;
+a second call compares a single claim that is worded differently from the gold.
 
-An unreadable reply counts as missing: it is in no mean, never a good mark. Contexts are those that
-the run stored (none with trace=off).
+An unreadable reply is a missing value and enters no mean. Contexts are those that the run stored
+(none with trace=off).
 
 examples
   graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
@@ -48,34 +51,35 @@ _METRICS = {
 }
 
 
+_TAKEN = ("llm_judge", "cache", "budget", "failures")
+"""The settings of a run that judging takes."""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Judge, and print a table of all judged values of these runs."""
-    given = _read(arguments)
-    asked_for, words = judging_words.runs_and_settings(
-        "judge", given.words, (*judging_words.TAKEN, "embedder")
+    usage = "RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
+    parser = judging_parser("judge", _ABOUT, usage, "embedder= ")
+    parser.rows("metrics", _METRICS.items())
+    parser.option("--metrics", "A,B", "only these; default: all that data set and run allow", "")
+    options = parser.read(arguments)
+    task = answers.JudgeTask(
+        tuple(filter(None, options.metrics.split(","))), options.limit, options.retry
     )
-    if not asked_for:
-        raise UserError("judge takes one run or more: a folder, or the beginning of a key.")
-    if given.limit is not None and given.limit < 1:
-        raise UserError(f"--limit {given.limit}: at least 1 answer.")
-    asked = answers.JudgeTask(
-        tuple(filter(None, given.metrics.split(","))), given.limit, given.retry
-    )
-    asked.measures()
-    runs, settings = judging_words.judged_runs(asked_for, words, given.home)
+    task.measures()
+    runs, settings = runs_to_judge("judge", options.words, options.home, 1, (*_TAKEN, "embedder"))
     models = Models(settings, answers.dataset_of(runs[0]))
     models.identity("llm_judge")
-    if given.plan:
+    if options.plan:
         for run in runs:
-            calls = answers.calls_ahead(run, models, asked)
-            said = ", ".join(f"{name} {n}" for name, n in calls.items())
-            sys.stdout.write(f"{run.folder.path}: at most {sum(calls.values())} calls ({said})\n")
+            calls = answers.calls_ahead(run, models, task)
+            each = ", ".join(f"{name} {n}" for name, n in calls.items())
+            sys.stdout.write(f"{run.folder.path}: at most {sum(calls.values())} calls ({each})\n")
         return 0
     ledgers = [run.folder.path / answers.LEDGER for run in runs]
     models.charge(ledgers[0], lambda: ledgers[1:])
     judged = []
     for run in runs:
-        rows = answers.judge_answers(run, models, asked, Progress())
+        rows = answers.judge_answers(run, models, task, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
     show(with_cut_notes(judged_table(judged), [run.metrics for run in runs]))
     for run in runs:
@@ -83,15 +87,40 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    usage = "RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
-    taken = "embedder= cache.* budget.* failures.*"
-    parser = judging_words.judging_parser("judge", _ABOUT, usage, taken)
-    parser.rows("metrics", _METRICS.items())
-    parser.option(
-        "--metrics", "A,B", "only these; default: all that the data set and the run allow", ""
-    )
-    parser.option("--limit", "N", "only the first N answers, stratified by question type", kind=int)
+def judging_parser(command: str, about: str, usage: str, more: str = "") -> Parser:
+    """Return a parser of runs and settings of a judge; `more` are settings that it takes too."""
+    parser = Parser(command, about, usage)
+    meaning = "a folder of a run or the beginning of its key; or a setting of the judge"
+    parser.add_argument("words", nargs="+", metavar="RUN", help=meaning)
+    parser.home(None, "the folder that holds runs/; default: that of the first run")
+    judges = f"{', '.join(names('llm'))}; no default: a judge has to be chosen"
+    taken = f"{more}cache.* budget.* failures.*"
+    as_of_run = "as of a run; budget.usd=1 stops before it is passed"
+    parser.rows("settings", [("llm@llm_judge=", judges), (taken, as_of_run)])
+    parser.option("--limit", "N", "only the first N questions, stratified by type", None, positive)
     parser.flag("--plan", "say how many calls it would take at most, and make none")
-    parser.flag("--retry", judging_words.RETRY)
-    return parser.read(arguments)
+    parser.flag("--retry", "ask again where a reply could not be read")
+    return parser
+
+
+def runs_to_judge(
+    command: str, words: Sequence[str], home: str | None, least: int, taken: Sequence[str] = _TAKEN
+) -> tuple[list[StoredRun], RunSettings]:
+    """Return the runs among the words, each once, and the checked settings with their home.
+
+    A folder that is there is a run, whatever it is called. The home is `home`, else that of the
+    first run. Raises UserError for fewer than `least` runs, for what is not a run, and for a
+    setting that the command does not take.
+    """
+    named = [word for word in words if not is_setting(word) or Path(word).is_dir()]
+    settings = [word for word in words if word not in named]
+    refuse_but(command, settings, taken)
+    if len(named) < least:
+        n = ("one run", "two runs")[least - 1]
+        raise UserError(f"{command} takes {n} or more: folders, or beginnings of keys.")
+    checked = check_settings(composed(settings))
+    runs = [find_run(name, home or ".") for name in named]
+    distinct = list({run.folder.path.resolve(): run for run in runs}.values())
+    own = home or str(distinct[0].folder.path.resolve().parents[3])
+    paths = checked.paths.model_copy(update={"home": own})
+    return distinct, checked.model_copy(update={"paths": paths})

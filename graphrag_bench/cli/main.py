@@ -11,50 +11,40 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from graphrag_bench.addresses import refuse_secrets
-from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.interrupts import Terminated, heeding_signals
-from graphrag_bench.terminal import cleaned
+from graphrag_bench.terminal import Terminated, cleaned, heeding_signals, refuse_secrets
 from graphrag_bench.version import __version__
 
 GROUPS = {
-    "run and plan": {
-        "run": "run methods on a data set and print a scored table, by Hydra; -m sweeps",
-        "plan": "print what a run would build, read, write and call; touches no model",
-        "ask": "answer one question of your own, by one method or several, and say why",
-    },
-    "look at what was run": {
-        "view": "runs in a browser: scores, questions, prompts, graphs of answers; or as a folder",
-        "runs": "list, show, remove, import and export finished runs; what none needs",
-        "show": "why a stored question was answered so, and how a passage got its rank",
-        "table": "a paper's table with our figures, or a free table over stored runs",
-        "curve": "accuracy and evidence of finished runs against their tokens of context",
-        "funnel": "at which stage finished runs lost the gold evidence",
-    },
-    "take methods apart": {
-        "replay": "a finished run with a step changed: which questions flipped, and why",
-        "ablate": "what each step of a method is worth, with intervals",
-    },
-    "make a method": {
-        "new": "an operator or a method of your own: a package that runs at once",
-    },
-    "compare and judge": {
-        "score": "re-score finished runs with other metrics or settings; calls no model",
-        "diff": "compare two finished runs question by question",
-        "compare": "let a language model compare the answers of runs head to head",
-        "judge": "let a language model judge the answers of finished runs one by one",
-    },
-    "data, and what was built and paid for": {
-        "fetch": "download a published data set, checked, to where run finds it",
-        "questions": "make abstract or specific questions for a corpus, and read their review back",
-        "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",
-        "cache": "count, export and import the replies that were paid for",
-    },
-    "publish": {"cite": "what to cite for finished runs, as BibTeX"},
-    "what there is, and whether it works": {
+    "prepare data, models and methods": {
         "list": "list methods, data sets, models, embedders and operators",
-        "doctor": "check address, key, model, JSON replies, window and embedding before a run",
+        "fetch": "download a published data set and verify its checksums",
+        "questions": "generate abstract or specific questions for a corpus; apply a review",
+        "doctor": "check server, key, model, JSON replies, context window and embedder",
+        "new": "create a package with an operator or a method of your own, ready to run",
+    },
+    "run": {
+        "run": "run methods on a data set and print the scored table; -m for a Hydra sweep",
+        "plan": "print the artifacts, steps, calls and cost of a run; calls no model",
+        "ask": "answer a question of your own by one or more methods, with every step",
+        "artifacts": "list, export, import and verify chunks, graphs, indices and reports",
+        "cache": "summarise, export and import the cached replies of models",
+    },
+    "look and explain": {
+        "view": "runs in the browser, or as a folder: scores, questions, prompts, graphs",
+        "runs": "list, cite, remove, import and export runs; collect garbage",
+        "show": "explain a stored answer, or the rank of a passage, step by step",
+        "funnel": "the stage at which runs lost the gold evidence",
+        "replay": "repeat a run with a step changed: which questions flip, and where",
+        "ablate": "the contribution of each step of a method, with intervals",
+    },
+    "compare and report": {
+        "table": "a paper's table beside our figures, or a pivot table over stored runs",
+        "curve": "accuracy and evidence of runs against context tokens or a setting",
+        "score": "re-score runs with other metrics or settings; calls no model",
+        "diff": "compare two runs question by question",
+        "compare": "compare the answers of runs pairwise by an LLM judge",
+        "judge": "grade the answers of runs one by one by an LLM judge",
     },
 }
 COMMANDS = {name: meaning for group in GROUPS.values() for name, meaning in group.items()}
@@ -69,23 +59,21 @@ _FOLDERS = (
 """How words begin that say where choices are looked for."""
 _COLLECT_AT = 50_000
 """New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
-_START = """
+_HELP = """
+usage: graphrag-bench COMMAND [ARGUMENTS]
+
+Graph-based RAG decomposed into operators and composed from YAML.
+
+options:
+  -h, --help     show this help; graphrag-bench COMMAND --help that of a command
+  -V, --version  show the version
+{commands}
 start here
   graphrag-bench run dataset=sample method=hipporag limit=5
   graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench COMMAND --help
 """
-
-
-def _parser() -> Parser:
-    about = "Graph-based RAG decomposed into operators and composed from YAML."
-    usage = "graphrag-bench COMMAND [ARGUMENTS]"
-    parser = Parser("graphrag-bench", usage, about, _START.strip())
-    parser.add_argument("-V", "--version", action="version", version=f"%(prog)s {__version__}")
-    for title, commands in GROUPS.items():
-        parser.rows(title, commands.items())
-    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,37 +86,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     gc.set_threshold(_COLLECT_AT)
     atexit.register(gc.freeze)  # no search for cycles at the end
+    name, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if name in ("--shell-completion", "-sc"):  # as the shell asks: COMP_LINE has the command
+        os.environ["COMP_LINE"] = re.sub(r"\brun\b *", "", os.environ.get("COMP_LINE", ""), count=1)
+        name, words = "run", [name, *words]
     try:
         with cleaned():
-            return _main(list(sys.argv[1:] if arguments is None else arguments))
+            return _ended(name, words)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
         return 0
 
 
-def _main(given: list[str]) -> int:
-    if not given or given[0] == "help":
-        given = ["--help"]
-    if given[0] in ("--shell-completion", "-sc"):  # as the shell asks: COMP_LINE has the command
-        os.environ["COMP_LINE"] = re.sub(r"\brun\b *", "", os.environ.get("COMP_LINE", ""), count=1)
-        given = ["run", *given]
-    name, rest = given[0], given[1:]
-    if name not in COMMANDS and not name.startswith("-"):
-        sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, COMMANDS)}\n")
-        return 2
+def _ended(name: str, words: list[str]) -> int:
     try:
         with heeding_signals():
-            if name not in COMMANDS:
-                _parser().read(given)
-                return 2
-            _refuse_secrets(rest)
-            if any(word.lstrip("+").startswith(_FOLDERS) for word in rest):
-                from graphrag_bench.cli.settings_words import with_folders
-
-                own = with_folders(rest)
-                rest = rest if name == "run" else own  # Hydra takes the options itself
-            module = import_module(f"graphrag_bench.cli.{name}")
-            return int(module.main(rest))
+            return _command(name, words)
     except SystemExit as shown:  # argparse, after it has printed the help
         return int(shown.code or 0)
     except UserError as error:
@@ -146,13 +119,32 @@ def _main(given: list[str]) -> int:
         return 143 if isinstance(stop, Terminated) else 130
 
 
-def _refuse_secrets(words: Sequence[str]) -> None:
+def _command(name: str, words: list[str]) -> int:
+    if name in ("--help", "-h", "help"):
+        commands = "".join(
+            f"\n{title}\n" + "".join(f"  {one:<13}{COMMANDS[one]}\n" for one in group)
+            for title, group in GROUPS.items()
+        )
+        sys.stdout.write(_HELP.format(commands=commands).lstrip())
+        return 0
+    if name in ("--version", "-V"):
+        sys.stdout.write(f"graphrag-bench {__version__}\n")
+        return 0
+    if name not in COMMANDS:
+        sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, COMMANDS)}\n")
+        return 2
     for word, after in zip(words, [*words, ""][1:], strict=True):
-        name, equals, value = word.partition("=")
-        if equals and " " not in name:
-            refuse_secrets(name, value)
+        setting, equals, value = word.partition("=")
+        if equals and " " not in setting:
+            refuse_secrets(setting, value)
         elif word.startswith("--"):
             refuse_secrets(word, after)
+    if any(word.lstrip("+").startswith(_FOLDERS) for word in words):
+        from graphrag_bench.cli.parsing import with_folders
+
+        own = with_folders(words)
+        words = words if name == "run" else own  # Hydra takes the options itself
+    return int(import_module(f"graphrag_bench.cli.{name}").main(words))
 
 
 if __name__ == "__main__":

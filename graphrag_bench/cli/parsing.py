@@ -1,23 +1,39 @@
-"""The parser of a command: an option or setting is declared once, and argparse writes the help."""
+"""Parsers of the commands: options, words, and settings `NAME=VALUE`, of a command or of a run."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
+import sys
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
+from graphrag_bench.config.compose import value_of
+from graphrag_bench.config.plugins import config_folders
+from graphrag_bench.config.settings import explained
+from graphrag_bench.config.sources import GROUPS, ROLES, file_of, names, read, search_in
 from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.report.figures import check_plot
+from graphrag_bench.report.tables import COLUMNS
 
 WIDTH, COLUMN = 100, 36
 """The columns of a help text, and the last one at which a meaning begins."""
 HOME = "the folder that holds runs/ and artifacts/ (paths.home of a run); default: ."
-SHARED = "the second artifacts/ folder of a run that read one (paths.shared_artifacts)"
 RUN = "a folder (`run: ...` of a run prints it) or the beginning of its key"
 CONFIG_DIR = (
     "--config-dir FOLDER",
     "adds the files of FOLDER/method, FOLDER/dataset, ...; ./configs is always searched",
+)
+_MORE = (
+    ("method.NAME=VALUE", "a parameter of the method: top_k, damping, ..."),
+    (
+        "method.retrieve.0.NAME=VALUE",
+        "a setting of one step; `graphrag-bench plan` shows the steps",
+    ),
+    ("llm.NAME=VALUE", "a setting of the model, e.g. llm.model_path=weights.gguf"),
 )
 _UNKNOWN = "unrecognized arguments: "
 _formatter = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH, max_help_position=COLUMN)
@@ -26,33 +42,51 @@ _formatter = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH, max_help
 class Parser(argparse.ArgumentParser):
     """A parser of options, words and settings `NAME=VALUE`, without abbreviations.
 
-    Its errors end like any other mistake of the user, with the nearest name.
+    `about` is shown above the options, from its line `example...` on below them. `usage` is what
+    follows the command; argparse writes it where it is not given. Errors end like any other mistake
+    of the user, with the nearest name.
     """
 
-    def __init__(
-        self, prog: str, usage: str | None = None, description: str = "", epilog: str = ""
-    ) -> None:
-        super().__init__(
-            prog, usage, description, epilog, formatter_class=_formatter, allow_abbrev=False
-        )
+    def __init__(self, command: str = "", about: str = "", usage: str | None = None) -> None:
         self._settings: dict[str, str] = {}
-        self._actions_of: argparse._SubParsersAction[Parser] | None = None
+        self._known: list[str] = []
+        self._actions_of: dict[str, Parser] = {}
+        prog = f"graphrag-bench {command}".rstrip()
+        lines = [f"{prog} {line}".rstrip() for line in (usage or "").split("\n")]
+        above, sign, below = about.partition("\nexample")
+        super().__init__(
+            prog,
+            None if usage is None else "\n       ".join(lines),
+            above.strip(),
+            f"{sign}{below}".strip(),
+            formatter_class=_formatter,
+            allow_abbrev=False,
+        )
 
-    def rows(
-        self, title: str, rows: Iterable[tuple[str, str]], description: str | None = None
-    ) -> None:
+    def add_argument(self, *flags: str, **options: Any) -> argparse.Action:
+        """Take an argument, and know its name."""
+        self._known += [flag for flag in flags if flag.startswith("-")]
+        return super().add_argument(*flags, **options)
+
+    def rows(self, title: str, rows: Iterable[tuple[str, str]], description: str = "") -> None:
         """Show a section of words with their meanings, which are not parsed."""
-        group = self.add_argument_group(title, description)
+        lines = [description] if description else []
         for head, meaning in rows:
-            _row(group, head, meaning)
+            indent = "" if len(head) < COLUMN - 3 else f"{head}\n"
+            first = " " * (COLUMN - 2) if indent else f"{head:<{COLUMN - 2}}"
+            lines.append(indent + textwrap.fill(
+                meaning, WIDTH - 4, initial_indent=first, subsequent_indent=" " * (COLUMN - 2),
+                break_on_hyphens=False,
+            ))  # fmt: skip
+        self.add_argument_group(title, "\n".join(lines))
 
     def settings(self, rows: Iterable[tuple[str, str, str | None, str]]) -> None:
         """Take settings, each (name, its value in the help, default, meaning), as texts."""
-        group = self.add_argument_group("settings")
-        for name, shown, default, meaning in rows:
-            _row(group, f"{name}={shown}", meaning)
-            self._settings[name] = name
-            self.set_defaults(**{name: default})
+        every = list(rows)
+        self.rows("settings", [(f"{name}={shown}", meaning) for name, shown, _, meaning in every])
+        self.set_defaults(**{name: default for name, _, default, _ in every})
+        self._settings |= {name: name for name, *_ in every}
+        self._known += [f"{name}=" for name, *_ in every]
 
     def flag(self, name: str, meaning: str, *short: str) -> None:
         """Take an option without a value."""
@@ -76,80 +110,178 @@ class Parser(argparse.ArgumentParser):
 
     def shared(self) -> None:
         """Take `--shared`, which a run calls `paths.shared_artifacts`."""
-        self.option("--shared", "DIR", SHARED)
+        meaning = "the second artifacts/ folder of a run that read one (paths.shared_artifacts)"
+        self.option("--shared", "DIR", meaning)
         self._settings["paths.shared_artifacts"] = "shared"
 
-    def action(self, name: str, meaning: str) -> Parser:
-        """The parser of one of several actions of the command, whose first word is its name."""
-        if self._actions_of is None:
-            self._actions_of = self.add_subparsers(
-                dest="action", required=True, metavar="ACTION", title="actions"
-            )
-        return self._actions_of.add_parser(name, help=meaning, description=f"{meaning}.")
+    def action(self, name: str, meaning: str, usage: str | None = None) -> Parser:
+        """Return the parser of one of several actions of the command, its first word."""
+        self._actions_of[name] = Parser(f"{self.command} {name}", f"{meaning}.", usage)
+        return self._actions_of[name]
+
+    @property
+    def command(self) -> str:
+        """The command, and its action."""
+        return self.prog.partition(" ")[2]
 
     def read(self, arguments: Sequence[str], *, alone: bool = False) -> argparse.Namespace:
-        """What the arguments say; none at all ask for help, unless the command runs `alone`.
+        """Return what the arguments say; none at all ask for help, unless it runs `alone`.
 
         Raises SystemExit after the help, and UserError for what the command does not take.
         """
-        asked = arguments if arguments or alone else ["--help"]
-        if self._actions_of is None:
-            return self.parse_intermixed_args(asked)
-        usages = [one.format_usage() for one in self._actions_of.choices.values()]
-        self.usage = "       ".join(usage.removeprefix("usage: ") for usage in usages).rstrip()
-        return self.parse_args(asked)
-
-    def parse_known_args(  # type: ignore[override]
-        self, args: Sequence[str], namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
-        """As argparse does, after the settings among the words have been taken."""
-        found = argparse.Namespace() if namespace is None else namespace
-        rest = []
-        for word in args:
+        every = list(arguments) if arguments or alone else ["--help"]
+        if self._actions_of and every[0] in self._actions_of:
+            read = self._actions_of[every[0]].read(every[1:], alone=True)
+            return argparse.Namespace(**vars(read), action=every[0])
+        if self._actions_of and not every[0].startswith("-"):
+            hint = did_you_mean(every[0], self._actions_of)
+            raise UserError(f"{self.prog} has no '{every[0]}'. {hint} See {self.prog} --help.")
+        if self._actions_of:
+            each = self._actions_of.items()
+            self.rows("actions", [(name, (one.description or "")[:-1]) for name, one in each])
+            usages = [one.format_usage().removeprefix("usage: ") for _, one in each]
+            self.usage = "       ".join(usages).rstrip()
+        settings, words = {}, []
+        for word in every:
             name, equals, value = word.partition("=")
             if equals and name in self._settings:
-                setattr(found, self._settings[name], value)
+                settings[self._settings[name]] = value
             else:
-                rest.append(word)
-        return super().parse_known_args(rest, found)
+                words.append(word)
+        read = self.parse_intermixed_args(words)
+        return argparse.Namespace(**{**vars(read), **settings})
 
     def error(self, message: str) -> NoReturn:
         """Raise UserError; what is unknown is answered with the nearest."""
-        command = " ".join(self.prog.split()[:2])
-        choice = re.fullmatch(r"argument (\S+): invalid choice: '(.*?)' \(choose .*\)", message)
         hint = ""
-        if choice and self._actions_of is not None:
-            message = f"{command} has no '{choice[2]}'"
-            hint = did_you_mean(choice[2], self._actions_of.choices)
-        elif message.startswith(_UNKNOWN):
+        if message.startswith(_UNKNOWN):
             word = message.removeprefix(_UNKNOWN).partition(" ")[0]
-            message = f"'{word}' is not an option or a setting of {command}"
-            hint = did_you_mean(word.partition("=")[0], self._known())
-        raise UserError(" ".join(filter(None, (f"{message}.", hint, f"See {command} --help."))))
-
-    def _known(self) -> list[str]:
-        known = [option for action in self._actions for option in action.option_strings]
-        rows = [action.dest for action in self._actions if action.nargs == argparse.SUPPRESS]
-        known += [f"{row.partition('=')[0]}=" for row in rows]
-        for inner in self._actions_of.choices.values() if self._actions_of else ():
-            known += inner._known()
-        return list(dict.fromkeys(known))
+            message = f"'{word}' is not an option or a setting of {self.prog}"
+            hint = did_you_mean(word.partition("=")[0], self._known)
+        raise UserError(" ".join(filter(None, (f"{message}.", hint, f"See {self.prog} --help."))))
 
 
-def _row(group: argparse._ArgumentGroup, head: str, meaning: str) -> None:
-    group.add_argument(
-        head, nargs=argparse.SUPPRESS, default=argparse.SUPPRESS, help=meaning.replace("%", "%%")
-    )
+def positive(text: str) -> int:
+    """Return the whole number from 1 on that a text is, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: a number, at least 1, was expected")
+    return int(text)
 
 
-def command_parser(command: str, about: str, usage: str | None = None) -> Parser:
-    """The parser of a sub-command of graphrag-bench.
+def settings_parser(
+    command: str, about: str, usage: str, *, without: Collection[str] = ()
+) -> Parser:
+    """Return a parser of words that shows every group with its choices and every setting."""
+    parser = Parser(command, about, usage)
+    groups = [
+        (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")
+        for group in GROUPS
+        if not _within(group, without)
+    ]
+    roles = [(f"llm@{role}=", "another model for this: as llm=") for role in ROLES]
+    parser.rows("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
+    parser.rows("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
+    return parser
 
-    `about` is shown above the options, from its line `example...` on below them. `usage` is what
-    follows the command; argparse writes it where it is not given.
+
+def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
+    """Yield `NAME=DEFAULT` and the meaning of the settings of a run, or of those below a name."""
+    for name, default, meaning in explained():
+        if name not in GROUPS and name.startswith(of) and not _within(name, without):
+            yield f"{name}={default}", meaning
+
+
+def with_folders(words: Sequence[str]) -> list[str]:
+    """Return the words without --config-dir and hydra.searchpath, whose folders are looked in.
+
+    Hydra itself reads both after our folders. The packages of `plugins=`, and those of the
+    experiment that is chosen, are looked in too.
     """
-    prog = f"graphrag-bench {command}"
-    lines = [f"{prog} {line}".rstrip() for line in (usage or "").split("\n")]
-    shown = None if usage is None else "\n       ".join(lines)
-    above, sign, below = about.partition("\nexample")
-    return Parser(prog, shown, above.strip(), f"{sign}{below}".strip())
+    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for flags in (("--config-dir", "-cd"), ("--config-path", "-cp")):
+        options.add_argument(*flags, action="append", default=[], dest="folders")
+    asked, rest = options.parse_known_args(words)
+    texts = {name_of(word): word.partition("=")[2] for word in rest}
+    plugins = _list_of(texts, "plugins")
+    if file := file_of("experiment", texts.get("experiment", "")):
+        plugins += read(file).get("plugins") or []
+    search_in([*asked.folders, *_list_of(texts, "hydra.searchpath"), *config_folders(plugins)])
+    return [word for word in rest if not word.startswith("hydra.searchpath=")]
+
+
+def _list_of(texts: Mapping[str, str], name: str) -> list[str]:
+    value = value_of(texts[name], name) if name in texts else []
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def is_setting(argument: str) -> bool:
+    """Return whether an argument is meant as a setting, and is not a text that holds a `=`."""
+    name, equals, _ = argument.partition("=")
+    path = re.fullmatch(r"[+~]*[\w@/]+(\.[\w@:/.]+)?", name)
+    return path is not None and bool(equals or argument.startswith("~"))
+
+
+def refuse_but(
+    command: str, words: Sequence[str], taken: Sequence[str], own: Sequence[str] = ()
+) -> None:
+    """Raise one UserError that names every setting of a run that a command does not take.
+
+    `taken` are first parts of the settings that it takes, `own` the settings that only it has.
+    """
+    problems = []
+    for name in map(name_of, filter(is_setting, words)):
+        if not _within(name, taken):
+            hint = did_you_mean(name.partition(".")[0], [*taken, *own])
+            problems.append(f"'{name}' is not a setting of {command}. {hint}")
+    if problems:
+        raise UserError("\n".join(problems))
+
+
+def name_of(word: str) -> str:
+    """Return the path that a setting sets; that of `llm@llm_judge=NAME` is `llm_judge`."""
+    return word.lstrip("+~").partition("=")[0].removeprefix("llm@")
+
+
+def _within(name: str, parts: Iterable[str]) -> bool:
+    return any(name == one or name.startswith(f"{one}.") for one in parts)
+
+
+_COLUMNS = (
+    "main (the default): n, the main metric, its difference from the baseline, context and cost of "
+    "each method in 100 columns; all: every metric, difference and cost, with all notes"
+)
+_PLOT = (
+    "also write a figure: .pdf (text stays text), .svg or .png; the same input gives the same "
+    "bytes (needs the extra `figures`)"
+)
+_SPAN = "columns of a paper that the figure spans: 1 (85 mm, the default) or 2 (175 mm)"
+
+
+def take_columns(parser: Parser) -> None:
+    """Let a command take `columns=main` or `columns=all`."""
+    parser.settings([("columns", "WHICH", COLUMNS[0], _COLUMNS)])
+
+
+def take_plot(parser: Parser, kinds: Sequence[str] = (), usual: str = "") -> None:
+    """Let a command take `--plot` and `--span`, and `--kind` where it has several kinds."""
+    parser.option("--plot", "FILE", _PLOT, kind=Path)
+    parser.option("--span", "1|2", _SPAN, 1, int)
+    if kinds:
+        parser.option("--kind", "KIND", f"the figure: {', '.join(kinds)}; default: {usual}")
+
+
+def check_figure(options: argparse.Namespace, kinds: Sequence[str] = ()) -> None:
+    """Raise UserError, before any work, for a figure that cannot be written."""
+    kind = getattr(options, "kind", None)
+    if options.plot is None:
+        if kind is not None or options.span != 1:
+            raise UserError("--kind and --span are of a figure: they go with --plot FILE.")
+        return
+    if kind is not None and kind not in kinds:
+        raise UserError(f"--kind {kind}: there is none. {did_you_mean(kind, kinds)}")
+    check_plot(options.plot, options.span)
+
+
+def tell_plot(path: Path) -> None:
+    """Say where the figure is."""
+    sys.stdout.write(f"plot: {path}\n")

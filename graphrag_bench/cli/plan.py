@@ -7,15 +7,14 @@ from collections.abc import Sequence
 
 from hydra.types import RunMode
 
-from graphrag_bench.cli.settings_words import settings_parser
+from graphrag_bench.cli.parsing import settings_parser
 from graphrag_bench.config.compose import PRIMARY, cells, composed, composition, parsed
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.describe import describe
-from graphrag_bench.experiment.estimate import Estimate, estimates
-from graphrag_bench.experiment.execute import selection
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.session import Identity, Session, identity
-from graphrag_bench.experiment.unused_settings import refuse_unused
+from graphrag_bench.run.checking import refuse_unused
+from graphrag_bench.run.describe import describe
+from graphrag_bench.run.estimate import Estimate, estimates
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.session import Identity, Session, identity
 
 _WIDTH = 44
 _ABOUT = """
@@ -36,22 +35,23 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("words", nargs="*", metavar="WORD", help="groups and settings, as of a run")
     parser.option("--config-name", "NAME", "your own primary configuration", PRIMARY)
     parser.flag("--multirun", "plan a sweep: see run --help", "-m")
-    asked = parser.read(arguments, alone=True)
-    words = parsed(asked.words)
+    options = parser.read(arguments, alone=True)
+    words = parsed(options.words)
     plain = [str(one.input_line) for one in words if not one.is_sweep_override()]
-    config = composition(plain, asked.config_name)
+    config = composition(plain, options.config_name)
     plans = Session()
-    if not asked.multirun and config.hydra.mode != RunMode.MULTIRUN:
-        experiment = plans.experiment(composed(asked.words, name=asked.config_name), swept=False)
+    if not options.multirun and config.hydra.mode != RunMode.MULTIRUN:
+        experiment = plans.experiment(
+            composed(options.words, name=options.config_name), swept=False
+        )
         sys.stdout.write(describe(experiment) + "\n\n")
-        refuse_unused(asked.words, [experiment])
+        refuse_unused(options.words, [experiment])
         return 0
     own = [str(one.input_line) for one in words if not one.is_hydra_override()]
     every = cells(config, own)
-    n_cells = len(every) if every else config.hydra.sweeper.get("n_trials")
     seen: dict[Identity, Experiment] = {}
     n_failed = 0
-    for overrides, outcome in plans.prepared(every or [plain], asked.config_name):
+    for overrides, outcome in plans.prepared(every or [plain], options.config_name):
         if isinstance(outcome, UserError):
             n_failed += 1
             sys.stdout.write(f"{' '.join(overrides)}\n  failed: {outcome}\n\n")
@@ -63,26 +63,22 @@ def main(arguments: Sequence[str]) -> int:
     if seen:
         rows = [one for cell in seen.values() for one in plans.with_references(cell)]
         sys.stdout.write(_work_left(list({identity(one): one for one in rows}.values())))
-        text = f"cells: {n_cells}, each as this one but for what the sweeper chooses\n"
+        text = f"{config.hydra.sweeper.get('n_trials')}, each as this one but for what the sweeper "
+        text += "chooses"
         if every:
-            n_same = n_cells - n_failed - len(seen)
-            failed = f", failed: {n_failed}" if n_failed else ""
-            text = f"cells: {n_cells}, different runs: {len(seen)}, same: {n_same}{failed}\n"
-        sys.stdout.write(text)
+            text = f"{len(every)}, different runs: {len(seen)}, "
+            text += f"same: {len(every) - n_failed - len(seen)}"
+            text += f", failed: {n_failed}" if n_failed else ""
+        sys.stdout.write(f"cells: {text}\n")
     return 1 if n_failed else 0
 
 
 def _work_left(experiments: Sequence[Experiment]) -> str:
-    """A table of what runs cost at most; an artifact that several need counts once.
-
-    Calls of questions are summed run by run: those whose prompt is the same come from the cache, so
-    that the sum is an upper bound.
-    """
     builds: dict[str, Estimate] = {}
     questions: list[Estimate] = []
     for experiment in experiments:
         keys = {item.resource: item.key for item in experiment.plan}
-        selected, to_answer = selection(experiment)
+        selected, to_answer = experiment.selection()
         done = {answering: experiment.folder.done(answering) for answering in (True, False)}
         left = [one.id for one in selected if one.id not in done[one.id in to_answer]]
         for row in estimates(experiment, len(left), sum(one in to_answer for one in left)):
@@ -93,15 +89,13 @@ def _work_left(experiments: Sequence[Experiment]) -> str:
     built = list(builds.values())
     head = f"left to do in {len(experiments)} runs, at most"
     lines = [f"{head:<{_WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>12} {'USD':>10}"]
-    lines += [
-        _line(f"{len(built)} artifacts read by a language model", built),
-        _line("questions", questions),
-        _line("all", [*built, *questions]),
-    ]
+    for name, rows in (
+        (f"{len(built)} artifacts read by a language model", built),
+        ("questions", questions),
+        ("all", [*built, *questions]),
+    ):
+        calls, prompt = sum(row.calls for row in rows), sum(row.prompt_tokens for row in rows)
+        completion, usd = sum(row.completion_tokens for row in rows), sum(row.usd for row in rows)
+        costs = f"{calls:>9,} {prompt:>12,} {completion:>12,} {usd:>10.4f}"
+        lines.append(f"  {name:<{_WIDTH - 2}} {costs}")
     return "\n".join(lines) + "\n\n"
-
-
-def _line(name: str, rows: Sequence[Estimate]) -> str:
-    calls, prompt = sum(row.calls for row in rows), sum(row.prompt_tokens for row in rows)
-    completion, usd = sum(row.completion_tokens for row in rows), sum(row.usd for row in rows)
-    return f"  {name:<{_WIDTH - 2}} {calls:>9,} {prompt:>12,} {completion:>12,} {usd:>10.4f}"

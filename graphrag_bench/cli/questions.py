@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
-from graphrag_bench.analysis.questions import abstract
-from graphrag_bench.analysis.questions.made import REVIEW, Made, reviewed, write_set
-from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questions
-from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.cli.settings_words import refuse_but
+from graphrag_bench.cli.parsing import Parser, refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.files import read_yaml
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.meter import FailureGate, Metered
-from graphrag_bench.plain_yaml import read_yaml
+from graphrag_bench.questions import abstract
+from graphrag_bench.questions.made import REVIEW, Made, reviewed, write_set
+from graphrag_bench.questions.specific import SPECIFIC, specific_questions
+from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import safe_name
 
 _ABOUT = """
@@ -34,73 +34,64 @@ examples
   graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
   graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
 """
-_SETTINGS = {
-    "kind": (
-        "abstract|specific",
-        "abstract: questions about the corpus as a whole, by the papers' protocol: a description "
-        "of the set, users who would need it, their tasks, and questions for each task; specific: "
-        "questions from chains of facts in the graph that is built without a language model, each "
-        "with its answer and the documents that hold its facts",
-    ),
-    "n": ("N", "how many; default 125 (abstract: users x tasks x per_task), 60 (specific)"),
-    "users": ("5", "of the abstract protocol"),
-    "tasks": ("5", "of each user"),
-    "per_task": ("5", "questions for each task"),
-    "description": ('"TEXT"', "of the set, in place of its card and titles"),
-    "hops": ("1,2,3", "lengths of the chains, as many questions of each"),
-    "wording": ("llm", "specific ones are worded by the model; template needs none"),
-    "out": ("FOLDER", "default: HOME/questions/<dataset>/<kind>-<key>"),
-    "review": ("FILE", "read a review sheet back (decision: keep, drop or edit) and stop"),
-}
 _TAKEN = (
     "dataset", "method", "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph",
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
 """The settings of a run on which the graph, the models and what is drawn depend."""
+_TEXTS = ("out", "description", "kind", "wording", "hops", "review")
 
 
 class QuestionSettings(BaseModel):
-    """What is asked for; `hops` is a list of lengths."""
+    """What is asked for; the text below a setting is its help."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+    )
     kind: Literal["abstract", "specific"]
+    """abstract: questions about the corpus as a whole, by the papers' protocol: a description of
+    the set, users who would need it, their tasks, and questions for each task; specific: questions
+    from chains of facts in the graph that is built without a language model, each with its answer
+    and the documents that hold its facts"""
     n: PositiveInt | None = None
+    """how many; default 125 (abstract: users x tasks x per_task), 60 (specific)"""
     users: PositiveInt = 5
+    """of the abstract protocol"""
     tasks: PositiveInt = 5
+    """of each user"""
     per_task: PositiveInt = 5
+    """questions for each task"""
     description: str | None = None
+    """of the set, in place of its card and titles"""
     hops: tuple[Literal[1, 2, 3], ...] = Field((1, 2, 3), min_length=1)
+    """lengths of the chains, as many questions of each"""
     wording: Literal["llm", "template"] = "llm"
+    """specific ones are worded by the model; template needs none"""
     out: str | None = None
+    """default: HOME/questions/<dataset>/<kind>-<key>"""
 
     @field_validator("hops", mode="before")
     @classmethod
     def _listed(cls, value: Any) -> Any:
         parts = value.split(",") if isinstance(value, str) else value
-        parts = parts if isinstance(parts, list) else [parts]
         return tuple(dict.fromkeys(int(p) if str(p).strip().isdecimal() else p for p in parts))
-
-    @field_validator("out", "description", mode="before")
-    @classmethod
-    def _text(cls, value: Any) -> Any:
-        return str(value) if isinstance(value, int | float) else value
 
 
 def main(arguments: Sequence[str]) -> int:
     """Make the questions and write them, or read a review back."""
-    own, rest = _read(arguments)
+    own, words = _read(arguments)
     if "review" in own:
-        if len(own) + len(rest) > 1:
+        if len(own) + len(words) > 1:
             raise UserError("review=FILE takes no other setting: the sheet's folder has the rest.")
-        counts = reviewed(Path(own["review"]))
-        said = ", ".join(f"{name} {count}" for name, count in counts.items())
-        sys.stdout.write(f"review: {said}\nset: {Path(own['review']).resolve().parent}\n")
+        counts = ", ".join(f"{name} {n}" for name, n in reviewed(Path(own["review"])).items())
+        folder = Path(own["review"]).resolve().parent
+        sys.stdout.write(f"review: {counts}\nset: {folder}\n")
         return 0
     asked = _checked(own)
-    experiment = _experiment(rest, asked)
+    experiment = _experiment(words, asked)
     folder = _folder(asked, experiment)
     experiment.models.charge(folder / "ledger.jsonl", tuple)
-    questions, refused = _made(asked, experiment)
+    questions, refused = _make_questions(asked, experiment)
     if not questions:
         raise UserError(
             f"No question could be made ({refused} wordings were refused). Try other hops=, "
@@ -112,23 +103,28 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _read(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    usage = "dataset=NAME kind=abstract|specific [SETTING=VALUE ...]"
-    parser = command_parser("questions", _ABOUT, usage)
+    parser = Parser("questions", _ABOUT, "dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
     parser.add_argument("words", nargs="*", metavar="WORD", help=f"of a run: {', '.join(_TAKEN)}")
-    parser.settings([(name, shown, None, said) for name, (shown, said) in _SETTINGS.items()])
-    given = parser.read(arguments)
-    refuse_but("questions", given.words, _TAKEN, tuple(_SETTINGS))
-    own = {name: getattr(given, name) for name in _SETTINGS}
-    return {name: value for name, value in own.items() if value is not None}, given.words
+    rows = []
+    for name, field in QuestionSettings.model_fields.items():
+        default = "abstract|specific" if field.is_required() else str(field.default or "")
+        meaning = " ".join(str(field.description).split())
+        rows.append((name, default.strip("()").replace(" ", ""), None, meaning))
+    parser.settings([
+        *rows, ("review", "FILE", None, "read a sheet back (decision: keep, drop or edit) and stop")
+    ])  # fmt: skip
+    given = vars(parser.read(arguments))
+    words, own = given.pop("words"), {name: v for name, v in given.items() if v is not None}
+    refuse_but("questions", words, _TAKEN, tuple(given))
+    return own, words
 
 
 def _checked(own: Mapping[str, str]) -> QuestionSettings:
     if "kind" not in own:
         raise UserError("questions needs kind=abstract or kind=specific.")
-    texts = ("out", "description", "kind", "wording", "hops")
     try:
         return QuestionSettings.model_validate(
-            {name: v if name in texts else read_yaml(v, name) for name, v in own.items()}
+            {name: v if name in _TEXTS else read_yaml(v, name) for name, v in own.items()}
         )
     except ValidationError as error:
         fault = error.errors()[0]
@@ -164,7 +160,7 @@ def _folder(asked: QuestionSettings, experiment: Experiment) -> Path:
     return experiment.home / "questions" / name / f"{asked.kind}-{key[:8]}"
 
 
-def _made(asked: QuestionSettings, experiment: Experiment) -> tuple[list[Made], int]:
+def _make_questions(asked: QuestionSettings, experiment: Experiment) -> tuple[list[Made], int]:
     models, failures = experiment.models, experiment.settings.failures
 
     def meter() -> Metered:
@@ -176,31 +172,27 @@ def _made(asked: QuestionSettings, experiment: Experiment) -> tuple[list[Made], 
         protocol = abstract.Protocol(asked.users, asked.tasks, asked.per_task, asked.n)
         description = abstract.described(experiment.dataset, asked.description)
         return abstract.abstract_questions(meter(), description, protocol), 0
-    held = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
+    built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(
-        held["graph"], held["chunk_table"], asked.hops, asked.n or 60,
+        built["graph"], built["chunk_table"], asked.hops, asked.n or 60,
         None if asked.wording == "template" else meter(), experiment.settings.seed,
     )  # fmt: skip
 
 
 def _tell(folder: Path, questions: Sequence[Made], refused: int, experiment: Experiment) -> None:
-    types = dict.fromkeys(one.type for one in questions)
-    counts = ", ".join(f"{sum(q.type == t for q in questions)} {t}" for t in types)
+    counts = ", ".join(f"{n} {type}" for type, n in Counter(one.type for one in questions).items())
+    made = f"{len(questions)} questions ({counts})"
+    made += f"; {refused} wordings refused" if refused else ""
+    asked = experiment.settings.dataset
+    root = f" dataset.root={asked.root}" if asked.root else ""
+    source = f"dataset={asked.name}{root} dataset.questions={folder}"
+    if experiment.dataset.world is not None:
+        source = f"dataset=jsonl dataset.root={folder}"
     chunking = experiment.choices["chunk_table"]["variant"]
-    sys.stdout.write(f"made: {len(questions)} questions ({counts})")
-    sys.stdout.write(f"; {refused} wordings refused\n" if refused else "\n")
     sys.stdout.write(
+        f"made: {made}\n"
         f"set: {folder.resolve()}\n"
         f"review: {(folder / REVIEW).resolve()} (fill in `decision`, then: graphrag-bench "
         f"questions review=FILE)\n"
-        f"run: graphrag-bench run {_source(experiment, folder)} chunking={chunking} "
-        "method=hipporag\n"
+        f"run: graphrag-bench run {source} chunking={chunking} method=hipporag\n"
     )
-
-
-def _source(experiment: Experiment, folder: Path) -> str:
-    asked = experiment.settings.dataset
-    if experiment.dataset.world is not None:
-        return f"dataset=jsonl dataset.root={folder}"
-    root = f" dataset.root={asked.root}" if asked.root else ""
-    return f"dataset={asked.name}{root} dataset.questions={folder}"

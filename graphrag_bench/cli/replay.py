@@ -5,25 +5,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
-from graphrag_bench.analysis.replaying.changes import Change, read_change
-from graphrag_bench.analysis.replaying.replay import Moved, Player, Replayed, failures, moved
-from graphrag_bench.analysis.replaying.standing import Pair
-from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.explain.changes import read_change
+from graphrag_bench.explain.passages import EndStandings
+from graphrag_bench.explain.replay import Moved, Player, failures, moved
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import difference_table, flipped_line
 from graphrag_bench.report.rendering import show
-from graphrag_bench.runs.stored import find_run
+from graphrag_bench.run.stored import find_run
 
 _ABOUT = """
-Takes the questions of a finished run through its steps again with one or more of them changed. Only
-what comes after a change is computed again. It prints the paired differences, which questions
-flipped, and for each gold passage of these the first step at which it rose or fell. Nothing is
-answered, and no model is asked unless --calls is given.
+Repeats the retrieval of a run with one or more steps changed; only steps downstream of a change are
+recomputed. Prints the paired differences, the questions that flipped, and for each of their gold
+passages the first step at which its rank rose or fell. No answers are generated, and no model is
+called without --calls.
 
-A step is named by its operator (node.ppr), or by its place as `plan` and `show` print it
+A step is named by its operator (node.ppr) or by its position as `plan` and `show` print it
 (retrieve.1.cases.otherwise.0).
 
 examples
@@ -31,77 +32,64 @@ examples
   graphrag-bench replay 0a1b2c --drop node.link
   graphrag-bench replay 0a1b2c --swap node.link=node.match --metric all_evidence@5
 """
+_CHANGES: Sequence[tuple[Literal["swap", "set", "drop"], str, str]] = (
+    ("swap", "STEP=OPERATOR", "another operator in a step's place"),
+    ("set", "STEP.SETTING=VALUE", "another value of a step's setting"),
+    ("drop", "STEP", "leave a step out"),
+)
+"""In the order in which they are made."""
 _MOST_SHOWN = 10
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print differences, flips, and what was computed."""
-    parser = command_parser("replay", _ABOUT, "RUN --set STEP.SETTING=VALUE [OPTIONS]")
+    parser = Parser("replay", _ABOUT, "RUN --set STEP.SETTING=VALUE [OPTIONS]")
     parser.add_argument("run", metavar="RUN", help=RUN)
-    for option, shown, meaning in (
-        ("--set", "STEP.SETTING=VALUE", "another value of a step's setting"),
-        ("--drop", "STEP", "leave a step out"),
-        ("--swap", "STEP=OPERATOR", "another operator in a step's place"),
-    ):
-        parser.add_argument(
-            option, action="append", default=[], metavar=shown,
-            help=f"{meaning}; may be given several times",
-        )  # fmt: skip
+    for name, shown, meaning in _CHANGES:
+        meaning = f"{meaning}; may be given several times"
+        parser.add_argument(f"--{name}", action="append", default=[], metavar=shown, help=meaning)
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
     parser.flag("--calls", "let steps ask a model for replies that are not stored")
     parser.home()
-    asked = parser.read(arguments)
-    changes = [
-        *(read_change("swap", word) for word in asked.swap),
-        *(read_change("set", word) for word in asked.set),
-        *(read_change("drop", word) for word in asked.drop),
-    ]
+    options = parser.read(arguments)
+    changes = [read_change(name, word) for name, *_ in _CHANGES for word in getattr(options, name)]
     if not changes:
         raise UserError("Nothing is changed: --set, --drop or --swap.")
     load_plugins()
-    player = Player.of_run(find_run(asked.run, asked.home), Path(asked.home), Progress(),
-                           calls=asked.calls)  # fmt: skip
-    _show(player, changes, asked.metric)
-    return 0
-
-
-def _show(player: Player, changes: Sequence[Change], metric: str) -> None:
+    run, home = find_run(options.run, options.home), Path(options.home)
+    player = Player.of_run(run, home, Progress(), calls=options.calls)
     before, after = player.as_it_is(), player.with_changes(changes)
-    known = {name for held in before.scores.values() for name in held}
-    if metric not in known:
-        raise UserError(f"The run has no metric '{metric}'. {did_you_mean(metric, known)}")
+    known = {name for scores in before.scores.values() for name in scores}
+    if options.metric not in known:
+        raise UserError(
+            f"The run has no metric '{options.metric}'. {did_you_mean(options.metric, known)}"
+        )
     scopes = {question.id: question.scope for question in player.questions}
     caption = f"A: {player.experiment.method.title}, B: {', '.join(map(str, changes))}"
     show(difference_table(caption, before.scores, after.scores, scopes))
-    sys.stdout.write(flipped_line(metric, before.scores, after.scores) + "\n")
-    for line in _why(moved(before, after, metric)):
-        sys.stdout.write(f"{line}\n")
-    for said in failures(after.found):
-        sys.stdout.write(f"! {said}\n")
-    sys.stdout.write(_computed(after))
+    sys.stdout.write(flipped_line(options.metric, before.scores, after.scores) + "\n")
+    sys.stdout.writelines(f"{line}\n" for line in _why(moved(before, after, options.metric)))
+    sys.stdout.writelines(f"! {line}\n" for line in failures(after.found))
+    labels = ", ".join(label for label, count in after.found.computed.items() if count)
+    sys.stdout.write(
+        f"\ncomputed {after.n_computed:,} results of steps{': ' if labels else ''}{labels}; "
+        f"{after.n_taken:,} are those of the run\n"
+    )
+    return 0
 
 
-def _why(found: Sequence[Moved]) -> Iterator[str]:
-    if found:
+def _why(passages: Sequence[Moved]) -> Iterator[str]:
+    if passages:
         yield "\ngold passages of these questions that rose or fell, and the step that did it first"
-    for one in found[:_MOST_SHOWN]:
+    for one in passages[:_MOST_SHOWN]:
         yield f"  {one.question} {one.document}: {_ends(one.end)}"
         step = one.step[1] or one.step[0]
         if step is not None:
             by = f" ({step.rows[0][0]})" if step.rows else ""
             yield f"      {step.step}: {_ends(one.step)}{by}"
-    if len(found) > _MOST_SHOWN:
-        yield f"  and {len(found) - _MOST_SHOWN} more"
+    if len(passages) > _MOST_SHOWN:
+        yield f"  and {len(passages) - _MOST_SHOWN} more"
 
 
-def _ends(pair: Pair) -> str:
+def _ends(pair: EndStandings) -> str:
     return " -> ".join(str(side) if side else "not ranked" for side in pair)
-
-
-def _computed(after: Replayed) -> str:
-    labels = [label for label, count in after.found.computed.items() if count]
-    told = f": {', '.join(labels)}" if labels else ""
-    return (
-        f"\ncomputed {after.n_computed:,} results of steps{told}; "
-        f"{after.n_taken:,} are those of the run\n"
-    )

@@ -8,31 +8,37 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from graphrag_bench.cli.settings_words import is_setting, settings_parser
-from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, plain_errors, settings_of
-from graphrag_bench.config.sources import Choices, search_in
+from graphrag_bench.cli.parsing import is_setting, settings_parser
+from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, cells, plain_errors, settings_of
 from graphrag_bench.errors import UserError, caught
-from graphrag_bench.experiment.callbacks import CELL, print_results
-from graphrag_bench.experiment.execute import RunResult
-from graphrag_bench.experiment.session import Cell, session
-from graphrag_bench.runs.folder import write_whole
+from graphrag_bench.report.comparisons import comparison_table
+from graphrag_bench.report.rendering import FORMATS, Table, show
+from graphrag_bench.report.tables import run_table
+from graphrag_bench.run.checking import refuse_unused
+from graphrag_bench.run.execute import RunResult
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import TABLE, write_whole
+from graphrag_bench.run.session import Cell, differences, result_tables, session
 
-FAILED = 1
+CELL = "cell.json"
+"""The file of a job's folder that says what became of it: its status, error and run folders."""
+_FAILED = 1
 """The exit code of a sweep of which some cells failed, and of a run that lacks answers."""
-LOG = logging.getLogger("graphrag_bench")
+_SHOWN = 3
+"""Different errors that are shown of a sweep in which every cell is wrong."""
 _NONE = "No trials are completed yet."
 """What Optuna ends with when every cell has failed."""
-_HELP = ("--help", "-h")
-
 _ABOUT = """
 Answers the questions of a data set by a method, scores the answers and the evidence, and prints one
 table. Results are stored below HOME/runs: run the same command again to resume. It is a Hydra
@@ -58,20 +64,48 @@ or all of them, or a cell of a sweep; 2 for input that is wrong
 """
 
 
+def main(arguments: Sequence[str]) -> int:
+    """Run; 0 when every question has a row.
+
+    1 when a cell failed, or more questions of a method than `failures.limit` allows, or all.
+    """
+    if {"--help", "-h"} & set(arguments):
+        parser = settings_parser("run", _ABOUT, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
+        parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
+        parser.read(["--help"])
+    session.cache_clear()
+    before, sys.argv = sys.argv, ["graphrag-bench", *sorted(arguments, key=is_setting)]
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
+    try:
+        with plain_errors():
+            hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
+    except ValueError as error:
+        if str(error) != _NONE:
+            raise
+        stop = UserError(f"Every cell failed: {next(iter(session().errors.values()), error)}")
+        stop.exit_code = _FAILED
+        raise stop from None
+    finally:
+        sys.argv = before
+        session().shared.close()
+    if "--experimental-rerun" in arguments:
+        _print_results(Path(HydraConfig.get().runtime.output_dir))
+    failure = session().failure
+    if failure is not None and not session().swept:
+        raise failure
+    return _FAILED if session().errors or session().lacking() else 0
+
+
 def job(config: DictConfig) -> float | None:
     """Do one job of Hydra's, and return what a sweeper looks for: the mean of the objective.
 
     In a sweep an error ends its cell alone, and there is no value then.
     """
-    own = HydraConfig.get()
-    for source in own.runtime.config_sources:
-        if source.schema == Choices.scheme():  # a worker has not seen the command's own folders
-            search_in(source.path.split(os.pathsep))
-    folder, swept = Path(own.runtime.output_dir), own.mode == RunMode.MULTIRUN
+    own, runs = HydraConfig.get(), session()
+    runs.swept = swept = own.mode == RunMode.MULTIRUN
+    folder = Path(own.runtime.output_dir)
     number, overrides = int(own.job.num) if swept else 0, list(own.overrides.task)
     cell: dict[str, Any] = {"number": number, "overrides": overrides, "status": "done"}
-    runs = session()
-    runs.swept = swept
 
     def work() -> RunResult:
         settings = cell["settings"] = settings_of(config, own)
@@ -92,61 +126,137 @@ def job(config: DictConfig) -> float | None:
         text = f"{kind}{result}".encode("utf-8", "backslashreplace").decode("utf-8")
         cell |= {"status": "failed", "error": text}
         runs.cells[number], runs.failure = Cell(overrides, error=text), result
-        LOG.error(text)
+        logging.getLogger("graphrag_bench").error(text)
         if swept and kind:
             traceback.print_exception(result)
     else:
         runs.cells[number] = Cell(overrides, result)
         cell["runs"] = [str(one.folder.path.resolve()) for one in runs.of(result)]
-        _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
+        _link(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
         metric = result.metrics["metrics"].get(result.experiment.settings.objective)
         value = None if metric is None else float(metric["mean"])
     write_whole(folder / CELL, json.dumps(cell, default=str) + "\n")
     return value
 
 
-def _leave(folder: Path, run: Path, subdir: str | None, log: str) -> None:
-    """Let the job's folder point to the run, and the run keep what it was composed of."""
-    for name in filter(None, (subdir, log)):
-        source, copy = folder / name, run / name
-        if source.is_dir():
-            shutil.copytree(source, copy, dirs_exist_ok=True)
-        elif source.is_file():
-            shutil.copyfile(source, copy)
+def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
+    if subdir is not None:
+        shutil.copytree(folder / subdir, run / subdir, dirs_exist_ok=True)
+    if (folder / log).is_file():
+        shutil.copyfile(folder / log, run / log)
     link = folder / f".run.{os.getpid()}"  # another process may be at work on the same folder
     link.unlink(missing_ok=True)
     link.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
     link.replace(folder / "run")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run; 0 when every question has a row.
+class Results(Callback):
+    """Check what a command asks for before its first job, and print one table after its last.
 
-    1 when a cell failed, or more questions of a method than `failures.limit` allows, or all.
+    The folder of the command gets `table.md` and `table.csv`. A failed cell of a sweep is a row
+    that says so.
     """
-    if any(word in _HELP for word in arguments):
-        parser = settings_parser("run", _ABOUT, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
-        parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
-        parser.read(["--help"])
-    session.cache_clear()
-    options = [word for word in arguments if word.startswith("-") or not is_setting(word)]
-    before, sys.argv = sys.argv, ["graphrag-bench", *options, *filter(is_setting, arguments)]
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
+
+    def on_run_start(self, config: DictConfig, **_: Any) -> None:
+        """Refuse a run that is wrong before Hydra writes down what may hold a secret."""
+        _or_exit(lambda: _check_run(config))
+
+    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
+        """Refuse a sweep in which every cell is wrong, or which sets what none of them reads."""
+        _or_exit(lambda: _check_cells(config))
+        for file in Path(config.hydra.sweep.dir).rglob(CELL):  # of an earlier command
+            file.unlink()
+
+    def on_run_end(self, config: DictConfig, **_: Any) -> None:
+        """Print the table of a run."""
+        if session().shown():
+            _print_results(Path(config.hydra.run.dir))
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        """Print the table of a sweep, whose cells other processes may have run."""
+        folder, runs = Path(config.hydra.sweep.dir), session()
+        for cell in [json.loads(file.read_text("utf-8")) for file in folder.rglob(CELL)]:
+            if (number := int(cell["number"])) not in runs.cells:
+                done = cell["status"] == "done"
+                result = runs.run(runs.experiment(cell["settings"], swept=True)) if done else None
+                runs.cells[number] = Cell(cell["overrides"], result, str(cell.get("error", "")))
+        _or_exit(lambda: _print_results(folder))
+        print(f"sweep: {folder.resolve()}")  # noqa: T201 - read by scripts
+
+
+def _or_exit(work: Callable[[], object]) -> None:
+    """Do what may refuse: an exception of a callback would only be a warning of Hydra's."""
     try:
-        with plain_errors():
-            hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
-    except ValueError as error:
-        if str(error) != _NONE:
-            raise
-        stop = UserError(f"Every cell failed: {next(iter(session().errors.values()), error)}")
-        stop.exit_code = FAILED
-        raise stop from None
-    finally:
-        sys.argv = before
-        session().shared.close()
-    if "--experimental-rerun" in arguments:
-        print_results(session(), Path(HydraConfig.get().runtime.output_dir))
-    failure = session().failure
-    if failure is not None and not session().swept:
-        raise failure
-    return FAILED if session().errors or session().lacking() else 0
+        work()
+    except UserError as error:
+        sys.stderr.write(f"graphrag-bench run: {error}\n")
+        raise SystemExit(error.exit_code) from None
+
+
+def _check_run(config: DictConfig) -> None:
+    experiment = session().experiment(settings_of(config, config.hydra), swept=False)
+    if experiment.settings.objective is not None:
+        raise UserError("objective names the best cell of a sweep: use it with -m.")
+    refuse_unused(config.hydra.overrides.task, [experiment])
+
+
+def _check_cells(config: DictConfig) -> None:
+    every = cells(config, config.hydra.overrides.task)
+    if every is None:
+        if config.get("objective") is None:
+            raise UserError(
+                "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
+            )
+        session().experiment(settings_of(config, config.hydra), swept=True)
+        return
+    outcomes = [one for _, one in session().prepared(every, config.hydra.job.config_name)]
+    experiments = [one for one in outcomes if isinstance(one, Experiment)]
+    if not experiments:
+        raise UserError("\n".join(list(dict.fromkeys(map(str, outcomes)))[:_SHOWN]))
+    if len(experiments) == len(outcomes):
+        refuse_unused([word for cell in every for word in cell], experiments)
+
+
+def _print_results(folder: Path) -> None:
+    runs = session()
+    lines, results = runs.best(), runs.shown()
+    tables = [Table("", ("method", "result"), (), (), ("method", "result"))] if runs.errors else []
+    if results:
+        compared = differences(results)
+        shown = result_tables(results, compared, results[0].experiment.settings.columns)
+        whole = run_table([result.metrics for result in results])
+        tables = [one for one in (whole, compared and comparison_table(compared)) if one]
+    else:
+        shown = tables
+    for table in shown:
+        show(_with_failed(table) if table.heads[:1] == ("method",) else table)
+    if tables:
+        tables[0] = _with_failed(tables[0])
+        text = "\n".join(map(FORMATS["markdown"], tables))
+        write_whole(folder / TABLE, text)
+        write_whole(folder / "table.csv", FORMATS["csv"](tables[0]))
+    for path in dict.fromkeys(result.folder.path for result in results):
+        write_whole(path / TABLE, text)
+        print(f"run: {path.resolve()}")  # noqa: T201 - read by scripts
+    for line in lines:
+        print(line)  # noqa: T201 - the answer to `objective`
+    problems = runs.lacking()
+    problems += [f"cell {cell} failed: {error}" for cell, error in runs.errors.items()]
+    if runs.errors:
+        problems.append(f"{len(runs.errors)} failed; the same command runs those again")
+    sys.stderr.writelines(f"{line}\n" for line in problems)
+
+
+def _with_failed(table: Table) -> Table:
+    """A table with a row for each failed cell, named by the overrides that others do not have."""
+    runs = session()
+    every = [set(cell.overrides) for cell in runs.cells.values()]
+    common = set.intersection(*every) if len(every) > 1 else set()
+    failed = {
+        " ".join(one for one in runs.cells[cell].overrides if one not in common)
+        or f"cell {cell}": " ".join(error.split())
+        for cell, error in runs.errors.items()
+    }
+    rows = tuple((name, "failed", *[""] * (len(table.heads) - 2)) for name in failed)
+    notes = tuple(f"{name} failed: {error}" for name, error in failed.items())
+    return replace(table, rows=(*table.rows, *rows), notes=(*notes, *table.notes))

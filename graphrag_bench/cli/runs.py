@@ -1,4 +1,4 @@
-"""`graphrag-bench runs`: stored runs listed, shown, removed, imported and exported; garbage."""
+"""`graphrag-bench runs`: stored runs listed, shown, removed, cited, imported and exported."""
 
 from __future__ import annotations
 
@@ -9,46 +9,47 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from graphrag_bench.analysis import cleanup
-from graphrag_bench.cli.parsing import RUN, Parser, command_parser
-from graphrag_bench.cli.settings_words import refuse_but
+from graphrag_bench.artifacts.store import RECIPE
+from graphrag_bench.cli.parsing import RUN, Parser, refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.experiment.reopen import read_references
-from graphrag_bench.offline.recipe import RECIPE
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import imported_notes
 from graphrag_bench.report.rendering import Table, csv_text, show
 from graphrag_bench.report.run_page import ListedRun, run_lines, run_sheet, runs_table
-from graphrag_bench.runs.folder import ENVIRONMENT, METRICS, DamagedRun, RunFolder, read_json
-from graphrag_bench.runs.imported import QRELS, TREC, Source, export_trec, import_run
-from graphrag_bench.runs.stored import StoredRun, differing_settings, find_run
+from graphrag_bench.run import cleanup
+from graphrag_bench.run.citation import citations
+from graphrag_bench.run.folder import ENVIRONMENT, METRICS, DamagedRun, RunFolder, read_json
+from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
+from graphrag_bench.run.results import read_references
+from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
 
 _ABOUT = """
-Every run is a folder HOME/runs/<data set>/<method>/<key>/. RUN is such a folder or the beginning
-of its key. `graphrag-bench runs ACTION --help` has the options of an action.
+Every run is a folder HOME/runs/<data set>/<method>/<key>/. `graphrag-bench runs ACTION --help` has
+the options of an action.
 
-gc collects artifacts that no run refers to, folders of builds, imports and removals that were
-broken off, and files that were never finished. It lists them; only with --delete are they removed.
-The cache of paid replies is never touched, nor is a store of others (paths.shared_artifacts), nor a
-broken-off build that a stored run still waits for.
+gc lists artifacts that no run refers to, folders of what was broken off, and files that were never
+finished; only --delete removes them. It never touches the cache of paid replies, a store of others
+(paths.shared_artifacts), or a broken-off build that a stored run still waits for.
 
-import makes a run of somebody else's results: a TREC run file; JSON or JSON lines of question ids
-and ranked passages (ids, or texts that are matched exactly but for white space, with or without the
-title), with answers or without; {"retrieved_docs": [[TEXT, ...], ...], "answers": [...]} in the
-order of the questions. It is scored as ours are, and marked `imported` with the digest of its file.
-export --trec writes run.trec and qrels.trec.
+import takes a TREC run file; JSON or JSON lines of question ids and ranked passages (ids, or texts
+that match but for white space), with answers or without; {"retrieved_docs": [[TEXT, ...], ...],
+"answers": [...]} in the order of the questions. The run is scored as ours are, and marked
+`imported` with the digest of its file. export --trec writes run.trec and qrels.trec. cite takes the
+papers of a plug-in package's methods from its file references.bib.
 
 examples
   graphrag-bench runs ls dataset=sample method=hipporag
-  graphrag-bench runs ls --format csv > runs.csv
-  graphrag-bench runs show 0a1b2c
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
-  graphrag-bench runs gc --delete
+  graphrag-bench runs cite 0a1b2c >> paper.bib
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
 """
+_CALLS = (
+    "calls: of language models, made to build it; their replies stay in the cache, so that "
+    "building it again asks for none of them, unless it was built with cache.mode=off"
+)
 _FILTERS = ("dataset", "method")
 _FORMATS = ("terminal", "csv")
 _FORMAT = (
@@ -61,41 +62,50 @@ def main(arguments: Sequence[str]) -> int:
     """Print the list, the page, or what was or would be removed; 1 when removal was declined."""
     options = _parser().read(arguments)
     home = Path(options.home)
-    if options.action == "rm":
-        return _remove([cleanup.find_folder(name, home) for name in options.runs], options.yes)
-    if options.action == "ls":
-        _list(home, {n: v for n in _FILTERS if (v := getattr(options, n))}, options.format)
-    elif options.action == "show":
-        sys.stdout.writelines(f"{line}\n" for line in _page(options.run, home))
-    elif options.action == "import":
-        _import(options)
-    elif options.action == "export":
-        n = export_trec(find_run(options.run, home), Path(options.trec))
-        sys.stdout.write(f"{Path(options.trec) / TREC}, {QRELS}: {n} questions\n")
-    else:
-        _collect(home, options.delete)
+    match options.action:
+        case "rm":
+            return _remove([cleanup.find_folder(name, home) for name in options.runs], options.yes)
+        case "ls":
+            _list(home, {n: v for n in _FILTERS if (v := getattr(options, n))}, options.format)
+        case "show":
+            sys.stdout.writelines(f"{line}\n" for line in _page(options.run, home))
+        case "cite":
+            runs = [find_run(name, home) for name in options.runs]
+            sys.stdout.write("\n\n".join(citations(runs)) + "\n")
+        case "import":
+            _import(options)
+        case "export":
+            n = export_trec(find_run(options.run, home), Path(options.trec))
+            sys.stdout.write(f"{Path(options.trec) / TREC}, {QRELS}: {n} questions\n")
+        case _:
+            _collect(home, options.delete)
     return 0
 
 
 def _parser() -> Parser:
-    parser = command_parser("runs", _ABOUT)
-    listing = parser.action("ls", "a line for each run: model, questions, failures, size")
-    listing.usage = "graphrag-bench runs ls [dataset=NAME] [method=NAME] [OPTIONS]"
+    parser = Parser("runs", _ABOUT)
+    actions = [
+        listing := parser.action("ls", "a line for each run: model, questions, failures, size"),
+        showing := parser.action(
+            "show", "its configuration, metrics, cost, artifacts and environment"
+        ),
+        removing := parser.action("rm", "remove runs that no process is running; artifacts stay"),
+        citing := parser.action("cite", "BibTeX of methods, data sets and this framework"),
+        collecting := parser.action("gc", "what no stored run needs any more"),
+        importing := parser.action(
+            "import", "a run of somebody else's results, scored as ours are",
+            "FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]",
+        ),
+        exporting := parser.action("export", "the rankings of a run, and the gold, as TREC files"),
+    ]  # fmt: skip
     listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0])
-    showing = parser.action("show", "its configuration, metrics, cost, artifacts and environment")
-    showing.add_argument("run", metavar="RUN", help=RUN)
-    removing = parser.action(
-        "rm", "remove runs below HOME/runs that no process is running; artifacts and cache stay"
-    )
-    removing.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+    for action in (showing, exporting):
+        action.add_argument("run", metavar="RUN", help=RUN)
+    for action in (removing, citing):
+        action.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     removing.flag("--yes", "remove without asking")
-    collecting = parser.action("gc", "what no stored run needs any more")
     collecting.flag("--delete", "remove what gc lists")
-    importing = parser.action("import", "a run of somebody else's results, scored as ours are")
-    importing.usage = (
-        "graphrag-bench runs import FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]"
-    )
     importing.add_argument("file", metavar="FILE", help="TREC run, JSON or JSON lines")
     importing.add_argument(
         "words", nargs="*", metavar="dataset=NAME", help="the data set, and its dataset.* settings"
@@ -104,14 +114,10 @@ def _parser() -> Parser:
         ("name", "TITLE", None, "the name of the system in tables"),
         ("reference", "URL", "", "where the results were published"),
     ])  # fmt: skip
-    importing.flag("--allow-unmatched", "import also where more than 1 %% of the passages match "
-                   "no document")  # fmt: skip
-    exporting = parser.action("export", "the rankings of a run, and the gold, as TREC files")
-    exporting.add_argument("run", metavar="RUN", help=RUN)
-    exporting.add_argument(
-        "--trec", metavar="FOLDER", required=True, help="where run.trec and qrels.trec are written"
-    )
-    for action in (listing, showing, removing, collecting, importing, exporting):
+    importing.flag("--allow-unmatched", "also where over 1 %% of the passages match no document")
+    exporting.add_argument("--trec", metavar="FOLDER", required=True,
+                           help="where run.trec and qrels.trec are written")  # fmt: skip
+    for action in actions:
         action.home()
     return parser
 
@@ -191,24 +197,21 @@ def _page(name: str, home: Path) -> Iterator[str]:
 
 def _remove(folders: Sequence[Path], yes: bool) -> int:
     chosen = list(dict.fromkeys(folders))
-    total = sum(cleanup.size(folder) for folder in chosen) / 1e6
     sys.stdout.writelines(f"{folder}\n" for folder in chosen)
-    if not yes and not _confirmed(f"Remove {len(chosen)} run(s), {total:.1f} MB? [y/N] "):
-        sys.stdout.write("nothing was removed\n")
-        return 1
+    if not yes:
+        total = sum(map(cleanup.size, chosen)) / 1e6
+        sys.stdout.write(f"Remove {len(chosen)} run(s), {total:.1f} MB? [y/N] ")
+        sys.stdout.flush()
+        reply = sys.stdin.readline()
+        if not reply:
+            raise UserError("There is nobody to ask; to remove without asking add --yes.")
+        if reply.strip().lower() not in ("y", "yes"):
+            sys.stdout.write("nothing was removed\n")
+            return 1
     for folder in chosen:
         cleanup.remove_run(folder)
         sys.stdout.write(f"removed: {folder}\n")
     return 0
-
-
-def _confirmed(question: str) -> bool:
-    sys.stdout.write(question)
-    sys.stdout.flush()
-    reply = sys.stdin.readline()
-    if not reply:
-        raise UserError("There is nobody to ask; to remove without asking add --yes.")
-    return reply.strip().lower() in ("y", "yes")
 
 
 def _collect(home: Path, delete: bool) -> None:
@@ -220,16 +223,9 @@ def _collect(home: Path, delete: bool) -> None:
         for item in items
     )  # fmt: skip
     heads = ("path", "why", "calls", "MB")
-    note = (
-        "calls: of language models, made to build it; their replies stay in the cache, so that "
-        "building it again asks for none of them, unless it was built with cache.mode=off"
-    )
-    show(Table(f"what no stored run below {home} needs", heads, rows, (note,), texts=heads[:2]))
-    total = sum(item.n_bytes for item in items) / 1e6
-    what = (
-        f"{len(items)} of {len(garbage)} removed" if delete else f"{len(garbage)} could be removed"
-    )
-    sys.stdout.write(f"{what}: {total:.1f} MB\n")
+    show(Table(f"what no stored run below {home} needs", heads, rows, (_CALLS,), texts=heads[:2]))
+    n = f"{len(items)} of {len(garbage)} removed" if delete else f"{len(garbage)} could be removed"
+    sys.stdout.write(f"{n}: {sum(item.n_bytes for item in items) / 1e6:.1f} MB\n")
     if not delete and garbage:
         sys.stdout.write("nothing was removed; `graphrag-bench runs gc --delete` removes them\n")
     sys.stdout.writelines(f"{note}\n" for note in notes)

@@ -6,26 +6,21 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from graphrag_bench.cli.parsing import RUN, Parser, command_parser
-from graphrag_bench.cli.settings_words import setting_rows
-from graphrag_bench.cli.table_words import take_columns
+from graphrag_bench.cli.parsing import RUN, Parser, setting_rows, take_columns
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.baseline import stored_differences, with_baseline
-from graphrag_bench.plain_yaml import read_yaml
-from graphrag_bench.runs.rescoring import rescored
-from graphrag_bench.runs.stored import StoredRun, find_run
+from graphrag_bench.files import read_yaml
+from graphrag_bench.run.session import stored_differences, with_baseline
+from graphrag_bench.run.stored import StoredRun, find_run, rescored
 
 _ABOUT = """
 Re-scores the stored answers and contexts of finished runs, with no model call, writes their
 metrics.json and prints the table, with the difference from evaluation.baseline, and every metric.
 The run of the baseline is one of RUN... or, where the baseline is given, any below HOME. The cost
-of a run stays.
-Judged values (judged.jsonl in the run's folder) are included.
+of a run stays; judged values (judged.jsonl) are included.
 
 example
   graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor
   graphrag-bench score 0a1b2c 9f8e7d evaluation.containment=token_boundary evaluation.cuts=[1,5]
-  graphrag-bench score 0a1b2c evaluation.baseline=vanilla
 """
 
 
@@ -58,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 
-    parser = command_parser("score", _ABOUT, "RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]")
+    parser = Parser("score", _ABOUT, "RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]")
     parser.add_argument("words", nargs="+", metavar="RUN", help=RUN)
     meaning = "answer metrics in addition to those of the set's card, comma-separated"
     parser.option("--metrics", "NAMES", meaning, "")

@@ -4,105 +4,83 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from graphrag_bench.analysis.explaining.calls import Calls, call_lines
-from graphrag_bench.analysis.explaining.evidence import evidence_of
-from graphrag_bench.analysis.explaining.names import Names
-from graphrag_bench.analysis.explaining.own_question import of_run, told
-from graphrag_bench.analysis.explaining.text import explained_lines
-from graphrag_bench.analysis.replaying.replay import Player, question_of
-from graphrag_bench.analysis.replaying.standing import Passage, lost_at, standings, ways
-from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.cli.parsing import RUN, Parser
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.data.dataset import Gold
-from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.lookup import by_beginning
-from graphrag_bench.pipeline.run import Finished
+from graphrag_bench.errors import UserError, by_beginning, did_you_mean
+from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.passages import Passage, lost_at, ways
+from graphrag_bench.explain.question import Calls, evidence_of, explanation, of_run
+from graphrag_bench.explain.replay import Player, question_of
+from graphrag_bench.explain.text import call_lines, explained_lines
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.record import Row
-from graphrag_bench.runs.stored import StoredRun, find_run
+from graphrag_bench.run.describe import method_files
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import Row
+from graphrag_bench.run.stored import StoredRun, find_run
 from graphrag_bench.text import short
 from graphrag_bench.values import Ranked
 
 _ABOUT = """
-Shows why a finished run gave its answer to a question: answer and gold, the evidence found and
-missed, the context as it was sent with tokens and what the budget cut, and every step with what it
-read and wrote (nodes, relationships, chunks and paths by name), its seconds, LLM calls and tokens.
-With trace=full in the run the steps have their replies. --calls prints each prompt as it was sent,
-and its reply.
+Shows why a finished run gave its answer to a question: answer and gold, evidence found and missed,
+the context as it was sent with tokens and cuts, and every step with what it read and wrote by name,
+its seconds, calls and tokens (with trace=full also replies; --calls prints prompts and replies).
 
-With a passage it shows the way by which that got its rank: after each step the rank of its chunks,
-of the nodes that it names and of the relationships that it states, with their names and scores, and
-the shortest ways in the graph from the nodes that the first steps found. Of a passage that is not
-in the context it names the step at which it was lost. No model is called.
+With a passage it shows how that got its rank: after each step the rank of its chunks, nodes and
+relationships with their scores, the shortest ways in the graph from the nodes that the first steps
+found, and, where it is not in the context, the step at which it was lost. No model is called.
+
+method=NAME --files lists the files of a method in reading order: its YAML file, its page, the
+builders of its artifacts and its operators.
 
 examples
   graphrag-bench show 0a1b2c
-  graphrag-bench show 0a1b2c q7
   graphrag-bench show 0a1b2c q7 --calls
   graphrag-bench show 0a1b2c "Who taught" p057
+  graphrag-bench show method=hipporag --files
 """
 _MOST_LISTED = 200
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the question, the list of them, or the standing of a passage after each step."""
-    parser = command_parser("show", _ABOUT)
+    parser = Parser("show", _ABOUT)
     parser.add_argument("run", metavar="RUN", help=RUN)
-    parser.add_argument(
-        "question",
-        nargs="?",
-        metavar="QUESTION",
-        help="a question's id, or the beginning of its id or text; without one the questions "
-        "are listed",
-    )
+    meaning = "a question's id, or the beginning of its id or text; without one all are listed"
+    parser.add_argument("question", nargs="?", metavar="QUESTION", help=meaning)
     parser.add_argument("passage", nargs="?", metavar="PASSAGE", help="the id of a document")
     parser.flag("--calls", "print the prompt and the reply of each call of a language model too")
     parser.flag("--json", "print all rows, and all calls, for a program")
+    parser.flag("--files", "list the files of method=NAME in reading order")
     parser.home()
-    asked = parser.read(arguments)
+    options = parser.read(arguments)
     load_plugins()
-    run = find_run(asked.run, asked.home)
-    if asked.question is None:
-        _list(run)
+    if options.files:
+        _files(options.run)
+        return 0
+    run, home = find_run(options.run, options.home), Path(options.home)
+    texts = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
+    if options.question is None:
+        _list(run, texts)
         return 0
     run.require_steps()
-    if asked.passage is not None:
-        if asked.calls or asked.json:
+    if options.passage is not None:
+        if options.calls or options.json:
             raise UserError("--calls and --json are of a question: leave out PASSAGE.")
-        _passage(run, asked.question, asked.passage, Path(asked.home))
+        _passage(run, options.question, options.passage, home)
         return 0
-    row = _row(run, asked.question)
-    found = of_run(run, row)
-    home = run.home or Path(asked.home)
-    names = Names.read([home / "artifacts" / found.corpus], found.artifacts)
-    gold = run.gold.get(row["question"])
-    answer = told(found, names) | {
-        "gold": _gold(gold),
-        "found": evidence_of(row, gold) if gold else {},
-        "error": row.get("error"),
-        "calls": Calls(run, home).of(row["question"]) if asked.calls or asked.json else [],
-    }
-    if asked.json:
+    answer = _answer(run, _row(run, options.question, texts), home, options.calls or options.json)
+    if options.json:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=1) + "\n")
         return 0
-    sys.stdout.write(f"{found.question}\n{found.title} on {found.dataset}, key {found.key}\n")
-    for name, value in answer["gold"].items():
-        sys.stdout.write(f"gold {name}: {', '.join(value)}\n")
-    for fate, value in answer["found"].items():
-        if value:
-            sys.stdout.write(f"evidence {fate}: {', '.join(value)}\n")
-    usage = answer["usage"]
-    if usage.get("calls"):
-        n_prompt, n_reply = usage["prompt_tokens"], usage["completion_tokens"]
-        sys.stdout.write(f"{usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens\n")
-    if row.get("error"):
-        sys.stdout.write(f"failed in {row['error']['step']}: {row['error']['message']}\n")
-    sys.stdout.write("\n" + "\n".join(explained_lines(answer, whole=True)) + "\n")
-    if asked.calls:
+    sys.stdout.write("{question}\n{title} on {dataset}, key {key}\n".format(**answer))
+    sys.stdout.writelines(f"{line}\n" for line in _lines(answer))
+    if options.calls:
         sys.stdout.write("\n" + "\n".join(call_lines(answer["calls"])) + "\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
@@ -110,19 +88,48 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _gold(gold: Gold | None) -> dict[str, list[str]]:
-    held = {"answers": gold.answers, "evidence": gold.evidence} if gold else {}
-    return {name: list(values) for name, values in held.items() if values}
+def _files(word: str) -> None:
+    group, _, name = word.partition("=")
+    if group != "method" or not name:
+        raise UserError(f"--files lists the files of a method: show method=NAME, not {word}.")
+    settings = [word, "dataset=toy", "llm=scripted", "embedder=hashing"]
+    for path in method_files(Experiment.prepare(composed(settings), swept=True)):
+        here = path.is_relative_to(Path.cwd())
+        sys.stdout.write(f"{path.relative_to(Path.cwd()) if here else path}\n")
 
 
-def _texts(run: StoredRun) -> dict[str, str]:
-    return {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
+def _answer(run: StoredRun, row: Row, home: Path, calls: bool) -> dict[str, Any]:
+    question, home = of_run(run, row), run.home or home
+    names = Names.read([home / "artifacts" / question.corpus], question.artifacts)
+    gold = run.gold.get(row["question"])
+    values = {"answers": gold.answers, "evidence": gold.evidence} if gold else {}
+    return explanation(question, names) | {
+        "gold": {name: list(value) for name, value in values.items() if value},
+        "found": evidence_of(row, gold) if gold else {},
+        "error": row.get("error"),
+        "calls": Calls(run, home).of(row["question"]) if calls else [],
+    }
 
 
-def _row(run: StoredRun, name: str) -> Row:
+def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in answer["gold"].items():
+        yield f"gold {name}: {', '.join(value)}"
+    for fate, value in answer["found"].items():
+        if value:
+            yield f"evidence {fate}: {', '.join(value)}"
+    usage = answer["usage"]
+    if usage.get("calls"):
+        n_prompt, n_reply = usage["prompt_tokens"], usage["completion_tokens"]
+        yield f"{usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens"
+    if error := answer["error"]:
+        yield f"failed in {error['step']}: {error['message']}"
+    yield ""
+    yield from explained_lines(answer, whole=True)
+
+
+def _row(run: StoredRun, name: str, texts: Mapping[str, str]) -> Row:
     if name in run.rows:
         return run.rows[name]
-    texts = _texts(run)
     by_text = [one for one in run.rows if texts.get(one, "").startswith(name)]
     if len(by_text) == 1:
         return run.rows[by_text[0]]
@@ -130,11 +137,10 @@ def _row(run: StoredRun, name: str) -> Row:
     return run.rows[by_beginning(name, named, "question", "the run", lambda q: texts.get(q, ""))]
 
 
-def _list(run: StoredRun) -> None:
-    texts = _texts(run)
+def _list(run: StoredRun, texts: Mapping[str, str]) -> None:
     for name, row in list(run.rows.items())[:_MOST_LISTED]:
-        said = row.get("answer", row["status"])
-        sys.stdout.write(f"{name}  {short(texts.get(name, ''), 80)}  -> {short(str(said), 60)}\n")
+        answer = str(row.get("answer", row["status"]))
+        sys.stdout.write(f"{name}  {short(texts.get(name, ''), 80)}  -> {short(answer, 60)}\n")
     if len(run.rows) > _MOST_LISTED:
         sys.stdout.write(f"... and {len(run.rows) - _MOST_LISTED} more\n")
 
@@ -153,30 +159,19 @@ def _passage(run: StoredRun, name: str, document: str, home: Path) -> None:
     gold = replayed.experiment.dataset.gold[question.id]
     is_gold = " (gold evidence)" if document in gold.evidence else ""
     sys.stdout.write(f"{question.text}\n{document}{is_gold}\n\n")
-    _standings(finished, passage)
-
-
-def _standings(finished: Finished, passage: Passage) -> None:
-    found = standings(finished, passage)
-    for one in found:
+    ranks = passage.standings(finished)
+    for one in ranks:
         sys.stdout.write(f"{one.step}\n    {one}\n")
         for name, rank, score in one.rows:
             sys.stdout.write(f"      {rank:>5}  {score:.6f}  {name}\n")
-    graph = passage.graph
-    if isinstance(graph, Graph) and (starts := _starts(finished)):
-        lines = [f"    {way}\n" for way in ways(graph, starts, passage)]
+    first = (step.wrote.get("nodes") for step in finished.trace)
+    nodes = next((one for one in first if isinstance(one, Ranked) and len(one)), None)
+    if isinstance(graph := passage.graph, Graph) and nodes is not None:
+        lines = [f"    {way}\n" for way in ways(graph, list(map(int, nodes.ids)), passage)]
         sys.stdout.write("\nshortest ways from the first nodes to those of the passage\n")
         sys.stdout.write("".join(lines) or "    none\n")
-    lost = lost_at(found)
+    lost = lost_at(ranks)
     if finished.failure is not None:
         sys.stdout.write(f"\nthe question failed: {finished.failure.message}\n")
     elif lost is not None:
         sys.stdout.write(f"\nlost at {lost.step}: {lost}\n")
-
-
-def _starts(finished: Finished) -> list[int]:
-    for step in finished.trace:
-        nodes = step.wrote.get("nodes")
-        if isinstance(nodes, Ranked) and len(nodes):
-            return [int(row) for row in nodes.ids]
-    return []

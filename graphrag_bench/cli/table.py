@@ -8,19 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphrag_bench.analysis.free_tables.figure import KINDS, plot_pivot
-from graphrag_bench.analysis.free_tables.stored import named_runs, pivot_run
-from graphrag_bench.analysis.free_tables.table import Layout, long_pivot, pivot_table
-from graphrag_bench.analysis.papers.figures import collected
-from graphrag_bench.analysis.papers.plot import plot_paper
-from graphrag_bench.analysis.papers.sources import FigureSource
-from graphrag_bench.analysis.papers.table import comparison_tables, long_table
-from graphrag_bench.cli.parsing import RUN, Parser, command_parser
-from graphrag_bench.cli.plotting import check_figure, plot_runs, take_plot, tell_plot
-from graphrag_bench.cli.table_words import take_columns
+from graphrag_bench.cli.parsing import RUN, Parser, check_figure, take_columns, take_plot, tell_plot
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
-from graphrag_bench.experiment.baseline import stored_differences
 from graphrag_bench.papers.printed import (
     PaperTable,
     load_paper,
@@ -29,125 +19,119 @@ from graphrag_bench.papers.printed import (
     table_names,
 )
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.figures.of_runs import check_metric
+from graphrag_bench.report.curves import BUDGET, bars_of, check_metric, marks_of, x_label
+from graphrag_bench.report.figures import plot_bars, plot_pareto
 from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.rows import check_one_corpus, corpus_notes
 from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
-from graphrag_bench.runs.folder import write_whole
-from graphrag_bench.runs.stored import stored_runs
+from graphrag_bench.run.folder import write_whole
+from graphrag_bench.run.session import stored_differences
+from graphrag_bench.run.stored import stored_runs
+from graphrag_bench.tables.figures import collected
+from graphrag_bench.tables.free_tables import (
+    KINDS,
+    Layout,
+    long_pivot,
+    named_runs,
+    pivot_run,
+    pivot_table,
+    plot_pivot,
+)
+from graphrag_bench.tables.measures import FigureSource
+from graphrag_bench.tables.paper_tables import comparison_tables, long_table, plot_paper
 
 _ABOUT = """
-Alone it lists the tables and figures of the papers.
+Alone it lists the tables and figures of the papers. RUN ... alone prints the table of runs.
 
-PAPER/TABLE prints the paper's figures with ours next to them, from the stored runs; nothing
-is run. Each of ours has its interval, n, model, profile and a grade:
+PAPER/TABLE prints the paper's figures with ours next to them, from the stored runs; nothing is run.
+Each of ours has its interval, n, model, profile and a grade:
   A  same data, models, settings and prompts
   B  the same data and language model; what differs is named
-  C  other data, a part of it, or another language model
-Data are the same where documents, tokens and questions are within 2 % of the paper's; a run with
-limit= or split= is over a part.
-A difference is printed for A and B only; for C the notes give the rank correlation of the methods,
-from 6 methods and 30 questions on.
-† marks a doubtful printed figure; the note says why. The last note is the command that runs what
-is missing.
-
-RUN ... alone prints the table of runs: main metric, difference from the baseline, context, cost.
+  C  other data, a part of it (limit=, split=), or another language model
+Data are the same where documents, tokens and questions are within 2 % of the paper's. Differences
+are of A and B only; of C the rank correlation of the methods, from 6 methods and 30 questions on.
+† marks a doubtful printed figure. The last note is the command that runs what is missing.
 
 The free table has a row and a column for each value of a field: method, title, dataset, llm,
-embedder, profile, fidelity, extraction, or any setting by its path. Runs over different versions of
-a corpus are not put into one table, unless rows or cols is corpus.
+embedder, profile, fidelity, extraction, corpus, or any setting by its path.
 
 examples
   graphrag-bench table zhou2025/table5
   graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
   graphrag-bench table runs/sample --plot pareto.pdf --kind pareto
   graphrag-bench table rows=method cols=dataset values=accuracy by=hops
-  graphrag-bench table runs/sample rows=damping cols=method values=evidence_recall@5
 """
 _USAGE = """
 PAPER/TABLE [OPTIONS]
 RUN [RUN ...] [columns=all] [--metric NAME] [OPTIONS]
 [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]"""
-_LAYOUT = (
-    ("rows", "FIELD", None, "what has a row each; default: title"),
-    ("cols", "FIELD", None, "what has a column each; default: dataset"),
-    ("values", "METRIC", None, "comma-separated metrics; default: accuracy"),
-    ("by", "WHAT", None, "splits the questions by hops, type or scope"),
-)
-_KINDS = (*KINDS, "pareto")
-_DEFAULTS = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
-_OPTIONS = {
-    "--papers-prompts": "these runs had the prompts of the paper itself, as files of your own",
-    "--across-corpora": "put runs over different versions of a corpus into one table all the same",
+_LAYOUT = {
+    "rows": ("FIELD", "title", "what has a row each; default: title"),
+    "cols": ("FIELD", "dataset", "what has a column each; default: dataset"),
+    "values": ("METRIC", "accuracy", "comma-separated metrics; default: accuracy"),
+    "by": ("WHAT", "", "splits the questions by hops, type or scope"),
 }
+_KINDS = (*KINDS, "pareto")
 _TERMINAL = "terminal"
 _ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
-    asked = _parser().read(arguments, alone=True)
-    check_figure(asked, _KINDS)
-    form = _format(asked)
-    words = [word for word in asked.words if "=" not in word]
-    given = [word for word in asked.words if "=" in word]
-    laid = {name: value for name in _DEFAULTS if (value := getattr(asked, name)) is not None}
-    if len(words) == 1 and _is_of_paper(words[0]):
-        if extra := [*given, *laid]:
-            raise UserError(
-                f"The table of a paper takes no '{extra[0]}'; settings are of its runs: "
-                f"graphrag-bench run experiment={words[0]}."
-            )
-        _of_paper(load_table(words[0]), asked, form)
-        return 0
-    if asked.papers_prompts:
+    options = _parser().read(arguments, alone=True)
+    check_figure(options, _KINDS)
+    form = options.format or _TERMINAL
+    if options.out and not options.format:
+        form = _ENDINGS.get(options.out.suffix, "markdown")
+    if form not in (_TERMINAL, *FORMATS):
+        raise unknown("format", form, (_TERMINAL, *FORMATS))
+    words = [word for word in options.words if "=" not in word]
+    settings = [word for word in options.words if "=" in word]
+    layout = {name: value for name in _LAYOUT if (value := getattr(options, name)) is not None}
+    of_paper = len(words) == 1 and _is_of_paper(words[0])
+    if of_paper and (extra := [*settings, *layout]):
+        raise UserError(
+            f"The table of a paper takes no '{extra[0]}'; settings are of its runs: "
+            f"graphrag-bench run experiment={words[0]}."
+        )
+    if options.papers_prompts and not of_paper:
         raise UserError("--papers-prompts goes with a table of a paper.")
-    if given:
-        name = given[0].partition("=")[0]
-        raise UserError(f"A free table has no '{name}'. {did_you_mean(name, _DEFAULTS)}")
-    if not laid and (not words or set(words) <= set(paper_names())):
-        if asked.plot is not None:
+    if settings:
+        name = settings[0].partition("=")[0]
+        raise UserError(f"A free table has no '{name}'. {did_you_mean(name, _LAYOUT)}")
+    if of_paper:
+        tables = _of_paper(load_table(words[0]), options, form)
+    elif not layout and (not words or set(words) <= set(paper_names())):
+        if options.plot is not None:
             raise UserError("--plot draws a table: name one of a paper, runs, or rows= and cols=.")
-        _put([_listing(words or paper_names())], form, asked.out)
-        return 0
-    if not laid and form != "csv":
-        _put(_of_runs(words, asked), form, asked.out)
+        tables = [_listing(words or paper_names())]
+    elif not layout and form != "csv":
+        tables = _of_runs(words, options)
     else:
-        _put(_free(words, {**_DEFAULTS, **laid}, asked, form), form, asked.out)
-    if asked.plot is not None:
-        tell_plot(asked.plot)
+        defaults = {name: default for name, (_, default, _) in _LAYOUT.items()}
+        tables = _free(words, {**defaults, **layout}, options, form)
+    _put(tables, form, options.out)
+    if options.plot is not None:
+        tell_plot(options.plot)
     return 0
 
 
 def _parser() -> Parser:
-    parser = command_parser("table", _ABOUT, _USAGE)
+    parser = Parser("table", _ABOUT, _USAGE)
     words = f"PAPER/TABLE; or runs, each {RUN}; without any, all runs below HOME are taken"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
-    parser.settings(_LAYOUT)
-    for flag, meaning in _OPTIONS.items():
-        parser.flag(flag, meaning)
+    parser.settings((name, shown, None, says) for name, (shown, _, says) in _LAYOUT.items())
+    parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
+    parser.flag("--across-corpora", "put runs over versions of a corpus into one table too")
     take_columns(parser)
     parser.option("--metric", "NAME", "the main metric of the table of runs")
     take_plot(parser, _KINDS, "bars, and heat where rows and columns are numbers")
-    parser.option(
-        "--format",
-        "FORMAT",
-        "terminal, markdown, latex (booktabs) or csv (a row for each cell, a number in each "
-        "column)",
-    )
-    parser.option(
-        "--out", "FILE", "write it there; .md, .tex and .csv choose the format", kind=Path
-    )
+    formats = "terminal, markdown, latex (booktabs) or csv (a row for each cell)"
+    parser.option("--format", "FORMAT", formats)
+    meaning = "write it there; .md, .tex and .csv choose the format"
+    parser.option("--out", "FILE", meaning, kind=Path)
     parser.home()
     return parser
-
-
-def _format(asked: argparse.Namespace) -> str:
-    if asked.format:
-        if asked.format not in (_TERMINAL, *FORMATS):
-            raise unknown("format", asked.format, (_TERMINAL, *FORMATS))
-        return str(asked.format)
-    return _ENDINGS.get(asked.out.suffix, "markdown") if asked.out else _TERMINAL
 
 
 def _is_of_paper(word: str) -> bool:
@@ -169,51 +153,52 @@ def _listing(papers: Sequence[str]) -> Table:
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(table: PaperTable, asked: argparse.Namespace, form: str) -> None:
+def _of_paper(table: PaperTable, options: argparse.Namespace, form: str) -> list[Table]:
     load_plugins()
-    runs = stored_runs(asked.home)
+    runs = stored_runs(options.home)
     for note in corpus_notes([run.metrics for run in runs]):
         Progress().say(note)
-    source = FigureSource(Path(asked.home))
-    filled = collected(table, runs, source, papers_prompts=asked.papers_prompts)
-    if asked.plot is not None:
-        plot_paper(asked.plot, table, filled, span=asked.span)
-        tell_plot(asked.plot)
-    tables = [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
-    _put(tables, form, asked.out)
+    source = FigureSource(Path(options.home))
+    filled = collected(table, runs, source, papers_prompts=options.papers_prompts)
+    if options.plot is not None:
+        plot_paper(options.plot, table, filled, span=options.span)
+    return [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
 
 
-def _of_runs(names: Sequence[str], asked: argparse.Namespace) -> list[Table]:
-    stored = named_runs(list(names), asked.home)
-    if not asked.across_corpora:
+def _of_runs(names: Sequence[str], options: argparse.Namespace) -> list[Table]:
+    stored = named_runs(list(names), options.home)
+    if not options.across_corpora:
         check_one_corpus([run.metrics for run in stored])
     runs = [run.metrics for run in stored]
     scoring = stored[0].evaluation
-    metric = main_metric(runs, asked.metric or next(iter(scoring.compared), None))
+    metric = main_metric(runs, options.metric or next(iter(scoring.compared), None))
     check_metric(runs, metric)
-    if asked.plot is not None:
-        plot_runs(asked, runs, metric)
-    found, columns = stored_differences(stored), checked_columns(asked.columns)
-    return shown_tables(runs, found, columns=columns, metric=metric, baseline=scoring.baseline)
+    if options.plot is not None and options.kind == "pareto":
+        marks = marks_of(runs, metric)
+        plot_pareto(options.plot, marks, x_label(BUDGET), metric, span=options.span)
+    elif options.plot is not None:
+        plot_bars(options.plot, bars_of(runs, metric), metric, span=options.span)
+    compared, columns = stored_differences(stored), checked_columns(options.columns)
+    return shown_tables(runs, compared, columns=columns, metric=metric, baseline=scoring.baseline)
 
 
 def _free(
-    names: Sequence[str], layout: Mapping[str, str], asked: argparse.Namespace, form: str
+    names: Sequence[str], layout: Mapping[str, str], options: argparse.Namespace, form: str
 ) -> list[Table]:
-    stored = named_runs(list(names), asked.home)
-    if not asked.across_corpora and "corpus" not in (layout["rows"], layout["cols"]):
+    stored = named_runs(list(names), options.home)
+    if not options.across_corpora and "corpus" not in (layout["rows"], layout["cols"]):
         check_one_corpus([run.metrics for run in stored])
     runs = [pivot_run(run) for run in stored]
-    if asked.kind == "pareto" or asked.metric:
+    if options.kind == "pareto" or options.metric:
         raise UserError("--kind pareto and --metric are of runs: leave out rows=, cols=, values=.")
     layouts = [
         Layout(layout["rows"], layout["cols"], value, layout["by"] or None)
         for value in layout["values"].split(",")
     ]
-    if asked.plot is not None:
+    if options.plot is not None:
         if len(layouts) > 1:
             raise UserError("--plot draws one metric: values=METRIC.")
-        plot_pivot(asked.plot, runs, layouts[0], asked.kind, span=asked.span)
+        plot_pivot(options.plot, runs, layouts[0], options.kind, span=options.span)
     if form == "csv":
         return [long_pivot(runs, layouts)]
     notes = tuple(corpus_notes([run.metrics for run in stored]))

@@ -8,26 +8,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.cli.parsing import RUN, Parser, positive
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
-from graphrag_bench.runs.folder import METRICS
-from graphrag_bench.runs.stored import StoredRun, find_run, stored_runs
-from graphrag_bench.view.page import write_page
-from graphrag_bench.view.server import served
+from graphrag_bench.run.folder import METRICS
+from graphrag_bench.run.stored import StoredRun, find_run, stored_runs
+from graphrag_bench.view.page import served, write_page
 
 _ABOUT = """
 Shows stored runs in a browser: scores against tokens, the evidence funnel, costs, every question
 with its context, prompts, replies and the graph of its answer, what differs between two methods,
 and the health of their graphs. Nothing is run, and no model is called.
 
-With --out a folder is written that opens from disk, offline, and can be sent to a colleague: it
-holds the texts and prompts of its runs. Without --out the page is served to this machine alone and
-written again when its runs change; Ctrl-C ends it.
+With --out a folder is written that opens from disk, offline, with the texts and prompts of its
+runs. Without it the page is served to this machine alone, and written again when its runs change;
+Ctrl-C ends it.
 
 examples
   graphrag-bench view                               the newest runs
-  graphrag-bench view 0a1b2c f5e4d3
   graphrag-bench view 0a1b2c f5e4d3 --out page      then open page/index.html
 """
 NEWEST = 8
@@ -35,17 +33,15 @@ NEWEST = 8
 
 def main(arguments: Sequence[str]) -> int:
     """Write the page, or serve it until it is stopped."""
-    parser = command_parser("view", _ABOUT)
+    parser = Parser("view", _ABOUT)
     parser.add_argument("runs", nargs="*", metavar="RUN", help=f"{RUN}; without one the newest")
     parser.option("--out", "FOLDER", "write the page there: an empty folder, or an earlier page")
-    parser.option("--newest", "N", f"how many runs, where none is named; default: {NEWEST}",
-                  NEWEST, int)  # fmt: skip
+    meaning = f"how many runs, where none is named; default: {NEWEST}"
+    parser.option("--newest", "N", meaning, NEWEST, positive)
     parser.option("--port", "N", "the port to serve at; default: any that is free", 0, int)
     parser.home()
     parser.shared()
     options = parser.read(arguments, alone=True)
-    if options.newest < 1:
-        raise UserError(f"--newest {options.newest}: at least 1.")
     if not 0 <= options.port <= 65535:
         raise UserError(f"--port {options.port}: from 1 to 65535.")
     load_plugins()
@@ -74,8 +70,6 @@ def newest(home: Path, n: int) -> list[StoredRun]:
     runs = stored_runs(home)
     if not runs:
         raise UserError(f"{home}/runs holds no finished run. Run a method first, or give --home.")
-
-    def scored(run: StoredRun) -> tuple[int, str]:
-        return (run.folder.path / METRICS).stat().st_mtime_ns, str(run.folder.path)
-
-    return sorted(runs, key=scored)[-n:]
+    paths = {run.folder.path: run for run in runs}
+    ordered = sorted(paths, key=lambda path: ((path / METRICS).stat().st_mtime_ns, str(path)))
+    return [paths[path] for path in ordered[-n:]]

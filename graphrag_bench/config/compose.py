@@ -17,10 +17,11 @@ from hydra.utils import get_class
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
-from graphrag_bench.config.profiles import KEYS, applied
 from graphrag_bench.config.sources import (
     FILE,
+    KEYS,
     ROLES,
+    applied,
     chunking_of,
     folders,
     method_file,
@@ -39,11 +40,8 @@ EXTRAS = {
     "hydra/launcher=ray": "ray-sweeps",
 }
 """Plug-ins of Hydra by the choices that they register, and the extras that install them."""
-_REASONS = {
-    "Index ": "a step is named by its row, e.g. method.retrieve.0",
-    "Exceeds the limit": "no setting is that large",
-}
-"""What is wrong with a setting, by how an error begins that is none of Hydra's own."""
+_MERGED = ("method", "graph", "paths", "evaluation", "cache", "budget", "failures", "build")
+"""Settings with settings of their own that are no choice of a group."""
 
 
 def composed(
@@ -59,27 +57,20 @@ def composed(
     in place of the choice; `name` that of the primary configuration. Raises UserError.
     """
     config = composition(overrides, name)
-    if method is not None:
-        content = _changed(method, config.hydra.runtime.choices)
-        with open_dict(config):
+    with open_dict(config):
+        if method is not None:
+            content = _changed(method, config.hydra.runtime.choices)
             config.method = without_chunks(content)
             if str(config.hydra.runtime.choices.chunking).startswith("of:"):
                 config.chunking = chunking_of(content)
-    with open_dict(config):
         for path, value in (values or {}).items():
             whole = path not in _MERGED and isinstance(value, Mapping)
             OmegaConf.update(config, path, value, merge=not whole, force_add=True)
     return settings_of(config, config.hydra, method)
 
 
-_MERGED = ("method", "graph", "paths", "evaluation", "cache", "budget", "failures", "build")
-"""Settings with settings of their own that are no choice of a group."""
-
-
 def _changed(method: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, Any]:
-    """A method's file with what the chosen sources change in it."""
-    profile, fidelity, pooling = (str(choices[one]) for one in ("profile", "fidelity", "pooling"))
-    return applied(method, profile, fidelity, pooling=pooling)
+    return applied(method, *(str(choices[one]) for one in ("profile", "fidelity", "pooling")))
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
@@ -177,7 +168,6 @@ def method_of(name: str, profile: str, fidelity: str) -> dict[str, Any]:
 
 
 def _resolved(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with their interpolations resolved; one of the method that leads nowhere stays."""
     config = OmegaConf.create(dict(plain))
     while True:
         try:
@@ -205,15 +195,7 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except MissingConfigException as error:
-        file = error.missing_cfg_file or ""
-        split = file.rpartition if file.startswith("hydra/") else file.partition
-        group, slash, name = split("/")
-        if extra := EXTRAS.get(f"{group}={name}"):
-            need = f"pip install 'graphrag-bench[{extra}]'"
-            raise UserError(f"{group}={name} is a plug-in of Hydra: {need}.") from None
-        if not slash:
-            raise UserError(str(error).splitlines()[0]) from None
-        raise unknown(group, name, error.options or names(group)) from None
+        raise _missing(error) from None
     except OverrideParseException as error:
         lines = str(error).splitlines()
         reason = lines[lines[0].startswith("Error parsing override") and len(lines) > 1]
@@ -223,11 +205,23 @@ def plain_errors() -> Iterator[None]:
         ) from None
     except HydraException as error:
         raise UserError(_message(error)) from None
-    except (TypeError, ValueError) as error:
-        reasons = [text for start, text in _REASONS.items() if str(error).startswith(start)]
-        if not reasons:
+    except (TypeError, ValueError) as error:  # of OmegaConf for an index, of Python for a number
+        is_index = str(error).startswith("Index ")
+        if not is_index and not str(error).startswith("Exceeds the limit"):
             raise
-        raise UserError(f"{error}: {reasons[0]}.") from None
+        hint = ": a step is named by its row, e.g. method.retrieve.0" if is_index else ""
+        raise UserError(f"{error}{hint}.") from None
+
+
+def _missing(error: MissingConfigException) -> UserError:
+    file = error.missing_cfg_file or ""
+    group, slash, name = (file.rpartition if file.startswith("hydra/") else file.partition)("/")
+    if extra := EXTRAS.get(f"{group}={name}"):
+        need = f"pip install 'graphrag-bench[{extra}]'"
+        return UserError(f"{group}={name} is a plug-in of Hydra: {need}.")
+    if not slash:
+        return UserError(str(error).splitlines()[0])
+    return unknown(group, name, error.options or names(group))
 
 
 def _message(error: HydraException) -> str:

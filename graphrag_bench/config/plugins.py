@@ -16,10 +16,10 @@ from graphrag_bench.errors import UserError, caught
 from graphrag_bench.registry import import_modules
 
 T = TypeVar("T")
+_BUILDERS = ("graphs", "indices", "artifacts")
+"""The folders of the core in whose modules builders register themselves."""
 BUILT_IN = ("operators", "methods")
 """The plug-in packages that are part of the project; those of the user come after them."""
-_OFFLINE = "graphrag_bench.offline"
-"""The package in whose modules the built-in builders register themselves."""
 
 
 def load_plugins(names: Sequence[str] = ()) -> None:
@@ -30,7 +30,8 @@ def load_plugins(names: Sequence[str] = ()) -> None:
     operator and no builder and has no `configs`.
     """
     with operators.open(), builders.open():
-        import_modules(_OFFLINE, Path(__file__).parents[1] / "offline")
+        for folder in _BUILDERS:
+            import_modules(f"graphrag_bench.{folder}", Path(__file__).parents[1] / folder)
         for name in BUILT_IN:
             import_module(name)
         for name in names:
@@ -46,12 +47,11 @@ def config_folders(names: Iterable[str]) -> list[Path]:
 def _load(name: str) -> None:
     before, is_new = _registered(), name not in sys.modules
     folders = config_folders([name])
-    module = _run(name, lambda: import_module(name))
+    module = _attempt(name, lambda: import_module(name))
     search_in(folders)
     if is_new and before == _registered() and not any(folder.is_dir() for folder in folders):
-        there = sorted(p.name for folder in folders for p in folder.parent.glob("*.py"))
-        others = ", ".join(file for file in there if file != "__init__.py")
-        hint = f" Import there what does: {others}." if others else ""
+        others = sorted({p.name for f in folders for p in f.parent.glob("*.py")} - {"__init__.py"})
+        hint = f" Import there what does: {', '.join(others)}." if others else ""
         raise UserError(
             f"plugins: '{name}' registers no operator and no builder and has no configs/ folder "
             f"({module.__file__}).{hint}"
@@ -59,36 +59,34 @@ def _load(name: str) -> None:
 
 
 def _folders(name: str) -> list[Path]:
-    """The folders of a package; none for a module. Raises UserError when there is neither."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise UserError(f"plugins: '{name}' is not a name of a package; write NAME or NAME.PART.")
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
     invalidate_caches()
-    try:
-        spec = _run(name, lambda: find_spec(name))
-    except ModuleNotFoundError:
-        spec = None
+    spec = _attempt(name, lambda: find_spec(name))  # imports the packages above it
     if spec is None:
-        raise UserError(
-            f"plugins: there is no package '{name}' to import, neither installed nor in {here}."
-        )
+        raise _absent(name)
     return [Path(folder) for folder in spec.submodule_search_locations or ()]
 
 
-def _run(name: str, work: Callable[[], T]) -> T:
-    """What code of the user's returns; its own error is one of theirs, with file and line."""
+def _attempt(name: str, work: Callable[[], T]) -> T:
     result = caught(work)
     if not isinstance(result, Exception):
         return result
     if isinstance(result, ModuleNotFoundError) and name.startswith(result.name or "?"):
-        raise result
+        raise _absent(name)
     ours = (str(Path(__file__).resolve().parents[1]), "<frozen importlib")
     frames = traceback.extract_tb(result.__traceback__)
     theirs = [frame for frame in frames if not frame.filename.startswith(ours)]
     lines = [*traceback.format_list(theirs), *traceback.format_exception_only(result)]
-    raise UserError(f"plugins: '{name}' cannot be imported.\n{''.join(lines).rstrip()}") from None
+    raise UserError(f"plugins: '{name}' cannot be imported.\n{''.join(lines).rstrip()}")
+
+
+def _absent(name: str) -> UserError:
+    where = f"neither installed nor in {Path.cwd()}"
+    return UserError(f"plugins: there is no package '{name}' to import, {where}.")
 
 
 def _registered() -> set[str]:

@@ -5,10 +5,7 @@ The text below a setting is its help.
 
 from __future__ import annotations
 
-import ast
-import inspect
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import (
@@ -22,22 +19,26 @@ from pydantic import (
     field_validator,
 )
 
-from graphrag_bench.addresses import refuse_secrets
-from graphrag_bench.answer_forms import FormName
-from graphrag_bench.config.profiles import ANSWER_TOKENS
-from graphrag_bench.data.splits import DEV_SHARE, Split
+from graphrag_bench.data.dataset import DEV_SHARE, Split
 from graphrag_bench.errors import RENAMED, UserError, did_you_mean
 from graphrag_bench.llm.settings import check_variable
+from graphrag_bench.prompts import FormName
+from graphrag_bench.terminal import refuse_secrets
 
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
 Fidelity = Literal["default", "paper"]
 NO_SETTINGS = {"given", "budget_asked"}
-"""Fields of the run settings that nobody sets: what was set of the method, and whether the context
-budget was."""
+"""Derived fields, not settings: which method parameters and whether the budget were overridden."""
 LEAST_IN_PROCESSES = 500
 """New texts in a list from which on `nlp_workers=auto` starts processes."""
-NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
-CROSS_ENCODER = {"_target_": "graphrag_bench.models.cross_encoder.CrossEncoder"}
+BUDGETS = {"zhou2025": 7500}
+"""Tokens of context of every method under a profile whose paper gives all one window, where a
+method's file has no number for it: what answer and instructions leave of 8,096 (section 7.1)."""
+ANSWER_TOKENS = {"zhou2025": 4096, "paper": 2048, "upstream": 2048}
+"""Tokens of a list, a paragraph or a summary under a source's profile: Zhou et al. 2025 end replies
+at 4,096 (LLMConfig of their code, 4e87938); no other source ends an answer."""
+NLP = {"_target_": "graphrag_bench.embedding.nlp.Spacy"}
+CROSS_ENCODER = {"_target_": "graphrag_bench.embedding.cross_encoder.CrossEncoder"}
 
 
 def _number_as_text(value: Any) -> Any:
@@ -51,18 +52,21 @@ Text = Annotated[str, BeforeValidator(_number_as_text)]
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+    )
 
     @field_validator("*", mode="before")
     @classmethod
     def _switch(cls, value: Any, info: ValidationInfo) -> Any:
         """Read `on` and `off` as they stand in YAML unquoted, where they are truth values."""
-        word = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
+        if not isinstance(value, bool):
+            return value
+        word = "on" if value else "off"
         return word if word in _words(cls.model_fields[str(info.field_name)].annotation) else value
 
 
 def _words(annotation: Any) -> list[object]:
-    """Return the values of the literals in a type."""
     if get_origin(annotation) is Literal:
         return list(get_args(annotation))
     return [word for part in get_args(annotation) for word in _words(part)]
@@ -71,7 +75,7 @@ def _words(annotation: Any) -> list[object]:
 class DatasetSettings(_Settings):
     """Which data set, and its folder; a synthetic set checks its own settings."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    model_config = ConfigDict(extra="allow")
     name: str
     """name of a card in datasets/"""
     root: Text | None = None
@@ -261,7 +265,7 @@ class RunSettings(_Settings):
 
     @field_validator("budget_context", mode="before")
     @classmethod
-    def _said(cls, value: Any) -> Any:
+    def _native(cls, value: Any) -> Any:
         return "native" if value is None else value
 
     @field_validator("pooling")
@@ -294,8 +298,8 @@ class RunSettings(_Settings):
 def check_settings(values: Mapping[str, Any]) -> RunSettings:
     """The checked settings; raises one UserError that lists every problem."""
     refuse_secrets("", values)
-    for model in filter(lambda value: isinstance(value, Mapping), values.values()):
-        if isinstance(variable := model.get("api_key_env"), str):
+    for model in values.values():
+        if isinstance(model, Mapping) and isinstance(variable := model.get("api_key_env"), str):
             check_variable(variable)
     try:
         return RunSettings.model_validate(dict(values))
@@ -334,14 +338,6 @@ def defaults() -> dict[str, Any]:
 
 def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tuple[str, str, str]]:
     """Return (name, default, meaning) of every run setting, for `--help` and the docs."""
-    (node,) = ast.parse(inspect.getsource(model)).body
-    lines = node.body if isinstance(node, ast.ClassDef) else []
-    texts = {
-        field.target.id: " ".join(str(text.value.value).split())
-        for field, text in pairwise(lines)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-    }
     rows: list[tuple[str, str, str]] = []
     for name, field in model.model_fields.items():
         inner, default = field.annotation, field.default
@@ -349,5 +345,6 @@ def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tup
             rows += explained(inner, f"{name}.")
         elif name not in NO_SETTINGS:
             plain = not field.is_required() and not isinstance(default, dict | None)
-            rows.append((f"{above}{name}", str(default) if plain else "", texts.get(name, "")))
+            meaning = " ".join((field.description or "").split())
+            rows.append((f"{above}{name}", str(default) if plain else "", meaning))
     return rows

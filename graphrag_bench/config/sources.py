@@ -7,6 +7,17 @@ others in the defaults list of `configs/run.yaml`:
 - `settings`: every setting of a run with its default (`RunSettings`)
 - `source/METHOD:PROFILE:FIDELITY:POOLING`: what sources change in the file of a method
 - `chunking/of:METHOD:PROFILE:FIDELITY:DATASET`: the chunking of a method, or of a paper's data set
+
+A method's file may say what differs from source to source
+
+    profiles:
+      zhou2025: {damping: 0.1, build.graph.synonymy: add}
+      upstream: {damping: 0.1, top_k: 5, khop: unstated}
+    fidelity: {conversion: llm, build.extraction: llm}
+
+`profile=zhou2025` lays the first mapping over the file, `fidelity=paper` the last; what the user
+sets wins over both. `unstated` marks what a source leaves open: the file's own value stays.
+`pooled: {form: paths}` says in the same way what path pooling (pooling=rerank, reselect) changes.
 """
 
 from __future__ import annotations
@@ -27,12 +38,10 @@ from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSou
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import Container, OmegaConf
 
-from graphrag_bench.config.profiles import KEYS, applied
 from graphrag_bench.config.settings import Fidelity, Profile, defaults
-from graphrag_bench.data.card import card_names
-from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.locations import project_folder
-from graphrag_bench.plain_yaml import read_yaml
+from graphrag_bench.data.dataset import card_names
+from graphrag_bench.errors import UserError, did_you_mean, unknown
+from graphrag_bench.files import project_folder, read_yaml
 
 GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "chunking", "pooling",
@@ -42,21 +51,25 @@ ROLES = ("llm_build", "llm_judge")
 """Other language models of a run: `llm@llm_build=NAME`."""
 FILE = "file"
 """The key of a user's method that holds the path of its file."""
-GLOBAL = ("profile", "fidelity", "experiment", "row")
-"""Groups whose choices state settings at their paths."""
 OPEN = (
     "convert", "retrieve", "generate", "build",
     "dataset", "llm", "embedder", "nlp", "cross_encoder", "chunking", "pooling",
 )  # fmt: skip
 """Keys of a method and of the settings below which one need not be in a file to be set: operators,
 builders, models and synthetic data sets check their own."""
-PROVIDER = "graphrag-bench"
-_PLACES = ("./", "../", "/", "~")
-"""How a choice begins that is the path of a file: `method=./mine.yaml`."""
+POOLED = "pooled"
+KEYS = ("profiles", "fidelity", POOLED)
+"""The keys of a method's file that say what sources and path pooling change."""
+_STEPS: Mapping[str, Mapping[str, Any]] = {
+    "points.map": {"max_characters": None, "max_tokens": 2048},
+}
+"""What the steps of a method are under any profile but the default, where its file leaves it open:
+no source ends a point of a map step."""
+_GLOBAL = ("profile", "fidelity", "experiment", "row")
+"""Groups whose choices state settings at their paths."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
-"""Groups that have choices of papers."""
-_own: list[Path] = []
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
+_own: list[Path] = []
 
 
 def search_in(folders: Iterable[str | Path]) -> None:
@@ -72,8 +85,8 @@ def search_in(folders: Iterable[str | Path]) -> None:
 
 def folders() -> list[Path]:
     """Return the folders of configurations: `./configs`, those of `search_in`, then ours."""
-    every = [Path.cwd() / "configs", *_own, project_folder("configs")]
-    return list(dict.fromkeys(path.resolve() for path in every if path.is_dir()))
+    every = [(Path.cwd() / "configs").resolve(), *_own, project_folder("configs").resolve()]
+    return list(dict.fromkeys([path for path in every if path.is_dir()]))
 
 
 def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
@@ -88,6 +101,11 @@ def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
     return sorted({*files, *cards, *_FIXED.get(group, ()), *of_papers})
 
 
+def built_in(group: str) -> list[str]:
+    """Return our own choices of a group, sorted."""
+    return names(group, [project_folder("configs")])
+
+
 def papers() -> ModuleType:
     """Return the module of the papers' choices, which only some compositions need."""
     from graphrag_bench.papers import choices
@@ -95,27 +113,23 @@ def papers() -> ModuleType:
     return choices
 
 
-def built_in(group: str) -> list[str]:
-    """Return our own choices of a group, sorted."""
-    return names(group, [project_folder("configs")])
-
-
-def file_of(group: str, name: str, within: Sequence[Path] | None = None) -> Path | None:
+def file_of(group: str, name: str) -> Path | None:
     """Return the file of a choice in the first folder that has it, or the one at a path."""
-    if name.startswith(_PLACES):
+    if name.startswith(("./", "../", "/", "~")):
         path = Path(f"{name.removesuffix('.yaml')}.yaml").expanduser()
         return path.resolve() if path.is_file() else None
-    every = [f / group / f"{name}.yaml" for f in (folders() if within is None else within)]
-    return next((path for path in every if path.is_file()), None)
+    for folder in folders():
+        if (path := folder / group / f"{name}.yaml").is_file():
+            return path
+    return None
 
 
 def read(path: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; raises UserError, with file and line, without one."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = copy.deepcopy(_parsed(path.read_text(encoding="utf-8"), str(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}.") from None
-    content = copy.deepcopy(_parsed(text, str(path)))
     if not isinstance(content, dict):
         raise UserError(f"{path}: a mapping was expected, NAME: VALUE on every line.")
     return content
@@ -126,35 +140,29 @@ def _parsed(text: str, path: str) -> Any:
     return read_yaml(text, path) or {}
 
 
-def method_file(name: str, within: Sequence[Path] | None = None) -> dict[str, Any]:
+def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the content of a method's file, laid over those of its `defaults`.
 
     A user's file has its path under `file`. Raises UserError for an unknown name, with the nearest,
-    and for a method that is based on itself.
+    and for a method that is based on itself; `above` are those that are based on this one.
     """
-    return _method(name, tuple(folders() if within is None else within), ())
-
-
-def _method(name: str, within: Sequence[Path], above: tuple[str, ...]) -> dict[str, Any]:
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
-    path = file_of("method", name, within)
+    path = file_of("method", name)
     if path is None:
-        raise unknown("method", name, names("method", within))
-    content = _own_method(path)
+        raise unknown("method", name, names("method"))
+    content = _method(path)
     bases = content.pop("defaults", ["_self_"])
     layers = [
-        content if base == "_self_" else _method(base, within, (*above, name))
+        content if base == "_self_" else method_file(base, (*above, name))
         for base in (bases if "_self_" in bases else [*bases, "_self_"])
         if isinstance(base, str)
     ]
-    if len(layers) == 1:
-        return content
-    merged: Any = OmegaConf.to_container(OmegaConf.merge(*layers))
+    merged: Any = OmegaConf.to_container(OmegaConf.merge(*layers)) if layers[1:] else content
     return dict(merged)
 
 
-def _own_method(path: Path) -> dict[str, Any]:
+def _method(path: Path) -> dict[str, Any]:
     content = read(path)
     if path.is_relative_to(project_folder("configs").resolve()):
         return content
@@ -163,6 +171,57 @@ def _own_method(path: Path) -> dict[str, Any]:
     if content.get("name") in built_in("method"):
         raise UserError(f"{path} has the name of our method '{content['name']}'; give it its own.")
     return {**content, FILE: str(path)}
+
+
+def applied(
+    method: Mapping[str, Any], profile: str, fidelity: str, pooling: object = None
+) -> dict[str, Any]:
+    """Return a copy of a method's file with what sources and path pooling change, without `KEYS`.
+
+    `pooling` is the choice of the group or its settings. Raises UserError for a change of what the
+    method does not have, with the nearest name, and for changes that are no mapping.
+    """
+    mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
+    profiles = method.get("profiles") or {}
+    sources = [profiles.get(profile) if isinstance(profiles, Mapping) else profiles]
+    sources += [method.get("fidelity")] if fidelity == "paper" else []
+    sources += [method.get(POOLED)] if mode not in (None, False, "off", "null") else []
+    changes: dict[str, Any] = {}
+    for values in sources:
+        if not isinstance(values, Mapping | None):
+            name = method.get("name")
+            raise UserError(f"method '{name}': {values!r} is not a mapping of settings.")
+        changes |= values or {}
+    config = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
+    for path in sorted(changes, key=lambda path: path.count(".")):
+        if changes[path] != "unstated":  # a variant before its settings: it would take their place
+            _change(config, path, changes[path])
+    if profile != "default":
+        _lay_under(config)
+    return config
+
+
+def _change(config: dict[str, Any], path: str, value: object) -> None:
+    *above, last = path.split(".")
+    node = config
+    for name in above:
+        inner = node.get(name)
+        node[name] = inner if isinstance(inner, dict) else {"variant": inner}
+        node = node[name]
+    if last not in node and above[:1] != ["build"]:
+        hint = did_you_mean(last, sorted(node))
+        raise UserError(f"method '{config.get('name')}' has no '{path}' to change. {hint}")
+    node[last] = value
+
+
+def _lay_under(node: object) -> None:
+    inner: Sequence[object] = node if isinstance(node, list) else ()
+    if isinstance(node, dict):
+        for name, value in _STEPS.get(str(node.get("op")), {}).items():
+            node.setdefault(name, value)
+        inner = list(node.values())
+    for one in inner:
+        _lay_under(one)
 
 
 def without_chunks(method: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,10 +239,15 @@ def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Choices(ConfigSource):
-    """Serve the folders in the path, the first that has a choice first, and what files hold inside.
+    """Serve our folders and those of the user, and what files hold inside.
 
-    The path names the folders, so that a launcher's workers find the same.
+    The path names the folders, for the workers of a launcher, which are sent this source.
     """
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Look, in a worker, where the command has looked."""
+        self.__dict__ = state
+        search_in(self.path.split(os.pathsep))
 
     @staticmethod
     def scheme() -> str:
@@ -197,80 +261,81 @@ class Choices(ConfigSource):
     def is_group(self, config_path: str) -> bool:
         """Return whether the path is a group in one of the folders, or served from inside."""
         group = config_path.strip("/")
-        if group in (*GROUPS, "source") or any((f / group).is_dir() for f in self._folders):
-            return True
         above, _, paper = group.partition("/")
-        return above == "experiment" and paper in papers().paper_names()
+        return (
+            group in (*GROUPS, "source")
+            or any((folder / group).is_dir() for folder in folders())
+            or (above == "experiment" and paper in papers().paper_names())
+        )
 
     def is_config(self, config_path: str) -> bool:
         """Return whether the path is a file of one of the folders, or a choice from inside."""
-        group, _, name = _parts(config_path)
+        group, name = _parts(config_path)
         if group == "source":
-            return file_of("method", name.partition(":")[0], self._folders) is not None
-        return self._file(config_path) is not None or self._inside(config_path) is not None
+            return file_of("method", name.partition(":")[0]) is not None
+        return file_of(group, name) is not None or _inside(group, name) is not None
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         """Return the choices and groups below a path, sorted."""
         group = config_path.strip("/")
-        entries = [path for folder in self._folders for path in (folder / group).glob("*")]
+        entries = [path for folder in folders() for path in (folder / group).glob("*")]
         groups = {path.name for path in entries if path.is_dir()} | set(() if group else GROUPS)
         choices = {path.stem for path in entries if path.suffix == ".yaml"}
-        if group in GROUPS:
-            choices |= set(names(group, self._folders))
+        choices |= set(names(group)) if group in GROUPS else set()
         every = {ObjectType.GROUP: groups, ObjectType.CONFIG: choices}
         return sorted(every[results_filter] if results_filter in every else groups | choices)
 
     def load_config(self, config_path: str) -> ConfigResult:
         """Return a choice with the package that its content goes to."""
-        group, _, name = _parts(config_path)
-        file, package = self._file(config_path), None
+        group, name = _parts(config_path)
+        file, package = file_of(group, name), None
         if file is None:
-            content = self._inside(config_path)
+            content = _inside(group, name)
         elif group == "method":
-            whole = without_chunks(_own_method(file))
+            whole = without_chunks(_method(file))
             content = {key: value for key, value in whole.items() if key not in KEYS}
         else:
-            content, package = read(file), _package(file)
+            content = read(file)
+            header = re.search(r"^#\s*@package\s+(\S+)", file.read_text("utf-8"), re.MULTILINE)
+            package = header[1] if header else None
         if content is None:
             raise ConfigLoadError(f"There is no {config_path}.")
-        if package is None and name and group in GLOBAL:
+        if package is None and group in _GLOBAL:
             package = "_global_"
         config = OmegaConf.create(content)
-        if group in OPEN and name:
+        if group in OPEN:
             OmegaConf.set_struct(config, False)
         for key in OPEN:
             if isinstance(node := config.get(key), Container):
                 OmegaConf.set_struct(node, False)
         return ConfigResult(self.provider, self.full_path(), config, {"package": package})
 
-    @property
-    def _folders(self) -> Sequence[Path]:
-        return [Path(folder) for folder in self.path.split(os.pathsep)]
 
-    def _file(self, config_path: str) -> Path | None:
-        group, _, name = _parts(config_path)
-        return file_of(group, name, self._folders) if name else file_of("", group, self._folders)
+def _parts(config_path: str) -> tuple[str, str]:
+    """Return group and name of a path; the group of a primary configuration is empty."""
+    group, slash, name = config_path.strip("/").removesuffix(".yaml").partition("/")
+    return (group, name) if slash else ("", group)
 
-    def _inside(self, config_path: str) -> dict[str, Any] | None:
-        group, _, name = _parts(config_path)
-        if group == "settings" and not name:
-            return defaults()
-        if group == "source":
-            method, profile, fidelity, pooling = name.split(":")
-            file = method_file(method, self._folders)
-            return without_chunks(applied(file, profile, fidelity, pooling=pooling))
-        if group == "chunking" and name.startswith("of:"):
-            method, profile, fidelity, dataset = name.split(":")[1:]
-            if "." in dataset and (own := papers().chunking(dataset)):
-                return dict(own)
-            return chunking_of(applied(method_file(method, self._folders), profile, fidelity))
-        if name in _FIXED.get(group, ()):
-            return {group: name}
-        if group == "dataset" and name in card_names():
-            return {"name": name}
-        of_paper = group in _OF_PAPERS and ("." in name or "/" in name)
-        inside: dict[str, Any] | None = papers().content(group, name) if of_paper else None
-        return inside
+
+def _inside(group: str, name: str) -> dict[str, Any] | None:
+    """Return a choice that is in no file of its own, None where there is none of that name."""
+    if (group, name) == ("", "settings"):
+        return defaults()
+    if group == "source":
+        method, profile, fidelity, pooling = name.split(":")
+        return without_chunks(applied(method_file(method), profile, fidelity, pooling))
+    if group == "chunking" and name.startswith("of:"):
+        method, profile, fidelity, dataset = name.split(":")[1:]
+        if "." in dataset and (own := papers().chunking(dataset)):
+            return dict(own)
+        return chunking_of(applied(method_file(method), profile, fidelity))
+    if name in _FIXED.get(group, ()):
+        return {group: name}
+    if group == "dataset" and name in card_names():
+        return {"name": name}
+    of_paper = group in _OF_PAPERS and ("." in name or "/" in name)
+    inside: dict[str, Any] | None = papers().content(group, name) if of_paper else None
+    return inside
 
 
 class OurSearchPath(SearchPathPlugin):
@@ -279,16 +344,7 @@ class OurSearchPath(SearchPathPlugin):
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Prepend one element that serves all folders."""
         path = os.pathsep.join(map(str, folders()))
-        search_path.prepend(PROVIDER, f"{Choices.scheme()}://{path}")
-
-
-def _parts(config_path: str) -> tuple[str, str, str]:
-    return config_path.strip("/").removesuffix(".yaml").partition("/")
-
-
-def _package(file: Path) -> str | None:
-    found = re.match(r"(?:\s*#.*\n|\s*\n)*?\s*#\s*@package\s+(\S+)", file.read_text("utf-8"))
-    return found[1] if found else None
+        search_path.prepend("graphrag-bench", f"{Choices.scheme()}://{path}")
 
 
 for plugin in (Choices, OurSearchPath):

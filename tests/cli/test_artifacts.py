@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import shutil
 import tarfile
 from pathlib import Path
@@ -58,11 +57,6 @@ def test_an_exported_graph_comes_with_what_it_is_built_from_and_is_not_built_aga
     assert "reuse  graph.kg_synonymy" in planned and "reuse  extraction" in planned
 
 
-def test_alone_leaves_out_what_it_is_built_from() -> None:
-    told = command("artifacts", "export", key_of("graph"), "a.tar.gz", "--alone").out
-    assert told.splitlines()[0] == "1 artifacts to a.tar.gz"
-
-
 def test_equal_artifacts_give_equal_archives() -> None:
     for name in ("a.tar.gz", "b.tar.gz"):
         command("artifacts", "export", key_of("graph"), name)
@@ -98,13 +92,6 @@ def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, 
     assert not files_below(Path("theirs"))
 
 
-def test_what_is_no_archive_is_refused() -> None:
-    Path("x.tar.gz").write_text("no archive")
-    assert "not an archive of artifacts" in refused("import", "x.tar.gz", name="artifacts")
-    assert "There is no file 'y'" in refused("import", "y", name="artifacts")
-    assert "No artifact 'zzz'" in refused("export", "zzz", "z.tar.gz", name="artifacts")
-
-
 @pytest.mark.parametrize("name", ["graph.graphml", "graph.parquet"])
 def test_an_exported_graph_can_be_imported_as_a_graph(name: str) -> None:
     told = command("artifacts", "export", key_of("graph"), name)
@@ -128,12 +115,3 @@ def test_a_shared_store_is_read_and_never_written(home: Path) -> None:
     ran(*more)
     assert files_below(Path("group")) == before
     assert [path.parent.parent.name for path in Path("mine").glob("artifacts/toy/*/*/recipe.json")]
-
-
-def test_the_key_of_every_recipe_is_the_one_it_gives() -> None:
-    from graphrag_bench.fingerprint import digest
-
-    for path in Path("artifacts").glob("*/*/*/recipe.json"):
-        held = json.loads(path.read_text(encoding="utf-8"))
-        parts = (held[name] for name in ("builder", "code", "settings", "inputs"))
-        assert digest(*parts) == path.parent.name

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, asked, command, ran, refused, shell
 
-from graphrag_bench.analysis.explaining.text import said
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.explain.text import words
 
 QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
 HIPPORAG = [*TOY, "method=hipporag"]
@@ -56,7 +56,7 @@ def test_a_path_is_told_whole_with_its_relations() -> None:
     assert paths, out
     assert paths[0].strip() == "1.700  kessel ←was, a, lens, maker, from— otto brandt"
     long = {"nodes": [{"id": n, "name": f"node {n} {'x' * 40}"} for n in range(6)]}
-    assert said(long).endswith("node 5 " + "x" * 40)
+    assert words(long).endswith("node 5 " + "x" * 40)
     back = {
         "nodes": [{"id": 0, "name": "a"}, {"id": 1, "name": "b"}, {"id": 2, "name": "c"}],
         "relationships": [
@@ -65,13 +65,7 @@ def test_a_path_is_told_whole_with_its_relations() -> None:
         ],
         "score": 0.5,
     }
-    assert said(back) == "0.500  a —knows→ b ←made— c"
-
-
-def test_a_question_without_an_entity_says_what_was_fallen_back_on() -> None:
-    assert "fallback: no entity in the question: dense retrieval" in told(
-        *HIPPORAG, "why is it so?"
-    )
+    assert words(back) == "0.500  a —knows→ b ←made— c"
 
 
 def test_several_methods_answer_one_question_and_json_has_every_row() -> None:

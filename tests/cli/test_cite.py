@@ -1,4 +1,4 @@
-"""`graphrag-bench cite` and `--version`: what a paper needs to name a run."""
+"""`graphrag-bench runs cite` and `--version`: what a paper needs to name a run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import yaml
 from toy_runs import TOY, WEIGHTLESS, command, ran
 
 import graphrag_bench
-from graphrag_bench.analysis.citation import TITLE, citations, references
 from graphrag_bench.config.sources import names
-from graphrag_bench.runs.stored import find_run
+from graphrag_bench.run.citation import TITLE, citations, references
+from graphrag_bench.run.stored import find_run
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle"}
@@ -47,7 +47,7 @@ def test_every_method_is_of_a_paper_or_known_to_be_of_none() -> None:
 def test_a_run_cites_its_method_its_profile_its_set_and_the_framework(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     toy = ran(*TOY, *QUIET, "method=hipporag", "profile=zhou2025", home).folder
-    printed = command("cite", str(toy)).out
+    printed = command("runs", "cite", str(toy)).out
     assert keys(printed) == ["zhou2025indepth", "gutierrez2024hipporag", "graphrag_bench"]
     assert "commit " in printed
     pooled = ran(*TOY, *QUIET, "method=lgraphrag", "pooling=rerank", home).folder

@@ -98,10 +98,3 @@ def test_two_judges_of_the_same_runs_have_a_kappa(runs: list[str]) -> None:
     out = compared(*runs[:2], *LONGER, *only)
     table = out[out.index("kappa [95 %]") :]
     assert [line.count("scripted:") for line in table.splitlines() if "overall" in line] == [2]
-
-
-def test_what_cannot_be_compared_is_told(runs: list[str]) -> None:
-    assert "two runs" in refused(runs[0], *FIRST, name="compare")
-    assert "No judge is named" in refused(*runs[:2], name="compare")
-    said = refused(*runs[:2], "--criteria", "diverstiy", *FIRST, name="compare")
-    assert "diversity" in said

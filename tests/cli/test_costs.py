@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import shutil
-import threading
 from pathlib import Path
 
 import pytest
 from fake_openai import FakeOpenAI
 from killing import served
 from toy_runs import command, metrics, write_set
-
-from graphrag_bench.errors import UserError
-from graphrag_bench.runs.folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -44,12 +38,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def n_paid(folder: Path) -> int:
     return int(metrics(folder)["cost"]["total"]["paid"]["calls"])
-
-
-def open_things() -> tuple[int, int]:
-    """Open files and threads, once nobody needs them any more."""
-    gc.collect()
-    return len(os.listdir("/proc/self/fd")), threading.active_count()
 
 
 def test_the_building_of_every_scope_is_part_of_the_cost(fake: FakeOpenAI) -> None:
@@ -83,16 +71,6 @@ def test_failures_are_counted_over_all_scopes(fake: FakeOpenAI) -> None:
     assert "answer.direct: 4 of 4 calls failed" in stopped.err, stopped.err
 
 
-def test_scopes_share_one_cache_and_keep_no_file_open(fake: FakeOpenAI) -> None:
-    asked = [*SCOPED, *served(fake.scenario(reads=True))]
-    before = open_things()
-    for limit in ("limit=1", "limit=4", "limit=6"):
-        assert command("run", *asked, limit).code == 0
-    n_files, n_threads = open_things()
-    assert n_files <= before[0]
-    assert n_threads <= before[1]
-
-
 def test_a_kill_before_the_scratch_folder_is_gone_counts_no_call_twice(
     fake: FakeOpenAI, home: Path
 ) -> None:
@@ -116,31 +94,6 @@ def test_the_expected_cost_of_building_stands_beside_the_actual_one(fake: FakeOp
     planned = command("plan", *TOY, *served("http://127.0.0.1:9/v1"))
     (row,) = [line for line in planned.out.splitlines() if line.split()[:1] == ["extraction"]]
     assert row.split()[1] == "0", "what is built already costs nothing"
-
-
-@pytest.mark.parametrize(
-    ("held", "asked", "goes"),
-    [
-        ("", "", False),
-        ("", "1-of-4", False),
-        ("1-of-4", "", False),
-        ("1-of-4", "1-of-4", False),
-        ("1-of-4", "1-of-2", False),
-        ("1-of-4", "2-of-4", True),
-    ],
-)
-def test_two_processes_go_together_only_as_shards_of_one_number(
-    home: Path, held: str, asked: str, goes: bool
-) -> None:
-    with RunFolder(home / "run", held).alone():
-        if goes:
-            with RunFolder(home / "run", asked).alone():
-                pass
-        else:
-            with pytest.raises(UserError, match="Another process is at work on"):
-                RunFolder(home / "run", asked).alone().__enter__()
-    with RunFolder(home / "run", asked).alone():
-        pass
 
 
 def test_two_builds_of_a_model_mark_the_run(fake: FakeOpenAI) -> None:

@@ -86,8 +86,3 @@ def test_a_bar_sign_is_a_tenth_of_the_last_mean() -> None:
     ]  # fmt: skip
     assert [len(row[-1]) for row in table.rows] == [2, 5, 8]
     assert table.rows[0][4:6] == ("0.500 [0.25, 0.75]", "0.250 [0.10, 0.90]")
-
-
-def test_one_value_is_no_curve_and_the_note_names_the_row() -> None:
-    note = curve_table([point("a", 500.0, 0.25)]).notes[-1]
-    assert "toy: a" in note and "budget_context" in note

@@ -13,7 +13,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import baseline_of
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.run_page import runs_table
-from graphrag_bench.runs.stored import find_run
+from graphrag_bench.run.stored import find_run
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
 

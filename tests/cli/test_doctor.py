@@ -69,33 +69,15 @@ def test_a_server_that_does_all_that_is_asked_passes_everything(fake: FakeOpenAI
     assert said["embedder vector"] == "256 numbers, length 1.000: hashing:256"
 
 
-def test_three_calls_are_made_and_nothing_is_written(fake: FakeOpenAI, home: Path) -> None:
-    url = fake.scenario(texts=WARSAW)
-    assert command("doctor", *no_key(url)).code == 0
-    assert fake.stats(url).requests == 3
-    assert not list(home.iterdir())
-
-
 def test_no_server_is_told_with_the_address_and_the_rest_is_not_tried() -> None:
     ended, rows = examined(*no_key("http://127.0.0.1:9/v1"))
     assert ended.code == 1
-    result, said = rows["llm address"]
-    assert result == "fix"
-    assert "No server answers at http://127.0.0.1:9/v1" in said
-    assert "base_url" in said
-    assert {
-        rows[f"llm {name}"][0] for name in ("key", "model", "JSON reply", "window", "speed")
-    } == {"not tried"}
+    result, text = rows["llm address"]
+    assert result == "fix" and "http://127.0.0.1:9/v1" in text and "base_url" in text
+    rest = {rows[f"llm {name}"][0] for name in ("key", "model", "JSON reply", "window", "speed")}
+    assert rest == {"not tried"}
     assert rows["embedder vector"][0] == "pass"
     assert "to fix: 1; not tried before that is done: 5" in ended.out
-
-
-def test_a_key_that_is_not_set_is_told_by_the_name_of_its_variable(fake: FakeOpenAI) -> None:
-    ended, rows = examined(*of_server(fake.scenario(), "llm.api_key_env=NOT_SET", HASHING))
-    assert ended.code == 1
-    assert rows["llm key"][0] == "fix"
-    assert "export NOT_SET=" in rows["llm key"][1]
-    assert rows["llm address"][0] == "not tried"
 
 
 @pytest.mark.parametrize(
@@ -134,91 +116,53 @@ def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(home: Path)
     assert not list(home.iterdir())
 
 
-def test_a_model_that_is_not_served_is_told_with_the_nearest_names(fake: FakeOpenAI) -> None:
-    url = fake.scenario(models=("qwen3:8b", "qwen3:14b", "llama3.2"))
-    ended, rows = examined(*no_key(url, "llm.model=qwen3"))
-    assert ended.code == 1
-    assert rows["llm model"][0] == "fix"
-    assert "Did you mean 'qwen3:8b' or 'qwen3:14b'" in rows["llm model"][1]
-    assert rows["llm JSON reply"][0] == "fix"
-    assert rows["llm speed"][0] == "not tried"
-
-
-def test_a_name_that_is_not_listed_but_replies_passes(fake: FakeOpenAI) -> None:
-    url = fake.scenario(lists_models=False, texts=WARSAW)
-    ended, rows = examined(*no_key(url))
-    assert ended.code == 0, ended.out
-    assert rows["llm model"] == ("pass", "'fake' replies; it is not in the server's list of 0")
+THINKS = {"message": {"content": ""}, "reasoning": "hmm " * 60, "finish": "length"}
+SERVED = {"models": ("qwen3:8b", "qwen3:14b", "llama3.2")}
+NO_SCHEMA = {**WARSAW, '"city"': WARSAW["Marie Curie born"]}
 
 
 @pytest.mark.parametrize(
-    ("refuse", "words"),
+    ("scenario", "settings", "check", "result", "text"),
     [
-        (("json_schema",), "knows JSON but no schema"),
-        (("json_schema", "json_object"), "knows no JSON mode"),
+        ({}, ["llm.api_key_env=NOT_SET"], "key", "fix", "export NOT_SET="),
+        ({}, ["llm.api_key_env=NOT_SET"], "address", "not tried", ""),
+        (SERVED, ["llm.model=qwen3"], "model", "fix", "'qwen3:8b' or 'qwen3:14b'"),
+        (SERVED, ["llm.model=qwen3"], "speed", "not tried", ""),
+        ({"lists_models": False, "texts": WARSAW}, [], "model", "pass", "'fake' replies"),
+        ({"text": "Warsaw, of course"}, [], "JSON reply", "fix", "Warsaw, of course"),
+        ({"text": "Warsaw, of course"}, [], "window", "not tried", ""),
+        (THINKS, [], "JSON reply", "fix", "on thinking"),
+        ({"texts": WARSAW, "window": 500}, [], "window", "fix", "maximum context length is 500"),
+        ({"texts": WARSAW, "silent_window": 500}, [], "window", "fix", "without saying so"),
+        ({"texts": WARSAW, "stated_window": 4096}, ["llm.window=8192"], "window", "fix", "4096"),
+        ({"texts": WARSAW}, ["llm.window=1000"], "window", "fix", "1000 tokens"),
+        ({"texts": NO_SCHEMA, "refuse": ("json_schema",)}, [], "JSON reply", "pass", "no schema"),
+        ({"texts": NO_SCHEMA, "refuse": ("json_schema", "json_object")}, [], "JSON reply", "pass",
+         "no JSON mode"),
     ],
-)
-def test_a_server_without_json_schemas_passes_and_says_so(
-    fake: FakeOpenAI, refuse: tuple[str, ...], words: str
-) -> None:
-    texts = {**WARSAW, '"city"': WARSAW["Marie Curie born"]}
-    ended, rows = examined(*no_key(fake.scenario(refuse=refuse, texts=texts)))
-    assert ended.code == 0, ended.out
-    assert words in rows["llm JSON reply"][1]
-
-
-def test_a_reply_that_is_no_json_is_to_be_fixed(fake: FakeOpenAI) -> None:
-    ended, rows = examined(*no_key(fake.scenario(text="Warsaw, of course")))
-    assert ended.code == 1
-    assert rows["llm JSON reply"][0] == "fix"
-    assert "Warsaw, of course" in rows["llm JSON reply"][1]
-    assert rows["llm window"][0] == "not tried"
+)  # fmt: skip
+def test_each_check_passes_or_says_what_to_fix(
+    fake: FakeOpenAI, scenario: dict[str, object], settings: list[str], check: str, result: str,
+    text: str,
+) -> None:  # fmt: skip
+    ended, rows = examined(*no_key(fake.scenario(**scenario), *settings))
+    assert ended.code == (0 if result == "pass" else 1), ended.out
+    assert rows[f"llm {check}"][0] == result
+    assert text in rows[f"llm {check}"][1]
 
 
 @pytest.mark.parametrize(
-    ("scenario", "settings", "words"),
-    [
-        ({"window": 500}, (), "maximum context length is 500"),
-        ({"silent_window": 500}, (), "cuts prompts to its window without saying so"),
-        ({"stated_window": 4096}, ("llm.window=8192",), "the server states 4096"),
-        ({}, ("llm.window=1000",), "1000 tokens. Answer prompts have about 2200 tokens"),
-    ],
-)
-def test_a_window_that_is_too_small_is_to_be_fixed(
-    fake: FakeOpenAI, scenario: dict[str, object], settings: tuple[str, ...], words: str
+    ("dimension", "result", "text"),
+    [(8, "pass", "8 numbers, length 1.000: openai:fake:8:unit"),
+     (1536, "fix", "embedder.dimension=8")],
+)  # fmt: skip
+def test_an_embedding_passes_or_is_told_with_the_right_dimension(
+    fake: FakeOpenAI, dimension: int, result: str, text: str
 ) -> None:
-    ended, rows = examined(*no_key(fake.scenario(texts=WARSAW, **scenario), *settings))
-    assert ended.code == 1
-    assert rows["llm window"][0] == "fix"
-    assert words in rows["llm window"][1]
-    assert rows["llm speed"][0] == "pass"
-
-
-def test_a_model_that_thinks_all_its_tokens_away_is_to_be_fixed(fake: FakeOpenAI) -> None:
-    thinking = {"message": {"content": ""}, "reasoning": "hmm " * 60, "finish": "length"}
-    ended, rows = examined(*no_key(fake.scenario(**thinking)))
-    assert ended.code == 1
-    assert "on thinking" in rows["llm JSON reply"][1]
-
-
-def test_an_embedding_passes_with_its_dimension_and_length(fake: FakeOpenAI) -> None:
-    ended, rows = examined(*embedding(fake.scenario(dimension=8), "embedder.dimension=8"))
-    assert ended.code == 0, ended.out
-    assert rows["embedder vector"][1].startswith("8 numbers, length 1.000: openai:fake:8:unit")
-
-
-def test_a_wrong_dimension_is_told_with_the_right_one(fake: FakeOpenAI) -> None:
-    ended, rows = examined(*embedding(fake.scenario(dimension=8), "embedder.dimension=1536"))
-    assert ended.code == 1
-    assert rows["embedder vector"][0] == "fix"
-    assert "embedder.dimension=8" in rows["embedder vector"][1]
-
-
-def test_an_embedding_server_that_is_not_there_is_told() -> None:
-    ended, rows = examined(*embedding("http://127.0.0.1:9/v1", "embedder.dimension=8"))
-    assert ended.code == 1
-    assert "No server answers" in rows["embedder address"][1]
-    assert rows["embedder vector"][0] == "not tried"
+    words = embedding(fake.scenario(dimension=8), f"embedder.dimension={dimension}")
+    ended, rows = examined(*words)
+    assert ended.code == (result == "fix"), ended.out
+    assert rows["embedder vector"][0] == result and text in rows["embedder vector"][1]
 
 
 @pytest.mark.real

@@ -12,7 +12,7 @@ import pytest
 import toy_runs
 from fake_openai import FakeOpenAI
 from killing import CONCURRENCY, built_by_llm, start, tiny_set, wait_for_calls
-from toy_runs import TOY, command, refused
+from toy_runs import TOY, command, ran, refused, shell
 
 pytestmark = pytest.mark.slow
 
@@ -42,10 +42,32 @@ def test_a_question_whose_answering_failed_ends_with_1_and_one_badly_asked_with_
     assert "one question" in refused(*TOY, "method=vanilla", " ", name="ask")
 
 
-def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2() -> None:
+def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2_and_earlier_work_stays() -> None:
+    folder = ran(*VANILLA, "limit=2").folder
+    before = (folder / "records.jsonl").read_bytes()
     toy_runs.stops_on.add("Question")
-    assert "told to stop" in refused(*VANILLA, code=1)
-    refused(*VANILLA, "method.top_k=none")
+    assert "told to stop" in refused(*VANILLA, "limit=4", code=1)
+    for word in ("method.top_k=none", "dataset.root=/no/such/folder", "llm.replys=3"):
+        refused(*VANILLA, word)
+    assert (folder / "records.jsonl").read_bytes() == before
+
+
+def test_an_unreachable_model_stops_the_run_and_leaves_no_error_rows(tmp_path: Path) -> None:
+    server = ["llm=openai_compatible", "llm.base_url=http://127.0.0.1:9/v1", "llm.api_key_env=null"]
+    message = refused("dataset=toy", "embedder=hashing", "method=vanilla", *server, code=1)
+    assert "127.0.0.1:9" in message and "llm.base_url" in message
+    assert not [*tmp_path.rglob("journal.jsonl"), *tmp_path.rglob("records.jsonl")]
+
+
+@pytest.mark.parametrize("word", ["paths.home=/dev/null/x", "cache.path=/proc/x"])
+def test_a_place_that_cannot_be_written_to_is_named(word: str) -> None:
+    assert word.partition("=")[2].split("/")[1] in refused(*VANILLA, word)
+
+
+def test_the_shell_sees_exit_code_2_and_one_line() -> None:
+    ended = shell("run", "method=hiporag")
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+    assert "'hipporag'" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from file_server import FileServer, serving
-from published_sets import news, written
+from published_sets import news
 from toy_runs import WEIGHTLESS, command, metrics, ran, refused
 
 BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
@@ -85,21 +85,3 @@ def test_a_fetch_that_cannot_be_is_refused_with_what_would_be_right(
     words: list[str], said: str
 ) -> None:
     assert said in refused(*words, name="fetch")
-
-
-def test_a_folder_of_texts_is_asked_and_planned_without_questions(home: Path) -> None:
-    folder = written(home / "texts", {"a.md": "# Tarn\nAda Marsh founded Tarn.", "b.txt": "Bo."})
-    texts = ["dataset=folder", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25"]
-    planned = command("plan", *texts)
-    assert planned.code == 0, planned.err
-    asked = command("ask", *texts, "Who founded Tarn?")
-    assert (asked.code, asked.out.splitlines()[0]) == (0, "Ada Marsh")
-    assert "'Tarn Ada Marsh founded Tarn.'" in asked.out
-
-
-def test_the_list_says_which_sets_are_checked_and_their_licences() -> None:
-    shown = command("list").out
-    (row,) = [line for line in shown.splitlines() if line.strip().startswith("multihoprag ")]
-    assert "ODC-BY" in row
-    (row,) = [line for line in shown.splitlines() if line.strip().startswith("summscreen ")]
-    assert "shape not checked" in row

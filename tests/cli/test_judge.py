@@ -139,13 +139,6 @@ def test_a_context_whose_texts_are_others_by_now_is_left_out(run: Path) -> None:
     assert len((run / "judged.jsonl").read_text().splitlines()) == 2
 
 
-def test_a_method_without_a_context_is_judged_by_its_answers_alone(tmp_path: Path) -> None:
-    run = ran(
-        *TOY, "method=zeroshot", "limit=2", "reference_rows=off", f"paths.home={tmp_path}"
-    ).folder
-    assert {metric for metric, _ in judged(run)} == {"judged_correctness", "answer_relevance"}
-
-
 def test_metrics_without_a_context_go_on_where_none_was_kept(tmp_path: Path) -> None:
     settings = (
         "method=vanilla",

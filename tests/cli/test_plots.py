@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from toy_runs import TOY, command, ran, refused
 
-from graphrag_bench.report.figures import paper
+from graphrag_bench.report import figures
 
 QUIET = [*TOY, "reference_rows=off"]
 SWEPT = ["method.damping=0.1,0.5", "method.top_k=2,5"]
@@ -78,6 +78,6 @@ def test_a_figure_that_cannot_be_is_refused_before_any_work(words: list[str], na
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paper, "find_spec", lambda name: None)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)
     assert "graphrag-bench[figures]" in refused("--plot", "a.pdf", name="curve")
     assert "graphrag-bench[figures]" in refused("A", "B", "--plot", "a.pdf", name="compare")

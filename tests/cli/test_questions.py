@@ -128,14 +128,6 @@ def test_wrong_settings_are_told(words: list[str], said: str) -> None:
     assert said in refused(*TOY, *words, name="questions")
 
 
-def test_a_wrong_decision_is_told_with_its_line(tmp_path: Path) -> None:
-    folder = made(*TEMPLATE, f"paths.home={tmp_path}")
-    sheet = decided(folder, **{"1_hop_0001": ("maybe", "", "")})
-    assert "1-hop-0001: 'maybe' is none of keep, drop, edit" in refused(
-        f"review={sheet}", name="questions"
-    )
-
-
 def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     own = ran(
@@ -167,12 +159,6 @@ def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path:
     assert again.code == 0, again.err
 
 
-def test_questions_that_are_not_there_are_answered_with_what_makes_them(tmp_path: Path) -> None:
-    missing = f"dataset.questions={tmp_path}/q/abstract"
-    said = refused(*TOY, missing, "method=bm25", "answer=off")
-    assert f"graphrag-bench questions dataset=toy kind=abstract out={tmp_path}/q/abstract" in said
-
-
 def test_a_file_of_questions_gives_its_name_to_the_set(tmp_path: Path) -> None:
     file = tmp_path / "overviews.jsonl"
     file.write_text('{"id": "a", "text": "What is it about?"}\n', encoding="utf-8")
@@ -181,8 +167,3 @@ def test_a_file_of_questions_gives_its_name_to_the_set(tmp_path: Path) -> None:
     file.write_text('{"id": "a", "text": "Who?", "evidence": ["nowhere"]}\n', encoding="utf-8")
     with pytest.raises(UserError, match="evidence 'nowhere'"):
         read_dataset("toy", questions=file)
-
-
-def test_a_made_world_has_its_own_questions(tmp_path: Path) -> None:
-    asked = ["dataset=world", "dataset.questions=q", "method=bm25", "answer=off"]
-    assert "leave out dataset.questions" in refused(*asked, *WEIGHTLESS)

@@ -97,13 +97,6 @@ def test_mean_and_spread_are_those_of_the_repeats() -> None:
     assert "6 of 6 answers differ between repeats" in table
 
 
-def test_only_answered_questions_are_repeated() -> None:
-    folder = ran(*VANILLA, "answer=2", "repeats=2").folder
-    assert len(records(folder)) == 6
-    assert len(records(folder / "trial-1")) == 2
-    assert repeats(folder)["questions"] == 2
-
-
 def test_repeats_without_answers_are_refused() -> None:
     assert "not with answer=off" in refused(*VANILLA, "answer=off", "repeats=2")
 

@@ -16,12 +16,8 @@ from toy_runs import (
     ran,
     records,
     refused,
-    shell,
     write_set,
 )
-
-from graphrag_bench.config.compose import composed
-from graphrag_bench.experiment.experiment import Experiment
 
 pytestmark = pytest.mark.slow
 
@@ -90,15 +86,6 @@ def test_answers_are_paid_for_as_they_are_wanted() -> None:
     assert len(asked) == 6
 
 
-def test_deep_settings_reach_one_step() -> None:
-    def key(*words: str) -> str:
-        return Experiment.prepare(composed([*HIPPORAG, *words])).key
-
-    deep = "method.retrieve.1.cases.otherwise.0.damping"
-    assert key(f"{deep}=0.9") != key() == key(f"{deep}=0.5")
-    assert key("method.damping=0.9") == key(f"{deep}=0.9")
-
-
 def test_a_failing_question_is_a_row_that_the_next_run_tries_again() -> None:
     fails_on.add("Who was taught by the maker")
     ended = ran(*VANILLA)
@@ -147,13 +134,6 @@ def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(h
     assert ended.folder.name in after
 
 
-def test_ask_takes_settings_whose_values_hold_spaces() -> None:
-    words = [*TOY, "method=vanilla", "llm.replies.Question=the River Isk"]
-    ended = command("ask", *words, "What flows by Lund Harbour?")
-    assert ended.out.startswith("the River Isk\n")
-    assert "one question" in refused(*TOY, name="ask")
-
-
 def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home: Path) -> None:
     corpus = [
         {"id": f"{book}{row}", "title": title, "text": text, "scope": book}
@@ -176,19 +156,3 @@ def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home
         assert set(rows["q-two"]) == {"two0", "two1"}  # type: ignore[call-overload]
     (row, _) = records(ran(*books, "method=vanilla").folder)
     assert len(set(row["documents"])) == 4  # type: ignore[call-overload]
-
-
-def test_the_command_runs_from_another_folder_in_a_process_of_its_own(home: Path) -> None:
-    ended = shell("run", *VANILLA, "limit=1")
-    assert ended.code == 0, ended.err
-    assert home in ended.folder.parents
-    assert len(records(ended.folder)) == 1
-
-
-def test_the_tokenizer_that_counts_is_in_the_key_and_in_the_table() -> None:
-    words = [*VANILLA, "limit=1"]
-    plain, other = (ran(*words, *more).folder for more in ([], ["llm.tokenizer=o200k"]))
-    assert plain != other
-    assert "tokens of cl100k (stand-in)" in (plain / "table.md").read_text()
-    assert "tokens of o200k" in (other / "table.md").read_text()
-    assert "'o200k" in refused(*words, "llm.tokenizer=o200")

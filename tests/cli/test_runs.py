@@ -5,19 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from toy_runs import TOY, command, ran, refused
 
-from graphrag_bench.analysis import cleanup
 from graphrag_bench.cli import runs
 from graphrag_bench.errors import UserError
+from graphrag_bench.run import cleanup
 
 pytestmark = pytest.mark.slow
 
@@ -67,14 +65,6 @@ def test_a_run_is_shown_with_configuration_metrics_cost_artifacts_and_files(home
     for part in ("method.damping = 0.5", "evidence_recall@5", "toy/graph/", "  there",
                  "records.jsonl", "python = "):  # fmt: skip
         assert part in shown
-
-
-def test_a_run_is_removed_and_the_others_and_the_artifacts_stay(home: Path) -> None:
-    gone, other = folder(home, "bm25"), folder(home, "hipporag")
-    before = sorted((home / "artifacts").rglob("*"))
-    assert command("runs", "rm", gone.name, "--yes").code == 0
-    assert not gone.parent.exists() and other.is_dir()
-    assert sorted((home / "artifacts").rglob("*")) == before
 
 
 def test_without_yes_the_user_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,15 +138,6 @@ def test_broken_off_builds_are_collected_unless_one_is_running_or_waited_for(hom
         }  # fmt: skip
     (built / "recipe.json").unlink()  # as if the build of the stored run were not finished
     assert scratch[0].name not in {Path(path).name for path in collectable(home)}
-
-
-def test_files_that_were_never_finished_are_collected_after_an_hour(home: Path) -> None:
-    written = folder(home, "bm25") / "metrics.json.4711.new"
-    written.write_text("{")
-    assert collectable(home) == set()
-    an_hour_ago = time.time() - 3700
-    os.utime(written, (an_hour_ago, an_hour_ago))
-    assert collectable(home) == {str(written.relative_to(home))}
 
 
 def test_where_a_run_does_not_say_what_it_used_all_artifacts_of_its_set_stay(home: Path) -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import toy_runs
-from toy_runs import TOY, command, metrics, ran, refused, write_set
+from toy_runs import TOY, command, metrics, ran, refused
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.tables import metrics_table
-from graphrag_bench.runs.rescoring import rescored
-from graphrag_bench.runs.stored import find_run
+from graphrag_bench.run.stored import find_run, rescored
 
 pytestmark = pytest.mark.slow
 
@@ -48,11 +46,6 @@ def scored(*arguments: object) -> str:
     ended = command("score", *map(str, arguments))
     assert ended.code == 0, ended.err
     return ended.out
-
-
-def judge(run: Path, rows: Sequence[tuple[str, float | None]]) -> None:
-    lines = [{"question": q, "metric": "judged_correct", "value": value} for q, value in rows]
-    (run / "judged.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def test_a_run_scored_anew_as_it_was_has_the_same_metrics_and_costs_nothing(run: Path) -> None:
@@ -89,20 +82,6 @@ def test_settings_of_scoring_stay_until_others_are_given(run: Path) -> None:
     assert set(find_run(str(run), ".").scores["q1"]) <= set(after["metrics"])
 
 
-def test_what_a_judge_has_said_is_taken_in_and_what_could_not_be_read_is_counted(
-    run: Path,
-) -> None:
-    judge(run, [("q1", 1.0), ("q2", 0.0), ("q3", None)])
-    after = again(run)
-    assert (after["metrics"]["judged_correct"]["mean"], after["missing"]) == (
-        0.5, {"judged_correct": 1},
-    )  # fmt: skip
-    assert after["metrics"]["judged_correct"]["n"] == 2
-    assert any("judged_correct 1" in note for note in metrics_table([after]).notes)
-    scores = find_run(str(run), ".").scores
-    assert scores["q1"]["judged_correct"] == 1.0 and "judged_correct" not in scores["q3"]
-
-
 def test_the_texts_of_a_context_are_kept_where_a_document_does_not_have_them(run: Path) -> None:
     whole = json.loads((run / "contexts.jsonl").read_text().splitlines()[0])
     assert set(whole["texts"]) == {None}
@@ -130,30 +109,6 @@ def test_a_wrong_setting_is_answered_with_the_nearest(
     with pytest.raises(UserError, match=name):
         again(run, **changes)
     assert metrics(run) == before
-
-
-def test_the_command_refuses_what_it_does_not_take(run: Path) -> None:
-    assert "zzzz" in refused("zzzz", name="score")
-    assert "RUN" in refused("evaluation.cuts=[1]", name="score")
-    assert "--metrcs" in refused(str(run), "--metrcs", "f1", name="score")
-
-
-def test_a_run_whose_data_set_is_gone_is_not_scored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = write_set(
-        tmp_path / "mine",
-        [{"id": "a", "title": "Ada Marsh", "text": "Ada Marsh was born in Lund."}],
-        [{"id": "q1", "text": "Where was Ada Marsh born?", "answers": ["Lund"]}],
-    )
-    settings = ["dataset=jsonl", f"dataset.root={folder}", *QUIET[1:], "method=bm25"]
-    run = ran(*settings).folder
-    for file in folder.iterdir():
-        file.unlink()
-    folder.rmdir()
-    with pytest.raises(UserError, match=folder.name):
-        again(run)
 
 
 def test_a_baseline_that_is_given_is_compared_with_whether_it_is_named_or_stored(run: Path) -> None:
