@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench import api
-from graphrag_bench.analysis.explaining.names import Names, explained
 from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.experiment.execute import build_resources, selection, start_state
-from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.explain.names import Names, explained
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.run import Finished, run
+from graphrag_bench.pipeline.pipeline import Finished, run
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.record import summary
+from graphrag_bench.run.execute import build_resources, start_state
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.record import summary
 from graphrag_bench.values import DECIMALS, Context, RowScores
 
 FOLDER = Path(__file__).parent
@@ -42,7 +42,7 @@ OF_CASE = {
     "workers",
 }  # fmt: skip
 """Run settings that are those of the case, or of this machine."""
-SENTENCES = "graphrag_bench.models.sentence_embedder.SentenceEmbedder"
+SENTENCES = "graphrag_bench.embedding.sentence_embedder.SentenceEmbedder"
 MINILM = {"_target_": SENTENCES, "precision": "float32", "device": "cpu"}
 OF_NAMES = (", question", ", step", ", artifact")
 """Parts of what is frozen whose own parts have names."""
@@ -114,7 +114,7 @@ def _frozen(experiment: Experiment) -> Plain:
     prompts = {"while building": _sent(reader.asked)}
     resources |= {name: reader for name in ("llm", "llm_build") if name in resources}
     questions = {}
-    for question in selection(experiment)[0]:
+    for question in experiment.selection()[0]:
         reader.asked.clear()
         table, pipeline = resources["chunk_table"], experiment.method.pipeline
         start = partial(start_state, experiment, table=table)
@@ -134,7 +134,8 @@ def _configuration(experiment: Experiment) -> Plain:
         "step": {one.label: {**one.settings, "use": one.use} for one in steps},
         "context budget": experiment.models.context_budget.identity,
         "artifact": {
-            one.resource: {"variant": one.builder.variant, **one.said} for one in experiment.plan
+            one.resource: {"variant": one.builder.variant, **one.own_settings}
+            for one in experiment.plan
         },
         "run": {name: value for name, value in settings.items() if name not in OF_CASE},
     }
