@@ -1,8 +1,8 @@
 """Benchmarks by suite: what we do against a reference that does the same, measured in one run.
 
 A suite is a file `bench_<suite>.py` next to this one with a mapping `CASES`: name to a function
-that returns ours, the reference and their unit, and, where it has more columns (p50 and p95 over
-repeats), a mapping of those. Every case runs in a process of its own; `peak_mb` is the largest
+that returns ours, the reference, their unit and a mapping of further columns (p50 and p95 over
+repeats). Every case runs in a process of its own; `peak_mb` is the largest
 memory of that process. stdout is a table in markdown.
 
   python scripts/bench.py embed                    all cases of the suite `embed`
@@ -22,9 +22,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-Numbers = tuple[float, float, str] | tuple[float, float, str, Mapping[str, float]]
-"""Ours, the reference, their unit; further columns."""
-Case = Callable[[], Numbers]
+Case = Callable[[], tuple[float, float, str, Mapping[str, float]]]
 Row = dict[str, str | float]
 
 
@@ -41,8 +39,8 @@ def cases(suite: str) -> Mapping[str, Case]:
 
 def row(suite: str, case: str) -> Row:
     """One case, measured in this process; `peak_mb` is the process's largest resident size."""
-    ours, reference, unit, *more = cases(suite)[case]()
-    measured = {name: round(value, 4) for part in more for name, value in part.items()}
+    ours, reference, unit, more = cases(suite)[case]()
+    measured = {name: round(value, 4) for name, value in more.items()}
     return {
         "suite": suite,
         "case": case,

@@ -9,17 +9,17 @@ from the store, against embedding them. Vectors that differ from the reference a
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from timing import Numbers, in_turns, rates, seconds
 
-from graphrag_bench.models.cache import Cache
-from graphrag_bench.models.cached_models import CachedEmbedder
-from graphrag_bench.models.embedder import Kind, Vectors
-from graphrag_bench.models.sentence_embedder import SentenceEmbedder
+from graphrag_bench.embedding.cached_models import CachedEmbedder
+from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
+from graphrag_bench.llm.cache import Cache
 
 N_NAMES, N_PASSAGES, N_REPEATS = 1000, 60, 5
 N_TOKENS = 120
@@ -34,7 +34,6 @@ PLAIN = (
     "may years more most only over city world would where later up such used many can state about "
     "national out known university united then made under team year season war people being"
 )
-Numbers = tuple[float, float, str, dict[str, float]]
 
 
 def names(n_names: int) -> list[str]:
@@ -66,20 +65,7 @@ def compared(texts: Sequence[str], kind: Kind, ours: Callable[[], Vectors]) -> N
     worst = float(np.min(np.sum(ours() * reference(), axis=1)))
     if worst < LEAST_COSINE:
         raise AssertionError(f"a vector has cosine {worst:.4f} to the reference")
-    mine, other = [], []
-    for _ in range(N_REPEATS):
-        mine.append(seconds(ours))
-        other.append(seconds(reference))
-    p50, p95 = (len(texts) / np.percentile(mine, part) for part in (50, 95))
-    more = {"p50": float(p50), "p95": float(p95), "cosine": worst}
-    return float(p50), len(texts) / float(np.median(other)), "texts/s", more
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """How long a call takes by the clock."""
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
+    return rates(len(texts), *in_turns(ours, reference, N_REPEATS), "texts/s", cosine=worst)
 
 
 def of_names() -> Numbers:
@@ -101,7 +87,7 @@ def of_a_question() -> Numbers:
     model, texts = SentenceEmbedder(), ["Who founded the observatory of the city on the river?"]
     mine, other, _, more = compared(texts, "question", lambda: model.encode(texts, kind="question"))
     times = {name: 1000 / more[name] for name in ("p50", "p95")}
-    return 1000 / mine, 1000 / other, "ms", more | times
+    return 1000 / mine, 1000 / other, "ms", {**more, **times}
 
 
 def of_the_store() -> Numbers:
@@ -112,9 +98,8 @@ def of_the_store() -> Numbers:
         kept.encode(texts, kind="passage")
         times = [seconds(lambda: kept.encode(texts, kind="passage")) for _ in range(N_REPEATS)]
         embedding = seconds(lambda: model.encode(texts, kind="passage"))
-        kept.store.close()
-    p50, p95 = (len(texts) / float(np.percentile(times, part)) for part in (50, 95))
-    return p50, len(texts) / embedding, "texts/s", {"p50": p50, "p95": p95}
+        kept.cache.close()
+    return rates(len(texts), times, [embedding], "texts/s")
 
 
 CASES = {

@@ -14,22 +14,21 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import faiss
 import numpy as np
+from timing import Numbers, in_turns, rates
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.experiment.execute import build_resources, execute
-from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.progress import Progress
+from graphrag_bench.run.execute import build_resources, execute
+from graphrag_bench.run.experiment import Experiment
 
 N_CHUNKS, N_QUESTIONS, N_REPEATS, N_STARTS, K = 900, 900, 5, 5, 4
 REPLY = "Norvik"
 GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench.cli.main")
-Numbers = tuple[float, float, str, Mapping[str, float]]
 
 
 def prepared(home: str, *more: str) -> Experiment:
@@ -55,8 +54,7 @@ def answering() -> Numbers:
             if len(done.folder.rows()) != N_QUESTIONS:
                 raise AssertionError(f"not all of {N_QUESTIONS} questions were answered")
             other.append(by_hand(experiment, Path(home)))
-    p50, p95 = (N_QUESTIONS / float(np.percentile(mine, part)) for part in (50, 95))
-    return p50, N_QUESTIONS / float(np.median(other)), "questions/s", {"p50": p50, "p95": p95}
+    return rates(N_QUESTIONS, mine, other, "questions/s")
 
 
 def by_hand(experiment: Experiment, folder: Path) -> float:
@@ -78,28 +76,25 @@ def by_hand(experiment: Experiment, folder: Path) -> float:
 
 def starts(*arguments: str) -> Numbers:
     """Starts a second of a command, against a Python that imports numpy alone."""
-    mine, other = [], []
-    for _ in range(N_STARTS):
-        mine.append(seconds((*GRAPHRAG_BENCH, *arguments)))
-        other.append(seconds((sys.executable, "-c", "import numpy")))
-    took = float(np.median(mine))
-    more = {"seconds": took, "p50": 1 / took, "p95": 1 / float(np.percentile(mine, 95))}
-    return 1 / took, 1 / float(np.median(other)), "starts/s", more
+    mine, other = in_turns(
+        lambda: started(*GRAPHRAG_BENCH, *arguments),
+        lambda: started(sys.executable, "-c", "import numpy"),
+        N_STARTS,
+    )
+    return rates(1, mine, other, "starts/s", seconds=float(np.median(mine)))
 
 
 def stored(*arguments: str) -> Numbers:
     """Starts a second of a run of which everything is stored."""
     with TemporaryDirectory() as home:
         words = ("run", *arguments, f"paths.home={home}")
-        seconds((*GRAPHRAG_BENCH, *words))
+        started(*GRAPHRAG_BENCH, *words)
         return starts(*words)
 
 
-def seconds(command: tuple[str, ...]) -> float:
-    """How long a process takes."""
-    began = time.perf_counter()
+def started(*command: str) -> None:
+    """Run a process to its end, without its output."""
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - began
 
 
 CASES = {

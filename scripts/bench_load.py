@@ -25,22 +25,22 @@ from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from timing import Numbers
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.artifacts.store import loaded, write_recipe
 from graphrag_bench.columns import Texts
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.recipe import write_recipe
-from graphrag_bench.offline.store import loaded
 from graphrag_bench.values import Ranked
-from operators.chunk import fromrel, occurrence
-from operators.node.pagerank import ppr
-from operators.relationship.ranking import onehop
+from operators.chunk.fromrel import fromrel
+from operators.chunk.occurrence import occurrence
+from operators.node.ppr import ppr
+from operators.relationship.onehop import onehop
 
 N_NODES, N_RELATIONSHIPS, N_CHUNKS = 1_000_000, 5_000_000, 250_000
 N_REPEATS, N_QUESTIONS, N_SEEDS = 3, 100, 3
 EXPONENT = 2.5
 """Of the distribution of degrees: P(degree = d) falls as d to the power of -2.5."""
 DAMPING = 0.5
-Numbers = tuple[float, float, str, dict[str, float]]
 T = TypeVar("T")
 
 

@@ -1,30 +1,26 @@
 """Searches of paths on a seeded power-law graph, each against a plain Python search of the same.
 
 Both give the same paths, or there is an error and no row. `ours` are questions a second by the
-median of many, p95 the slow end, `of_processor` by processor time; a line on stderr adds what was
-found and the load of the machine. Compiling is not part of a question: the first one is not
-counted.
+median of many, p95 the slow end; `paths` is how many were found. Compiling is not part of a
+question: the first one is not counted.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache, partial
 
 import numpy as np
 import slow_paths
+from timing import Numbers, rates, seconds
 
-from graphrag_bench.graph.flow_kernels import Rules
-from graphrag_bench.graph.flow_paths import Kept, flow_paths
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.k_shortest_paths import fewest_hops
-from graphrag_bench.graph.path_pooling import Kernels, pooled
-from graphrag_bench.graph.step_paths import Search, likely_pairs, step_paths
+from graphrag_bench.algorithms.flow_kernels import Rules
+from graphrag_bench.algorithms.flow_paths import Selection, flow_paths
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.k_shortest_paths import Search, fewest_hops, likely_pairs, step_paths
+from graphrag_bench.algorithms.path_pooling import Kernels, pooled
 from graphrag_bench.values import best_first
 
 N_NODES, N_RELATIONSHIPS = 100_000, 1_000_000
@@ -36,15 +32,6 @@ N_STEP_NODES, MOST_PAIRS = 50, 2000
 RULES = Rules(0.7, 0.01, 3, False, False, False, True)
 SEARCH = Search(k=4, most=4, cost="unit", scope="pair")
 KERNELS = Kernels("dijkstra", "mean", "set", 1.0)
-Numbers = tuple[float, float, str, dict[str, float]]
-
-
-class Measured(NamedTuple):
-    """Seconds of each call by the clock and of the processor, and what the first call gave."""
-
-    seconds: list[float]
-    cpu_seconds: list[float]
-    first: object
 
 
 @cache
@@ -69,26 +56,10 @@ def drawn(chance: np.random.Generator, n: int, *, by_degree: bool) -> np.ndarray
     return chance.choice(len(degree), n, replace=False, p=odds)
 
 
-def measured(calls: list[Callable[[], object]]) -> Measured:
-    """Each of the calls measured once, after one of them that is not counted."""
-    calls[0]()
-    seconds, cpu, found = [], [], []
-    for call in calls:
-        began, used = time.perf_counter(), time.process_time()
-        found.append(call())
-        seconds.append(time.perf_counter() - began)
-        cpu.append(time.process_time() - used)
-    return Measured(seconds, cpu, found[0])
-
-
-def told(ours: Measured, reference: float, found: str) -> Numbers:
-    """The row's questions a second, and a line on stderr with what was found."""
-    load = " ".join(f"{part:.1f}" for part in os.getloadavg())
-    print(f"  {found}; load {load} on {os.cpu_count()} cores", file=sys.stderr)
-    p50, p95 = (1 / float(np.percentile(ours.seconds, part)) for part in (50, 95))
-    of_processor = 1 / statistics.median(ours.cpu_seconds)
-    more = {"p50": p50, "p95": p95, "of_processor": of_processor}
-    return p50, 1 / reference, "questions/s", more
+def measured(calls: list[Callable[[], object]]) -> tuple[list[float], object]:
+    """Seconds of each call after one that is not counted, and what the first one returned."""
+    first = calls[0]()
+    return [seconds(call) for call in calls], first
 
 
 def same(ours: object, reference: object) -> None:
@@ -97,60 +68,34 @@ def same(ours: object, reference: object) -> None:
         raise AssertionError(f"the reference differs: {ours!r} and {reference!r}")
 
 
-# ---- PathRAG
-
-
-def flow_case(*, by_degree: bool, theta: float = RULES.theta) -> Numbers:
+def flow_case(*, by_degree: bool) -> Numbers:
     """Flow pruning between 40 nodes, all ordered pairs, three hops, the best 15 paths."""
-    graph, rules = power_law(), RULES._replace(theta=theta)
+    graph = power_law()
     chance = np.random.default_rng(1)
     questions = [drawn(chance, 40, by_degree=by_degree).tolist() for _ in range(N_QUESTIONS)]
 
     def ours(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:
-        found = flow_paths(graph, nodes, rules, "both", Kept(None, "reversal", 15))
+        found = flow_paths(graph, nodes, RULES, "both", Selection(None, "reversal", 15))
         return [(path.nodes, path.score) for path in found]
 
     def reference(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:
-        found = slow_paths.flow_paths(near, nodes, alpha=0.7, theta=theta, max_hops=3)
+        found = slow_paths.flow_paths(
+            near, nodes, alpha=RULES.alpha, theta=RULES.theta, max_hops=RULES.max_hops
+        )
         return found[:15]
 
     near = slow_paths.Lazy(graph)
-    times = measured([lambda nodes=nodes: ours(nodes) for nodes in questions])
-    reference(questions[0])  # so that the neighbours are lists already
-    began = time.perf_counter()
-    same(times.first, reference(questions[0]))
-    seconds = time.perf_counter() - began
-    found = [len(ours(nodes)) for nodes in questions]
-    return told(times, seconds, f"{min(found)} to {max(found)} paths kept")
+    times, first = measured([lambda nodes=nodes: ours(nodes) for nodes in questions])
+    same(first, reference(questions[0]))  # makes the lists of neighbours, too
+    other = seconds(lambda: reference(questions[0]))
+    n_paths = statistics.mean(len(ours(nodes)) for nodes in questions)
+    return rates(1, times, [other], "questions/s", paths=n_paths)
 
 
-def flow_prune_40() -> Numbers:
-    """Nodes in proportion to their degrees, as names that many texts mention are."""
-    return flow_case(by_degree=True)
-
-
-def flow_prune_40_uniform() -> Numbers:
-    """All nodes equally likely: hardly a path is left alive."""
-    return flow_case(by_degree=False)
-
-
-def flow_prune_40_theta_001() -> Numbers:
-    """A tenth of the threshold."""
-    return flow_case(by_degree=True, theta=0.001)
-
-
-# ---- PathCoRAG
-
-
-class Steps(NamedTuple):
-    """A question: the pairs of both transitions, and the similarity of every relationship."""
-
-    transitions: list[np.ndarray]
-    similarity: np.ndarray
-
-
-def steps_of(chance: np.random.Generator, *, by_degree: bool) -> Steps:
-    """150 nodes in three steps, up to 2,000 pairs in a transition."""
+def steps_of(
+    chance: np.random.Generator, *, by_degree: bool
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Up to 2,000 pairs for each transition of 150 nodes in three steps; all similarities."""
     nodes = drawn(chance, 3 * N_STEP_NODES, by_degree=by_degree).reshape(3, -1)
     scores = chance.uniform(0.3, 0.8, nodes.shape)
     transitions = [
@@ -158,7 +103,7 @@ def steps_of(chance: np.random.Generator, *, by_degree: bool) -> Steps:
         for at in (0, 1)
     ]
     similarity = np.clip(chance.normal(0.2, 0.1, power_law().n_relationships), -1, 1)
-    return Steps(transitions, similarity)
+    return transitions, similarity
 
 
 def k_shortest_case(*, by_degree: bool, n_sampled: int = 40) -> Numbers:
@@ -170,28 +115,27 @@ def k_shortest_case(*, by_degree: bool, n_sampled: int = 40) -> Numbers:
     graph = power_law()
     chance = np.random.default_rng(2)
     questions = [steps_of(chance, by_degree=by_degree) for _ in range(N_QUESTIONS)]
-    times = measured([lambda one=one: step_paths(graph, one.transitions, one.similarity, SEARCH, 15)
-                      for one in questions])  # fmt: skip
+    times, first = measured(
+        [lambda one=one: step_paths(graph, *one, SEARCH, 15) for one in questions]
+    )
     transitions, similarity = questions[0]
-    same(times.first, step_paths(graph, transitions, similarity, SEARCH, None)[:15])
+    same(first, step_paths(graph, transitions, similarity, SEARCH, None)[:15])
     pairs = np.concatenate(transitions)
     sample = np.sort(chance.choice(len(pairs), n_sampled, replace=False))
     near, alike = slow_paths.Lazy(graph), likeness(graph, similarity)
     found = fewest_hops(graph, pairs, similarity, k=SEARCH.k, most=SEARCH.most)
-    seconds = 0.0
+    took = 0.0
     for row in sample.tolist():
         source, target = pairs[row].tolist()
         slow_paths.fewest_hops(near, source, target, alike, SEARCH.k, SEARCH.most)
         began = time.perf_counter()
         want = slow_paths.fewest_hops(near, source, target, alike, SEARCH.k, SEARCH.most)
-        seconds += time.perf_counter() - began
+        took += time.perf_counter() - began
         here = found.pair == row
         walks = [tuple(n for n in nodes if n >= 0) for nodes in found.nodes[here].tolist()]
         totals = np.rint(found.scores[here] * found.hops[here] * 1e6).astype(int).tolist()
         same(list(zip(walks, totals, strict=True)), want)
-    hops = np.bincount(found.hops, minlength=5)[1:].tolist()
-    note = f"paths of 1 to 4 hops: {hops}; reference by {n_sampled} of {len(pairs)} pairs"
-    return told(times, seconds * len(pairs) / n_sampled, note)
+    return rates(1, times, [took * len(pairs) / n_sampled], "questions/s", paths=len(found.hops))
 
 
 def likeness(graph: Graph, similarity: np.ndarray) -> Callable[[int, int], int]:
@@ -205,19 +149,6 @@ def likeness(graph: Graph, similarity: np.ndarray) -> Callable[[int, int], int]:
         return int(millionths[graph.neighbours.rows_along((one, other))[0]])
 
     return of
-
-
-def k_shortest_150() -> Numbers:
-    """All nodes equally likely."""
-    return k_shortest_case(by_degree=False)
-
-
-def k_shortest_150_by_degree() -> Numbers:
-    """Nodes in proportion to their degrees."""
-    return k_shortest_case(by_degree=True, n_sampled=10)
-
-
-# ---- path pooling
 
 
 def path_pool_500() -> Numbers:
@@ -235,23 +166,23 @@ def path_pool_500() -> Numbers:
         found = pooled(*ends, scores, [20, 50], KERNELS, np.random.default_rng(0))
         return best_first(found).tolist()
 
-    times = measured([lambda one=one: ours(*one) for one in questions])
+    times, first = measured([lambda one=one: ours(*one) for one in questions])
     ends, scores = questions[0]
     began = time.perf_counter()
     triples = list(zip(*ends.tolist(), strict=True))
     kernels = slow_paths.shortest_by_levels(triples, scores.tolist(), [20, 50])
     slow = slow_paths.pooled_over(kernels, scores.tolist())
     order = sorted(range(len(slow)), key=lambda row: (-round(slow[row], 6), row))
-    seconds = time.perf_counter() - began
-    same(times.first, order)
-    return told(times, seconds, "500 triples")
+    took = time.perf_counter() - began
+    same(first, order)
+    return rates(1, times, [took], "questions/s")
 
 
 CASES = {
-    "flow_prune_40": flow_prune_40,
-    "flow_prune_40_uniform": flow_prune_40_uniform,
-    "flow_prune_40_theta_001": flow_prune_40_theta_001,
-    "k_shortest_150": k_shortest_150,
-    "k_shortest_150_by_degree": k_shortest_150_by_degree,
+    "flow_prune_40": partial(flow_case, by_degree=True),
+    "flow_prune_40_uniform": partial(flow_case, by_degree=False),
+    "k_shortest_150": partial(k_shortest_case, by_degree=False),
+    "k_shortest_150_by_degree": partial(k_shortest_case, by_degree=True, n_sampled=10),
     "path_pool_500": path_pool_500,
 }
+"""Nodes are drawn by their degrees, as names that many texts mention are, or alike."""

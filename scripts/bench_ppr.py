@@ -15,26 +15,29 @@ questions; the exact ones are those of igraph, ranked as ours: six decimals, the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import igraph
 import numpy as np
+from timing import Numbers, milliseconds, seconds
 
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pagerank import personalised_pagerank
-from graphrag_bench.graph.pagerank_kernels import AHEAD, push
-from graphrag_bench.graph.walk import Walk, walk_of_nodes, walk_with_chunks
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.pagerank import (
+    Walk,
+    personalised_pagerank,
+    walk_of_nodes,
+    walk_with_chunks,
+)
 from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranked
-from operators.chunk_walk import ppr as chunk_ppr
-from operators.node.pagerank import ppr as node_ppr
+from operators.chunk.ppr import ppr as chunk_ppr
+from operators.node.ppr import ppr as node_ppr
 
 EXPONENT = 2.5
 N_MILLION, N_300K, N_16K = (1_000_000, 5_000_000), (300_000, 1_500_000), (16_000, 23_000)
 N_CHUNKS, ENTITIES_PER_CHUNK = 100_000, 8
 N_QUESTIONS, N_BATCH, N_REPEATS = 8, 100, 3
 TOP = 100
-Numbers = tuple[float, float, str, dict[str, float]]
 
 
 def drawn(chance: np.random.Generator, n_nodes: int, n_draws: int) -> IntArray:
@@ -81,19 +84,6 @@ def prpack(view: Any, rows: IntArray, damping: float) -> FloatArray:
     return np.array(found)
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """How long a call takes by the clock."""
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
-
-
-def rates(mine: Sequence[float], other: Sequence[float], **more: float) -> Numbers:
-    """Questions a second of both from the seconds for a question."""
-    p50, p95 = (1000 * float(np.percentile(mine, part)) for part in (50, 95))
-    return 1000 / p50, 1 / float(np.median(other)), "questions/s", {"p50": p50, "p95": p95, **more}
-
-
 def top100(damping: float) -> Numbers:
     """The 100 best of a million nodes by `node.ppr`, one question at a time."""
     graph = world(*N_MILLION)
@@ -115,7 +105,7 @@ def top100(damping: float) -> Numbers:
         other.append(time.perf_counter() - began)
         best = Ranked[Node].top(exact, TOP).ids
         overlap.append(len(np.intersect1d(best, ours(rows).ids)) / len(best))
-    return rates(mine, other, overlap=float(np.mean(overlap)), compile_s=compiled)
+    return milliseconds(1, mine, other, overlap=float(np.mean(overlap)), compile_s=compiled)
 
 
 def dense(walk: Walk, questions: Sequence[IntArray]) -> FloatArray:
@@ -149,27 +139,9 @@ def exact(size: tuple[int, int], n_questions: int, damping: float = 0.5) -> Numb
         other.append(time.perf_counter() - began)
         if np.abs(theirs - ours(column)[:, 0]).sum() > 1e-6:
             raise AssertionError("a mass differs from that of igraph")
-    return rates(mine, other, alone_ms=1000 * float(np.median(alone)), first_call_s=compiled)
-
-
-def prefetched() -> Numbers:
-    """A push over a million nodes that asks the memory ahead of its use, and one that does not."""
-    walk = walk_of_nodes(world(*N_MILLION))
-    matrix, border = walk.transition, 2e-6 / walk.mean_strength
-    way = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
-
-    def pushed(rows: IntArray, ahead: int) -> float:
-        state = np.zeros((len(walk), 2))
-        state[rows, 0] = 1 / len(rows) / walk.strength[rows]
-        return seconds(lambda: push(*way, rows, 0.5, border, state, ahead))
-
-    questions = seeds(walk, N_QUESTIONS)
-    pushed(questions[0], AHEAD)
-    mine, other = (
-        [min(pushed(rows, ahead) for _ in range(N_REPEATS)) for rows in questions]
-        for ahead in (AHEAD, 0)
+    return milliseconds(
+        1, mine, other, alone_ms=1000 * float(np.median(alone)), first_call_s=compiled
     )
-    return rates(mine, other)
 
 
 def chunks_100k() -> Numbers:
@@ -208,7 +180,7 @@ def chunks_100k() -> Numbers:
         mass = np.array(theirs)[graph.n_nodes :]
         best = Ranked[Any].top(mass / mass.max(), 10).ids
         overlap.append(len(np.intersect1d(best, ours().ids)) / len(best))
-    return rates(mine, other, overlap=float(np.mean(overlap)), first_call_s=made)
+    return milliseconds(1, mine, other, overlap=float(np.mean(overlap)), first_call_s=made)
 
 
 def passages() -> Graph:
@@ -238,6 +210,5 @@ CASES = {
     "top100_1m": lambda: top100(0.5),
     "top100_1m_085": lambda: top100(0.85),
     "batch_16k": lambda: exact(N_16K, N_BATCH),
-    "prefetch_1m": prefetched,
     "chunk_ppr_100k": chunks_100k,
 }

@@ -13,40 +13,29 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from bench_build import of_world
+from timing import Numbers
 
-from graphrag_bench.config.compose import composed
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.nlp import Spacy
+from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.evaluation.retrieval import evidence_recall
-from graphrag_bench.experiment.execute import build_resources, start_state
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.incomplete import building_store
-from graphrag_bench.models.nlp import Spacy
-from graphrag_bench.models.sentence_embedder import SentenceEmbedder
-from graphrag_bench.pipeline.run import Finished, run
+from graphrag_bench.pipeline.pipeline import Finished, run
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Progress
+from graphrag_bench.run.execute import build_resources, building_store, start_state
+from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.values import Question, RetrievalState
 
-NOISE, N_WORDS, N_QUESTIONS, N_RAW = 0.1, 66, 100, 300
+N_QUESTIONS, N_RAW = 100, 300
 AT = 5
-Numbers = tuple[float, float, str, Mapping[str, float]]
-
-
-def prepared(n_chunks: int, home: str) -> Experiment:
-    """The run of the default method on a world of so many passages."""
-    words = (
-        "dataset=world", f"dataset.size={round(n_chunks * (1 - NOISE))}", f"dataset.noise={NOISE}",
-        f"dataset.words={N_WORDS}", f"dataset.n_questions={N_QUESTIONS}", "method=entitypassage",
-        "answer=off", "reference_rows=off", "cache.mode=off", f"paths.home={home}",
-    )  # fmt: skip
-    return Experiment.prepare(composed(words))
 
 
 def peak_from_here() -> None:
@@ -100,7 +89,9 @@ def of_size(n_chunks: int) -> Numbers:
     """Build and ask a world of so many passages."""
     progress = Progress()
     with TemporaryDirectory() as home:
-        experiment = prepared(n_chunks, home)
+        experiment = of_world(
+            n_chunks, home, f"dataset.n_questions={N_QUESTIONS}", "cache.mode=off"
+        )
         steps = built(experiment, progress)
         resources = build_resources(experiment, experiment.models, progress, answering=False)
         table: ChunkTable = resources["chunk_table"]

@@ -11,8 +11,7 @@ second file of half the size.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,17 +19,16 @@ from tempfile import TemporaryDirectory
 import faiss
 import numpy as np
 from numpy.lib.format import open_memmap
+from timing import Numbers, in_turns, milliseconds
 
-from graphrag_bench.models.embedder import Vectors
-from graphrag_bench.models.nearest import Ids
-from graphrag_bench.models.vector_index import StoredAs, VectorIndex
+from graphrag_bench.embedding.embedder import Vectors
+from graphrag_bench.indices.vector_index import Ids, StoredAs, VectorIndex
 
 DIMENSION, TOP_K = 384, 20
 N_MILLION, N_100K, N_BATCH = 1_000_000, 100_000, 1000
 N_REPEATS, N_REPEATS_OF_100K, N_REPEATS_OF_ONE = 3, 6, 15
 BLOCK = 50_000
 LEAST_RECALL = {"float32": 0.99, "float16": 0.95}
-Numbers = tuple[float, float, str, dict[str, float]]
 
 
 def unit_rows(n_rows: int, seed: int) -> Vectors:
@@ -52,13 +50,6 @@ def mapped(n_rows: int, stored_as: StoredAs) -> Iterator[VectorIndex]:
         yield VectorIndex.load(Path(folder))
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """How long a call takes by the clock."""
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
-
-
 def compared(
     n_rows: int, n_questions: int, n_repeats: int, stored_as: StoredAs = "float32"
 ) -> Numbers:
@@ -75,20 +66,8 @@ def compared(
         more = agreement(np.stack([found.ids for found in ours.search(asked, TOP_K)]), raw())
         if more["recall"] < LEAST_RECALL[stored_as]:
             raise AssertionError(f"recall against faiss is only {more['recall']:.4f}")
-        mine, other = [], []
-        for _ in range(n_repeats):
-            mine.append(seconds(lambda: ours.search(asked, TOP_K)))
-            other.append(seconds(raw))
-    return told(n_questions, mine, other, more)
-
-
-def told(
-    n_questions: int, mine: list[float], other: list[float], more: dict[str, float]
-) -> Numbers:
-    """The rates of both at the median of seconds, and percentiles of ours in milliseconds."""
-    times = {f"p{part}": 1000 * float(np.percentile(mine, part)) for part in (50, 95)}
-    ours_rate, rate = (n_questions / float(np.median(taken)) for taken in (mine, other))
-    return ours_rate, rate, "questions/s", times | more
+        mine, other = in_turns(lambda: ours.search(asked, TOP_K), raw, n_repeats)
+    return milliseconds(n_questions, mine, other, **more)
 
 
 def agreement(ours: Ids, reference: Ids) -> dict[str, float]:

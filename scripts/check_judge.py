@@ -12,13 +12,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.analysis.judging.cases import Bench, Case
-from graphrag_bench.analysis.judging.measures import MEASURES
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.experiment.models import Models
+from graphrag_bench.judging.answers import MEASURES
+from graphrag_bench.judging.measures import Bench, Case
 from graphrag_bench.llm.meter import Metered
+from graphrag_bench.run.models import Models
 
 FOUNDER = "Who founded the observatory at Tarn?", ("Ilse Brandt",)
 KNOWN: Sequence[tuple[str, str, tuple[str, ...], str, float]] = (

@@ -17,9 +17,10 @@ PAGES = ROOT / "build" / "pages"
 SHOWN = ("*.md", "*.j2", "docs", "configs", "datasets/*.yaml", "CITATION.cff", "LICENSE")
 MODULES = (
     "graphrag_bench.api", "graphrag_bench.contract", "graphrag_bench.values",
-    "graphrag_bench.graph.graph", "graphrag_bench.graph.pagerank", "graphrag_bench.data.chunks",
-    "graphrag_bench.llm.chat", "graphrag_bench.models.embedder", "graphrag_bench.models.nlp",
-    "graphrag_bench.models.vector_index", "graphrag_bench.errors",
+    "graphrag_bench.algorithms.graph", "graphrag_bench.algorithms.pagerank",
+    "graphrag_bench.data.chunks",
+    "graphrag_bench.llm.chat", "graphrag_bench.embedding.embedder", "graphrag_bench.embedding.nlp",
+    "graphrag_bench.indices.vector_index", "graphrag_bench.errors",
 )  # fmt: skip
 """What operators, methods and notebooks are written with."""
 

@@ -3,10 +3,9 @@
 Runs what is not stored, a process for each row, and writes the table of the set's page in
 docs/results; what the page says about it is written by hand.
 
-Usage: python scripts/evidence_recall.py musique FOLDER [--home FOLDER] [--rows a,b]
-       python scripts/evidence_recall.py sample [--home FOLDER] [--rows a,b]
+Usage: python scripts/evidence_recall.py musique FOLDER [--home FOLDER]
+       python scripts/evidence_recall.py sample [--home FOLDER]
   FOLDER  corpus.json, questions.json and openie*.json in HippoRAG's layout
-  --rows  only rows whose method has one of these words; the others keep their lines on the page
 """
 
 from __future__ import annotations
@@ -115,30 +114,21 @@ def cells(told: Told, row: Row, first: Row) -> list[str]:
     return [*told[:3], *means, interval, f"{found.p:.3f}", counts]
 
 
-def on_page(page: str) -> dict[tuple[str, ...], list[str]]:
-    """The lines of the table that a page has, by method, graph and linking."""
-    lines = page.split(BEGIN)[1].split(END)[0].splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line]
-    return {tuple(row[:3]): row for row in rows[2:]}
-
-
 def main() -> int:
     """Run what is missing and write the table into the page; the exit code is 0."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("set", choices=PAGES)
     parser.add_argument("folder", nargs="?", default="")
     parser.add_argument("--home", default=".")
-    parser.add_argument("--rows", default="")
     asked = parser.parse_args()
     root = (f"dataset.root={asked.folder}",) if asked.folder else ()
     words = (f"dataset={asked.set}", *root, "budget_context=native", "cache.mode=write")
     known = [told for told in ROWS if ONLY.get(told[1], asked.set) == asked.set]
-    wanted = [told for told in known if any(one in told[0] for one in asked.rows.split(","))]
     first = run_alone(FIRST, (*words, *known[0][3]), asked.home)
     page = PAGES[asked.set]
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    lines = {key: row for key, row in on_page(BEGIN + rest).items() if asked.rows}
-    for told in wanted:
+    lines = {}
+    for told in known:
         row = first if told is known[0] else run_alone(told[0], (*words, *told[3]), asked.home)
         lines[told[:3]] = cells(told, row, first)
     at = HEADS.index("@5")

@@ -4,13 +4,10 @@ Runs each method on each set with the packaged embedder and tagger, no OpenIE fi
 a process for each, and writes docs/results/llm_free.md. What is stored is not run again.
 
 Usage: python scripts/llm_free.py [--musique FOLDER] [--mix FOLDER] [--home FOLDER] [--sets a,b]
-                                   [--rows a,b] [--without SET:WORD,...]
   --musique  a folder with corpus.json and questions.json in HippoRAG's layout; left out without it
   --mix      a folder with UltraDomain's corpus.jsonl; asked are specific questions that are made
              of it by a template; left out without it
   --sets     only these of musique, sample, mix, world_300, world_1000, world_3000
-  --rows     only the rows whose name has one of these words; the page is not written
-  --without  SET:WORD,...: rows of a set that are left out, as `musique:HippoRAG`; the page says so
 """
 
 from __future__ import annotations
@@ -24,13 +21,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.compose import composed
 from graphrag_bench.evaluation.statistics import paired_difference
-from graphrag_bench.experiment.execute import RunResult, execute
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.repeats import scores_over_repeats
-from graphrag_bench.graph.graph import Graph
 from graphrag_bench.progress import Progress
+from graphrag_bench.run.execute import RunResult, execute
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.results import scores_over_repeats
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results" / "llm_free.md"
@@ -199,9 +196,7 @@ def page(found: Mapping[str, Sequence[Row]]) -> str:
         lines += ["", f"Not run: {', '.join(absent)}."]
     for name, rows in found.items():
         n = len(rows[0].scores)
-        missing = [row for row in ROWS if row not in {held.name for held in rows}]
-        said = f" Not run: {'; '.join(missing)}." if missing else ""
-        lines += ["", f"## {name}", "", f"{n} questions with evidence.{said}", "", _line(HEADS)]
+        lines += ["", f"## {name}", "", f"{n} questions with evidence.", "", _line(HEADS)]
         lines += [_line(["---"] * len(HEADS)), *(_line(row.cells()) for row in rows)]
     lines += ["", "## Differences in recall@5, with 95 % intervals", "", *DIFFERENCES.splitlines()]
     for first, others in ((FIRST, False), (BEST, True)):
@@ -242,28 +237,16 @@ def main() -> int:
     parser.add_argument("--home", default=".")
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     parser.add_argument("--sets", default="")
-    parser.add_argument("--rows", default="")
-    parser.add_argument("--without", default="")
     asked = parser.parse_args()
     if asked.one:
         print(json.dumps(asdict(run(*json.loads(asked.one)))))
         return 0
     known = sets(asked.musique, asked.mix, asked.home)
     chosen = asked.sets.split(",") if asked.sets else list(known)
-    wanted = [name for name in ROWS if any(word in name for word in asked.rows.split(","))]
-    left = [one.partition(":")[::2] for one in asked.without.split(",") if one]
     found = {
-        one: [
-            run_alone(name, (*known[one], *ROWS[name]), asked.home)
-            for name in wanted
-            if not any(one == which and word in name for which, word in left)
-        ]
+        one: [run_alone(name, (*known[one], *words), asked.home) for name, words in ROWS.items()]
         for one in chosen
     }
-    if asked.rows:
-        for name, rows in found.items():
-            print(name, *(_line(row.cells()) for row in rows), sep="\n")
-        return 0
     PAGE.write_text(page(found), encoding="utf-8")
     print(PAGE.relative_to(ROOT))
     return 0

@@ -40,23 +40,20 @@ def measured(rows: Rows) -> list[str]:
     sizes = sorted(rows)
     heads = ("", *(f"{size:,} chunks" for size in sizes), "exponent")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for step, name in STEPS.items():
-        values = [rows[size][step] for size in sizes]
-        cells = [f"{value:.1f} s" for value in values]
-        lines.append(f"| {name} | {' | '.join(cells)} | {exponent(sizes, values):.2f} |")
-    for step, name in ASKED.items():
-        values = [rows[size][step] for size in sizes]
-        cells = [f"{value:.1f} ms" for value in values]
-        lines.append(f"| {name} | {' | '.join(cells)} | {exponent(sizes, values):.2f} |")
-    for step, name in list(STEPS.items())[:-1]:
-        cells = [f"{rows[size][f'{step}_mb']:,.0f} MB" for size in sizes]
+    for steps, unit in ((STEPS, "s"), (ASKED, "ms")):
+        for step, name in steps.items():
+            values = [rows[size][step] for size in sizes]
+            cells = [f"{value:.1f} {unit}" for value in values]
+            lines.append(f"| {name} | {' | '.join(cells)} | {exponent(sizes, values):.2f} |")
+    built = {f"{step}_mb": name for step, name in STEPS.items() if step != "build"}
+    for column, name in {**built, "questions_mb": "questions"}.items():
+        cells = [f"{rows[size][column]:,.0f} MB" for size in sizes]
         lines.append(f"| peak memory: {name} | {' | '.join(cells)} | |")
-    cells = [f"{rows[size]['questions_mb']:,.0f} MB" for size in sizes]
-    lines.append(f"| peak memory: questions | {' | '.join(cells)} | |")
-    cells = [f"{rows[size]['nodes']:,.0f}" for size in sizes]
-    lines.append(f"| nodes | {' | '.join(cells)} | |")
-    cells = [f"{rows[size]['recall@5']:.3f}" for size in sizes]
-    lines.append(f"| evidence recall@5 | {' | '.join(cells)} | |")
+    for column, name, form in (
+        ("nodes", "nodes", ",.0f"),
+        ("recall@5", "evidence recall@5", ".3f"),
+    ):
+        lines.append(f"| {name} | {' | '.join(format(rows[s][column], form) for s in sizes)} | |")
     return lines
 
 

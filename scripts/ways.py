@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import shutil
 import sys
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
 
 import graphrag_bench
 from graphrag_bench.cli.main import main
+from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Budget, Ledger
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.models.cache import Cache
 from graphrag_bench.prompts import Message
 
 ROOT = Path(graphrag_bench.__file__).parents[1]
+sys.path.append(str(ROOT / "tests"))
+from fake_openai import running  # noqa: E402
+
 ROOMS = tuple(str(ROOT / room) + "/" for room in ("graphrag_bench", "operators", "methods"))
 WORDS = ("run", "dataset=toy", "method=bm25", "limit=1", "answer=off", "reference_rows=off")
 
@@ -56,38 +57,16 @@ def run(home: Path) -> None:
         assert main([*WORDS, f"paths.home={home}"]) == 0
 
 
-class Server(BaseHTTPRequestHandler):
-    """A server of chat completions that answers every prompt by one word."""
-
-    def do_POST(self) -> None:  # noqa: N802 - as http.server asks for it
-        """Answer."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        message = {"role": "assistant", "content": "yes"}
-        usage = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        reply = json.dumps({"model": "one", "choices": [choice], "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Print nothing."""
-
-
 def call(home: Path) -> Counter[str]:
     """Return what one uncached call enters: over HTTP, with cache, budget and ledger."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     ledger, budget = Ledger(home / "ledger.jsonl"), Budget(tokens=1_000_000)
-    client = OpenAICompatible("one", f"http://127.0.0.1:{server.server_port}/v1", None)
     cache = Cache(home / "replies.sqlite")
-    model = Metered(client.attached(store=cache, budget=budget), log=ledger.at("answer", "step"))
-    model.complete([(Message("user", "warm?"),)], max_tokens=5)
-    frames = entered(lambda: model.complete([(Message("user", "ready?"),)], max_tokens=5))
-    server.shutdown()
-    return frames
+    with running() as server:
+        client = OpenAICompatible("fake", server.scenario(text="yes"), None)
+        attached = client.attached(store=cache, budget=budget)
+        model = Metered(attached, log=ledger.at("answer", "step"))
+        model.complete([(Message("user", "warm?"),)], max_tokens=5)
+        return entered(lambda: model.complete([(Message("user", "ready?"),)], max_tokens=5))
 
 
 def show(way: str, frames: Counter[str], *, whole: bool) -> None:

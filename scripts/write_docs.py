@@ -12,20 +12,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from graphrag_bench.algorithms.graph import ATTRIBUTES
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.profiles import POOLED
-from graphrag_bench.config.sources import built_in, method_file
-from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
-from graphrag_bench.data.card import Card, card_names, load_card
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.graph.graph import ATTRIBUTES
+from graphrag_bench.config.sources import POOLED, built_in, method_file
+from graphrag_bench.contract import (
+    REQUIRED,
+    TABLE3,
+    Builder,
+    Operator,
+    builders,
+    operators,
+    paper_first,
+)
+from graphrag_bench.data.dataset import Card, card_names, load_card
+from graphrag_bench.run.experiment import Experiment
 
 ROOT = Path(__file__).resolve().parent.parent
+OURS = "Steps around the paper's 19, and those of methods that the paper does not cover."
 BEGIN, END = "<!-- profiles: scripts/write_docs.py -->", "<!-- end of profiles -->"
 MADE = "Written by `python scripts/write_docs.py`; a test holds it equal to the code."
 FAMILIES = ("question", "query", "node", "relationship", "chunk", "subgraph", "community", "path")
-COLUMNS = ("node", "relationship", "chunk", "subgraph", "community", "path")
 NO_CALLS = ("dataset=toy", "embedder=hashing")
 MARK = "✓"
 KINDS = ("documents", "questions")
@@ -177,38 +184,41 @@ def _settings(changed: Mapping[str, Any]) -> str:
 
 
 def operators_page() -> str:
-    """The operators family by family, then the builders, then the graph types' attributes."""
+    """The paper's operators, ours family by family, the graph types' attributes, the builders."""
+    every = own(operators.all())
+    papers = [one for one in paper_first(every) if one.table3]
     lines = ["# Operators and builders", "", MADE]
-    lines += ["", "## Operators by family (Zhou et al. 2025, Table 3)", "", *_table_3()]
+    lines += ["", "## The operators of Zhou et al. 2025, Table 3", "", *_table_3(papers), ""]
+    for operator in papers:
+        lines += _operator(operator)
+    lines += ["## Our operators", "", OURS]
     families: dict[str, list[Operator]] = {}
-    for operator in own(operators.all()):
+    for operator in every:
+        if operator.table3:
+            continue
         families.setdefault(operator.name.partition(".")[0], []).append(operator)
     order = sorted(families, key=lambda f: (FAMILIES.index(f) if f in FAMILIES else 99, f))
     for family in order:
-        lines += ["", f"## {family}", ""]
+        lines += ["", f"### {family}", ""]
         for operator in families[family]:
-            lines += _operator(operator)
-    lines += ["", "## Graph types (Zhou et al. 2025, Table 2)", "", *_table_2()]
+            lines += _operator(operator, "####")
+    lines += ["", "## Graph types by attributes, as in Zhou et al. 2025, Table 2", "", *_table_2()]
     lines += ["", "## Builders", ""]
     for builder in own(builders.all()):
         lines += _builder(builder)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _table_3() -> list[str]:
-    by_family = {
-        family: [
-            op.name.partition(".")[2] for op in own(operators.all()) if op.name.startswith(family)
-        ]
-        for family in COLUMNS
-    }
-    known = {family: names for family, names in by_family.items() if names}
-    height = max(len(names) for names in known.values())
-    rows = [
-        "| " + " | ".join(f"`{n[row]}`" if row < len(n) else "" for n in known.values()) + " |"
-        for row in range(height)
-    ]
-    return ["| " + " | ".join(known) + " |", "|" + "---|" * len(known), *rows]
+def _table_3(papers: Sequence[Operator]) -> list[str]:
+    """The paper's table: a row for each operator, with what it reads and writes."""
+    names = {(one.name.partition(".")[0], one.table3): one for one in papers}
+    rows = ["| family | in the paper | here | reads | writes |", "|---|---|---|---|---|"]
+    for family, in_paper in TABLE3.items():
+        for name in in_paper:
+            one = names[family, name]
+            link = f"[`{one.name}`](#{one.name.replace('.', '')})"
+            rows.append(f"| {' | '.join((family, name, link, *_reads_writes(one)))} |")
+    return rows
 
 
 def _table_2() -> list[str]:
@@ -222,16 +232,20 @@ def _table_2() -> list[str]:
     return [f"| graph | {' | '.join(attributes)} |", "|" + "---|" * (len(attributes) + 1), *rows]
 
 
-def _operator(operator: Operator) -> list[str]:
-    reads = ", ".join(r.slot + ("?" if r.optional else "") for r in operator.reads) or "nothing"
-    writes = ", ".join([*operator.writes, *(f"{name}?" for name in operator.may_write)])
-    lines = [f"### `{operator.name}`", "", f"{_first(operator.function)}", ""]
+def _operator(operator: Operator, heading: str = "###") -> list[str]:
+    reads, writes = _reads_writes(operator)
+    lines = [f"{heading} `{operator.name}`", "", f"{_first(operator.function)}", ""]
     lines += [f"- {reads} → {writes}"]
     if operator.needs:
         lines.append(f"- needs {', '.join(operator.needs)}")
     if operator.requires:
         lines.append(f"- requires {', '.join(sorted(operator.requires))}")
     return [*lines, *_facts(operator), ""]
+
+
+def _reads_writes(operator: Operator) -> tuple[str, str]:
+    reads = ", ".join(r.slot + ("?" if r.optional else "") for r in operator.reads) or "nothing"
+    return reads, ", ".join([*operator.writes, *(f"{name}?" for name in operator.may_write)])
 
 
 def _builder(builder: Builder) -> list[str]:
@@ -271,7 +285,14 @@ def _first(function: Any) -> str:
 
 def methods_page() -> str:
     """The classification of the methods, and what every profile changes."""
-    lines = ["# Methods", "", MADE, "", "## What each is made of (Zhou et al. 2025, Table 1)", ""]
+    lines = [
+        "# Methods",
+        "",
+        MADE,
+        "",
+        "## What each is made of, as in Zhou et al. 2025, Table 1",
+        "",
+    ]
     lines += [
         "| method | graph | indices | reads of the question | operators | generation | calls |"
     ]

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 import graphrag_bench as gb
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
-from graphrag_bench.experiment.execute import build_resources
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.indices import named_node_texts, relationship_texts
+from graphrag_bench.indices.vectors import named_node_texts, relationship_texts
 from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.progress import Progress
+from graphrag_bench.run.execute import build_resources
+from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.values import Ranked, RetrievalState
 from parity.cases import Case
 from parity.comparison import Ranking
@@ -30,7 +30,6 @@ class Side:
 
     lists: Mapping[str, Mapping[str, Ranking]]
     frozen: Path
-    plan: Mapping[str, Any]
 
 
 def ours(case: Case, home: Path) -> Side:
@@ -55,8 +54,7 @@ def ours(case: Case, home: Path) -> Side:
     folder = home / "frozen" / case.name
     folder.mkdir(parents=True, exist_ok=True)
     _freeze(folder, resources, [state for state in found if isinstance(state, RetrievalState)])
-    settings = {"profile": "upstream", **case.settings}
-    return Side(lists, folder, settings)
+    return Side(lists, folder)
 
 
 def _experiment(case: Case, home: Path) -> Experiment:

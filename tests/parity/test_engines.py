@@ -12,14 +12,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from parity.cases import CASES  # noqa: E402
+from parity.cases import cases  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("ENGINES"), reason="ENGINES names no folder with the released engines"
 )
 
 
-@pytest.mark.parametrize("case", [case.name for case in CASES])
+@pytest.mark.parametrize("case", list(cases()))
 def test_every_first_difference_from_the_engine_has_a_reason(case: str, tmp_path: Path) -> None:
     home = os.environ.get("PARITY_HOME", str(tmp_path))
     command = [

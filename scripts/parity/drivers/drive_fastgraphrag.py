@@ -11,7 +11,7 @@ import numpy as np
 from fast_graphrag import GraphRAG
 from fast_graphrag._llm._base import BaseEmbeddingService, BaseLLMService
 from fast_graphrag._types import TChunk, TEntity, TRelation
-from frozen import arguments, chunk_id, chunk_row, write
+from frozen import arguments, write
 
 
 async def main():
@@ -40,7 +40,6 @@ async def main():
     )  # fmt: skip
     state = rag.state_manager
     await insert(state, world)
-    ids = await chunk_rows(world)
     answers = {}
     await state.query_start()
     if mode == "exact":  # candidates of the approximate search: as many as there are nodes
@@ -48,13 +47,8 @@ async def main():
     for one in world.questions:
         named = {"named": one["named"], "generic": []}
         found = await state.get_context(query=one["text"], entities=named)
-        answers[one["id"]] = lists(found, world, ids)
+        answers[one["id"]] = lists(found, world)
     write(target, answers, version("fast-graphrag"))
-
-
-async def chunk_rows(world):
-    """The row of each chunk by the number that is its id."""
-    return {row + 1: row for row in range(len(world.chunks))}
 
 
 async def insert(state, world):
@@ -83,7 +77,7 @@ async def insert(state, world):
     await state.insert_done()
 
 
-def lists(found, world, ids):
+def lists(found, world):
     """The rows of the three lists with the engine's scores; empty where it finds no context."""
     if found is None:
         return {"nodes": [], "relationships": [], "chunks": []}
@@ -92,9 +86,8 @@ def lists(found, world, ids):
         "relationships": [
             [world.pair(one.source, one.target), [float(s)]] for one, s in found.relations
         ],
-        "chunks": [[ids[int(one.id)], [float(s)]] for one, s in found.chunks],
+        "chunks": [[int(one.id) - 1, [float(s)]] for one, s in found.chunks],
     }
 
 
-assert chunk_row(chunk_id(3)) == 3
 asyncio.run(main())

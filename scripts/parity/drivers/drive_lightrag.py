@@ -105,13 +105,8 @@ async def insert(rag, world, table):
     await rag.relationships_vdb.upsert(relations)
     await rag.chunks_vdb.upsert(texts)
     await rag.text_chunks.upsert(texts)
-    for storage in (
-        graph,
-        rag.entities_vdb,
-        rag.relationships_vdb,
-        rag.chunks_vdb,
-        rag.text_chunks,
-    ):
+    stores = (graph, rag.entities_vdb, rag.relationships_vdb, rag.chunks_vdb, rag.text_chunks)
+    for storage in stores:
         await storage.index_done_callback()
 
 

@@ -6,7 +6,6 @@ communities that `global_query` hands to `_map_global_communities`.
 
 import asyncio
 import json
-import sys
 from collections import Counter
 from dataclasses import asdict
 from importlib.metadata import version
@@ -159,6 +158,4 @@ async def everywhere(rag, world, text, param):
     return {"communities": rows}
 
 
-if __name__ == "__main__":
-    assert sys.version_info >= (3, 10)
-    asyncio.run(main())
+asyncio.run(main())
