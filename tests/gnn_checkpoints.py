@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.graph.query_gnn import Shape
-from graphrag_bench.offline.gnn_network import first_parameters
+from graphrag_bench.algorithms.query_gnn import Shape
+from methods.gfmrag.gnn_training import first_parameters
 
 TEXT, HIDDEN, LAYERS = 32, 4, 2
 SHAPE = Shape(TEXT, HIDDEN, LAYERS)

@@ -26,7 +26,7 @@ from toy_runs import Ended, write_set
 
 from graphrag_bench.cli.main import main
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.runs import folder as run_folder
+from graphrag_bench.run import folder as run_folder
 
 for name in ("openai", "scipy.sparse", "numba", "faiss", "jinja2", "graphrag_bench.cli.run"):
     import_module(name)  # once for all that are forked

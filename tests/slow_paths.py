@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.algorithms.graph import Graph
 
 Near = Mapping[int, Sequence[int]]
 Walk = tuple[int, ...]

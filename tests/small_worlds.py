@@ -18,34 +18,35 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from graphrag_bench.algorithms.bipartite import KeywordGraph, PseudoQuestions, TriGraph
+from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.algorithms.evidence import NodeAttributes
+from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import (
+    Choice,
+    Exploration,
+    Hop,
+    RankedPaths,
+    ReasoningSteps,
+    StepNodes,
+)
+from graphrag_bench.algorithms.query_gnn import EntityScorer, GnnWeights, Shape
 from graphrag_bench.columns import Texts
-from graphrag_bench.context_budget import UNBOUNDED
-from graphrag_bench.data.card import Card
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import Dataset, Document
-from graphrag_bench.graph.communities import Communities, Reports
-from graphrag_bench.graph.exploration import Choice, Exploration, Hop
-from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.node_attributes import NodeAttributes
-from graphrag_bench.graph.pseudo_questions import PseudoQuestions
-from graphrag_bench.graph.query_gnn import EntityScorer, GnnWeights, Shape
-from graphrag_bench.graph.ranked_paths import RankedPaths
-from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
-from graphrag_bench.graph.tri_graph import KeywordGraph, TriGraph
+from graphrag_bench.data.dataset import Card, Dataset, Document
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.nlp import Relation, Sentence
+from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.graphs.knowledge_graph import fact_graph
+from graphrag_bench.indices.bm25 import Bm25
+from graphrag_bench.indices.tfidf import Tfidf
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.indices.vectors import attribute_texts
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.models.bm25 import Bm25
-from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.nlp import Relation, Sentence
-from graphrag_bench.models.tfidf import Tfidf
-from graphrag_bench.models.tokenizer import BytePairs
-from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.offline.gnn_network import first_parameters
-from graphrag_bench.offline.gnn_scorers import entity_scorer
-from graphrag_bench.offline.indices import attribute_texts
-from graphrag_bench.offline.knowledge_graph import fact_graph
 from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import (
     Answer,
@@ -63,7 +64,9 @@ from graphrag_bench.values import (
     Subgraph,
     unique,
 )
-from methods.map_reduce import Points
+from methods.gfmrag.gnn_scorers import entity_scorer
+from methods.gfmrag.gnn_training import first_parameters
+from operators.answer.map_reduce import Points
 
 
 class Capitals:

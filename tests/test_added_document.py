@@ -12,10 +12,10 @@ import toy_runs
 
 import graphrag_bench as gb
 from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.embedding.embedder import Hashing, Kind, Vectors
+from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.llm.calls import Chat, Completion
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.models.embedder import Hashing, Kind, Vectors
-from graphrag_bench.models.nlp import Sentence
 
 embedded: list[str] = []
 read: list[str] = []

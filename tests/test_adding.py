@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from toy_runs import TOY, command, metrics, ran, shell
+from toy_runs import TOY, command, shell
 
 import graphrag_bench.cli
 from graphrag_bench.cli.main import COMMANDS, GROUPS
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.evaluation.metrics import (
-    ANSWER_METRICS,
-    AnsweredQuestion,
-    AnswerMetric,
-    metric_names,
-)
-from graphrag_bench.locations import project_folder
-from graphrag_bench.report import tables
+from graphrag_bench.files import project_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -45,6 +38,13 @@ def test_every_file_that_the_page_names_is_there() -> None:
     assert not [name for name in sorted(named) if not is_there(name)]
 
 
+def test_the_ten_questions_of_a_newcomer_are_answered_by_files_that_are_there() -> None:
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    files = re.findall(r"^\| .* \| `([\w/.]+)` \|$", contributing, re.MULTILINE)
+    assert len(files) == 10
+    assert not [name for name in files if not (ROOT / name).is_file()]
+
+
 @pytest.mark.parametrize("way", ["A question", "An artifact", "An LLM call", "A table row"])
 def test_a_way_through_the_code_has_at_most_twelve_files(way: str) -> None:
     steps = PAGE.partition(f"**{way}**")[2].partition("\n\n**")[0].partition("\n## ")[0]
@@ -61,31 +61,12 @@ def test_every_kind_of_thing_to_add_names_its_proof() -> None:
     assert all((ROOT / proof).is_file() for _, proof in rows)
 
 
-def test_a_metric_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ends_with_a_stop(asked: AnsweredQuestion) -> dict[str, float]:
-        return {"stopped": float(asked.answer.endswith("."))}
-
-    added = AnswerMetric("Whether the answer ends with a full stop", ends_with_a_stop)
-    monkeypatch.setitem(ANSWER_METRICS, "stopped", added)
-    words = [*TOY, "reference_rows=off", "method=bm25", "evaluation.metrics=[stopped]"]
-    held = metrics(ran(*words, "evaluation.compared=[stopped]").folder)["metrics"]
-    assert 0 <= held["stopped"]["mean"] <= 1
-    assert "stopped" in metric_names(["answer"])
-    assert "ends with a full stop" in command("score", "--help").out
-
-
-def test_a_table_column_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(tables._ANSWERS, "recall", "token recall")
-    ended = ran(*TOY, "reference_rows=off", "method=bm25")
-    assert "token recall [95 %]" in (ended.folder / "table.md").read_text()
-
-
 def test_a_command_is_a_file_and_a_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "hello.py").write_text(
         "def main(arguments):\n    print('hello', *arguments)\n    return 0\n"
     )
     monkeypatch.setattr(graphrag_bench.cli, "__path__", [*graphrag_bench.cli.__path__, str(here)])
-    monkeypatch.setitem(GROUPS["publish"], "hello", "say hello")
+    monkeypatch.setitem(GROUPS["run"], "hello", "say hello")
     monkeypatch.setitem(COMMANDS, "hello", "say hello")
     assert command("hello", "you").out == "hello you\n"
     assert "say hello" in command("--help").out
@@ -96,7 +77,7 @@ def test_a_data_set_is_a_card(here: Path, monkeypatch: pytest.MonkeyPatch) -> No
     shutil.copytree(project_folder("datasets") / "toy", folder / "ours")
     card = yaml.safe_load((folder / "ours" / "card.yaml").read_text())
     (folder / "ours" / "card.yaml").write_text(yaml.safe_dump({**card, "name": "ours"}))
-    for module in ("card", "readers"):
+    for module in ("dataset", "readers"):
         monkeypatch.setattr(f"graphrag_bench.data.{module}.project_folder", lambda _: folder)
     held = read_dataset("ours")
     assert (held.name, len(held.documents), len(held.questions)) == ("ours", 8, 6)
@@ -107,10 +88,10 @@ from pathlib import Path
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.offline.indices import index_texts
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
 
 

@@ -9,25 +9,23 @@ from typing import Any
 import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, ran, refused, write_set
 
-from graphrag_bench.answer_forms import FORMS, answer_form, form_of_part
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
-from graphrag_bench.context_budget import UNBOUNDED
-from graphrag_bench.data.card import Card, card_names, load_card
-from graphrag_bench.experiment.answer_asking import form_lines
-from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.data.dataset import card_names, load_card
+from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.windows import reply_tokens, sure_tokens
-from graphrag_bench.models.tokenizer import BytePairs
-from graphrag_bench.prompts import Message
+from graphrag_bench.prompts import FORMS, UNBOUNDED, Message, answer_form, form_of_part
+from graphrag_bench.run.describe import form_lines
+from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Context, Piece, Question
 from methods.dalk.evidence import stepwise
-from methods.generation import direct
-from methods.map_reduce import REDUCE, Points, reduce
 from methods.subgraphrag.listing import listed
 from methods.tog.answering import from_triples, if_enough
+from operators.answer.direct import direct
+from operators.answer.map_reduce import REDUCE, Points, reduce
 
 PARAGRAPH = answer_form("paragraph").manner
 CONTEXT = Context((Piece("chunk", "c", "Mira Holt was taught by Otto Brandt.", 1.0, 9),))
@@ -71,22 +69,6 @@ def test_every_card_says_in_which_form_its_questions_want_their_answers() -> Non
         assert {name for name, held in said.items() if held == form} == sets
     cards = FORMS.parents[1].glob("datasets/*/card.yaml")
     assert all("\nanswers: " in card.read_text("utf-8") for card in cards)
-
-
-def test_a_card_may_say_it_by_type_and_abstract_questions_want_paragraphs() -> None:
-    assert load_card("graphragbench_novel").form_of("Fact Retrieval") == "short"
-    assert load_card("graphragbench_novel").form_of("Creative Generation") == "paragraph"
-    for name in ("sample", "jsonl", "hotpotqa"):
-        card = load_card(name)
-        assert (card.form_of("abstract"), card.form_of("two-hop")) == ("paragraph", "short")
-
-
-def test_a_card_with_another_form_or_without_a_default_is_refused() -> None:
-    held = load_card("toy").model_dump()
-    with pytest.raises(ValueError, match="'short', 'list', 'choice', 'paragraph' or 'summary'"):
-        Card.model_validate({**held, "answers": "essay"})
-    with pytest.raises(ValueError, match="need a 'default'"):
-        Card.model_validate({**held, "answers": {"abstract": "paragraph"}})
 
 
 def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path) -> None:
@@ -144,12 +126,6 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
         assert wanted.manner in llm.told
         assert llm.told.endswith(wanted.cue)
     assert (PARAGRAPH in llm.told) == (form == "paragraph")
-
-
-def test_a_limit_of_ones_own_stands() -> None:
-    llm = Listening()
-    from_triples(Question("q", "Who?", form="summary"), CONTEXT, llm=llm, max_tokens=7)
-    assert llm.most == [7]
 
 
 @pytest.mark.parametrize(
@@ -233,18 +209,3 @@ def test_the_form_is_in_the_key_where_it_changes_an_answer(tmp_path: Path) -> No
     own = [f"dataset.root={folder}", "method=vanilla"]
     auto, short = (experiment(*own, *more, dataset="jsonl").key for more in ([], ["answers=short"]))
     assert auto == short
-
-
-def test_the_form_is_not_in_the_key_of_a_prompt_that_does_not_name_it(tmp_path: Path) -> None:
-    (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }}")
-
-    def key(form: str, prompts: Path | None) -> str:
-        values = composed([*TOY, f"answers={form}", "reader_prompt=own"])
-        own = {**values["method"], "generate": [*values["method"]["generate"]]}
-        own["generate"][-1] = {**own["generate"][-1], "max_tokens": 9}
-        if prompts:
-            own["prompts"] = str(prompts)
-        return Experiment.prepare({**values, "method": {**own, "name": "mine"}}).key
-
-    assert key("short", tmp_path) == key("summary", tmp_path)
-    assert key("short", None) != key("summary", None)

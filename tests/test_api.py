@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
-from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran, refused
+from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran
 
 import graphrag_bench as gb
 from graphrag_bench.api import Pipeline
@@ -27,28 +26,6 @@ def hipporag(**settings: object) -> Pipeline:
 
 def operators(pipeline: Pipeline) -> list[str]:
     return [step.get("op", "switch") for step in pipeline.steps]
-
-
-def test_a_data_set_is_read_and_checked() -> None:
-    data = gb.dataset("toy")
-    assert (len(data.documents), len(data.questions)) == (8, 6)
-    with pytest.raises(UserError, match="toy"):
-        gb.dataset("tyo")
-
-
-def test_a_pipeline_shows_its_steps() -> None:
-    pipeline = gb.method("vanilla", top_k=2, n_retrieved=7)
-    assert operators(pipeline)[0] == "chunk.vdb"
-    assert operators(pipeline)[-1] == "answer.direct"
-    assert pipeline.steps[0]["top_k"] == 7
-    assert [step["op"] for step in pipeline.steps[:1]] == ["chunk.vdb"]
-    first, second = str(pipeline).splitlines()[:2]
-    assert (first, second[:12]) == ("vanilla", "0 retrieve: ")
-
-
-def test_a_parameter_reaches_the_steps_that_read_it() -> None:
-    switch = hipporag(damping=0.3).steps[2]
-    assert switch["cases"]["otherwise"][0] == {"op": "node.ppr", "damping": 0.3}
 
 
 def test_steps_are_replaced_inserted_and_deleted() -> None:
@@ -78,14 +55,6 @@ def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
     assert not list(home.iterdir())
 
 
-def test_changing_a_pipeline_leaves_others_and_the_file_alone() -> None:
-    one, two = gb.method("vanilla"), gb.method("vanilla")
-    one.steps[0]["top_k"] = 1
-    renamed = two.renamed("mine")
-    renamed.steps[0]["top_k"] = 2
-    assert two.steps[0]["top_k"] == gb.method("vanilla").steps[0]["top_k"] == 10
-
-
 @pytest.mark.parametrize("name", ["dampnig", "embeder", "topk"])
 def test_an_unknown_setting_names_the_nearest(name: str) -> None:
     nearest = {"dampnig": "damping", "embeder": "embedder", "topk": "top_k"}[name]
@@ -112,15 +81,6 @@ def test_ask_gives_answer_context_and_trace(home: Path) -> None:
     assert answered.trace[0].wrote["mentions"].names == ("norvik observatory",)
     assert "norvik" in answered.report()
     assert not (home / "runs").exists()
-
-
-def test_steps_set_by_hand_keep_their_top_k_however_they_were_set() -> None:
-    """Of the eight passages of the toy set, all of which fit the common budget."""
-    question = "Who founded the Norvik Observatory?"
-    edited = gb.method("vanilla", **WEIGHTLESS)
-    assert len(edited.ask(question, "toy").context.pieces) == 8
-    edited.steps[-2]["top_k"] = 3
-    assert len(edited.renamed("mine").ask(question, "toy").context.pieces) == 3
 
 
 def test_ask_raises_what_a_step_failed_of() -> None:
@@ -152,15 +112,6 @@ def test_a_run_goes_on_from_one_of_the_command_line() -> None:
     assert len(asked) == 1
 
 
-def test_a_run_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
-    one = gb.method("vanilla", **WEIGHTLESS).run("toy", answer="off")
-    two = gb.method("bm25", **WEIGHTLESS).run("toy", answer="off")
-    one.show(two)
-    out = capsys.readouterr().out
-    assert "VanillaRAG" in out
-    assert "BM25" in out
-
-
 def test_a_data_set_of_your_own_runs_by_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "books"
     folder.mkdir()
@@ -169,20 +120,6 @@ def test_a_data_set_of_your_own_runs_by_its_folder(tmp_path: Path) -> None:
     run = gb.method("bm25", **WEIGHTLESS).run(gb.dataset("jsonl", folder))
     assert run.metrics["dataset"] == "jsonl-books"
     assert run.metrics["answered"] == 1
-
-
-def test_a_method_of_your_own_is_a_mapping() -> None:
-    method = {
-        "name": "mine",
-        "k": 3,
-        "retrieve": [{"op": "chunk.bm25", "top_k": "${method.k}"}],
-        "generate": gb.method("vanilla").method["generate"],
-    }
-    pipeline = gb.method(method, **WEIGHTLESS, k=2)
-    assert pipeline.steps[0]["top_k"] == 2
-    assert pipeline.run("toy", limit=1).folder.parent.name == "mine"
-    with pytest.raises(UserError, match="Did you mean"):
-        gb.method(method, top_k=2)
 
 
 def test_runs_is_a_data_frame_with_a_row_for_each_question() -> None:
@@ -212,20 +149,3 @@ def test_a_setting_that_differs_among_runs_is_a_column_of_their_data_frame() -> 
     assert list(recall.index) == [("toy", 0.1, 0.0), ("toy", 0.3, 0.5)]
     assert frame["method.damping"].isna().sum() == 1
     assert frame.set_index("method").loc["bm25", "answer"] == "Ada Marsh"
-
-
-def test_a_question_of_your_own_has_no_scope() -> None:
-    with pytest.raises(UserError, match=r"graph\.per=all"):
-        hipporag(graph={"per": "partition"}).ask("Who?", "toy")
-    message = refused(*TOY, "method=vanilla", "graph.per=partition", "Who?", name="ask")
-    assert "graph.per=all" in message
-
-
-def test_the_interface_keeps_its_names_whatever_else_is_imported() -> None:
-    import_module("graphrag_bench.pipeline.run")
-    import_module("graphrag_bench.runs.folder")
-    assert callable(gb.method)
-    assert callable(gb.stored_runs)
-    assert {"dataset", "pipeline", "runs"} <= set(dir(gb))
-    with pytest.raises(AttributeError, match="nothing_like_it"):
-        gb.nothing_like_it  # noqa: B018

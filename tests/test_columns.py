@@ -36,26 +36,6 @@ def test_texts_come_back_in_any_script(tmp_path):
     assert len(loaded) == 3
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["", ""]])
-def test_a_column_without_a_letter_comes_back_too(tmp_path, texts):
-    Texts.of(texts).save(tmp_path, "names")
-    assert list(Texts.load(tmp_path, "names")) == texts
-
-
-def test_rows_are_taken_in_the_order_given():
-    assert Texts.of(["a", "b", "c"]).take([2, 0, 2]) == ["c", "a", "c"]
-
-
-@pytest.mark.parametrize("row", [-1, 2])
-def test_a_row_that_is_not_there_is_an_error(row):
-    with pytest.raises(IndexError, match=f"row {row} of 2"):
-        Texts.of(["a", "b"])[row]
-
-
-def test_half_of_a_surrogate_pair_does_not_stop_the_writing():
-    assert list(Texts.of(["a\ud800b"])) == ["a?b"]
-
-
 def test_a_sparse_matrix_comes_back_with_its_shape(tmp_path):
     given = csr_matrix(np.array([[0, 1, 0], [0, 0, 0]], bool))
     save_sparse(tmp_path, "node_chunk", given)
@@ -63,19 +43,6 @@ def test_a_sparse_matrix_comes_back_with_its_shape(tmp_path):
     assert loaded.dtype == bool
     assert loaded.shape == (2, 3)
     assert (loaded != given).nnz == 0
-
-
-def test_an_empty_sparse_matrix_comes_back_with_its_shape(tmp_path):
-    save_sparse(tmp_path, "node_chunk", csr_matrix((4, 0), dtype=bool))
-    assert load_sparse(tmp_path, "node_chunk").shape == (4, 0)
-
-
-def test_the_same_column_is_the_same_bytes(tmp_path):
-    for name in ("a", "b"):
-        Texts.of(["x", "y"]).save(tmp_path, name)
-    for part in ("blob", "offsets"):
-        first, second = (tmp_path / f"{name}.{part}.npy" for name in ("a", "b"))
-        assert first.read_bytes() == second.read_bytes()
 
 
 def test_texts_are_looked_up_where_they_lie(tmp_path):

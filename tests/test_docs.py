@@ -26,23 +26,34 @@ def writer() -> ModuleType:
     return loaded("write_docs")
 
 
-def test_the_generated_pages_are_up_to_date(writer: ModuleType) -> None:
+@pytest.fixture(scope="module")
+def pages(writer: ModuleType) -> dict[Path, str]:
+    """The pages as they should be, which every method is planned for."""
+    return dict(writer.pages())
+
+
+def test_the_generated_pages_are_up_to_date(pages: dict[Path, str]) -> None:
     stale = [
         str(path.relative_to(ROOT))
-        for path, text in writer.pages().items()
+        for path, text in pages.items()
         if path.read_text(encoding="utf-8") != text
     ]
     assert not stale, f"run python scripts/write_docs.py: {', '.join(stale)}"
 
 
-def test_the_readme_s_table_has_the_figures_of_the_pages() -> None:
-    assert loaded("methods_table").readme() == (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_readme_s_table_has_every_method_and_the_figures_of_the_pages() -> None:
+    from graphrag_bench.config.sources import built_in
+
+    table = loaded("methods_table")
+    assert table.readme() == (ROOT / "README.md").read_text(encoding="utf-8")
+    names = {name for _, _, methods, _ in table.METHODS for name in methods.split(", ")}
+    assert names == {*built_in("method")} - {"example_new_method"}
 
 
-def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: ModuleType) -> None:
+def test_the_table_of_profiles_has_what_profiles_change(pages: dict[Path, str]) -> None:
     from graphrag_bench.config.sources import built_in, method_file
 
-    page = writer.pages()[ROOT / "docs" / "methods.md"]
+    page = pages[ROOT / "docs" / "methods.md"]
     table = page.partition("## Which setting each profile changes")[2]
     for name in built_in("method"):
         for changed in (method_file(name).get("profiles") or {}).values():

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from graphrag_bench import progress
-from graphrag_bench.errors import UnreadableReply, UserError, nearest, unknown
+from graphrag_bench.errors import UserError, nearest, unknown
 from graphrag_bench.progress import Progress, _Pace
 
 
@@ -31,11 +31,6 @@ def test_the_nearest_names_come_first(given, first):
     assert nearest(given, METHODS)[0] == first
 
 
-def test_a_name_that_resembles_none_has_no_nearest():
-    assert nearest("xyz", METHODS) == []
-    assert nearest("", METHODS) == []
-
-
 def test_an_unknown_name_is_answered_with_the_nearest_or_with_all():
     assert str(unknown("method", "vanila", METHODS)) == (
         "No method 'vanila'. Did you mean 'vanilla'?"
@@ -43,13 +38,6 @@ def test_an_unknown_name_is_answered_with_the_nearest_or_with_all():
     assert str(unknown("method", "xyz", ["b", "a"])) == "No method 'xyz'. There are: a, b."
     assert str(unknown("method", "xyz", [])) == "No method 'xyz'. There are: none."
     assert isinstance(unknown("method", "x", []), UserError)
-
-
-def test_an_unreadable_reply_shows_only_its_start():
-    error = UnreadableReply("extract triples", "x" * 1000)
-    assert "extract triples" in str(error)
-    assert len(str(error)) < 300
-    assert error.reply == "x" * 1000
 
 
 def shown(*steps: int, total: int, quiet: bool = False) -> str:

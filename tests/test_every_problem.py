@@ -73,12 +73,6 @@ def test_a_misspelt_stage_alone_is_one_problem_and_nothing_follows_from_it() -> 
     assert told == "  There is no stage 'retreive' in a method. Did you mean 'retrieve'?"
 
 
-def test_an_unknown_operator_alone_is_one_problem_and_nothing_follows_from_it() -> None:
-    said = refused(*TOY, "method=hipporag", "method.retrieve.0.op=node.lnk")
-    assert len(said.splitlines()) == 2
-    assert "No operator 'node.lnk'" in said
-
-
 def test_python_tells_every_setting_that_there_is_not() -> None:
     with pytest.raises(gb.UserError) as error:
         gb.method("hipporag", dampng=0.1, limmit=3)
@@ -118,15 +112,3 @@ def test_a_script_shows_its_own_line_and_the_message_alone(line: str, last: str)
     assert done.stderr.count("Traceback") == 1
     assert "direct cause" not in done.stderr
     assert "another exception" not in done.stderr
-
-
-def test_an_error_that_is_not_the_users_keeps_its_traceback(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def broken(*_: object) -> None:
-        raise ZeroDivisionError("ours")
-
-    monkeypatch.setattr("graphrag_bench.api.method_file", broken)
-    with pytest.raises(ZeroDivisionError) as error:
-        gb.method("bm25")
-    assert [entry.name for entry in error.traceback][-1] == "broken"

@@ -28,13 +28,12 @@ from killing import (
 )
 from toy_runs import TOY, WEIGHTLESS, Ended, command, metrics, ran, records, refused, write_set
 
-from graphrag_bench.data.archives import unpack
+from graphrag_bench.artifacts.sharing import import_artifacts, verify
+from graphrag_bench.data.fetching import unpack
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.locations import project_folder
-from graphrag_bench.offline.sharing import import_artifacts, verify
-from graphrag_bench.plain_yaml import read_yaml
-from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.files import project_folder, read_yaml
+from graphrag_bench.run.folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -247,11 +246,12 @@ def test_an_outage_stops_the_build_and_the_next_run_asks_for_the_rest_alone(
 def test_a_part_that_the_server_failed_is_in_no_whole_artifact(
     fake: FakeOpenAI, home: Path
 ) -> None:
-    stopped = on_toy(fake.scenario(reads=True, fail_word=UNREAD), "paths.home=stopped")
+    in_order = "llm.limits={concurrency: 1}"  # the first call is not one that fails
+    stopped = on_toy(fake.scenario(reads=True, fail_word=UNREAD), in_order, "paths.home=stopped")
     said = clear_error(stopped, 1)
     assert "2 of the 8 parts" in said and "failures.allow_incomplete=true" in said
     assert not recipes(home / "stopped", "extraction")
-    asked = ["failures.allow_incomplete=true", "answer=off"]
+    asked = [in_order, "failures.allow_incomplete=true", "answer=off"]
     part = on_toy(fake.scenario(reads=True, fail_word=UNREAD), *asked)
     assert part.code == 0, part.err
     assert metrics(part.folder)["incomplete"] == {"extraction": "2 parts"}
@@ -399,18 +399,13 @@ def test_a_member_of_a_download_is_written_into_its_folder_alone(home: Path) -> 
         unpack(Path("set.zip"), {"*.json": ""}, home)
 
 
-DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
-
-
 @pytest.mark.parametrize(
     "line",
     [
         r'{"id": "d", "title": "T", "text": "Ada \ud800 Marsh"}',
-        f'{{"id": "d", "title": "T", "text": "x", "more": {DEEP}}}',
-        f'{{"id": {"9" * 6000}, "title": "T", "text": "Ada"}}',
         '{"id": "d", "title": "T", "text": "Ada',
     ],
-    ids=["half a character", "deep", "a long number", "cut"],
+    ids=["half a character", "cut"],
 )
 def test_a_row_that_no_program_can_hold_is_refused_with_its_line(home: Path, line: str) -> None:
     write_set(home / "set", f"{line}\n".encode(), b"")

@@ -8,8 +8,8 @@ import pytest
 
 from graphrag_bench import contract, fingerprint
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.fingerprint import KEY_LENGTH, code, digest, file_digest
-from graphrag_bench.offline.chunking import token
+from graphrag_bench.fingerprint import KEY_LENGTH, code, digest
+from graphrag_bench.graphs.chunking import token
 from graphrag_bench.registry import Registry
 
 LAB = '''
@@ -145,19 +145,6 @@ def test_an_edit_that_cannot_change_the_result_changes_nothing(fingerprint_of, o
     assert fingerprint_of("pick", old, new) == fingerprint_of("pick")
 
 
-def test_a_class_has_a_fingerprint_too(fingerprint_of):
-    same = fingerprint_of("Picker")
-    assert fingerprint_of("Picker", "text.upper()", "text.title()") != same
-    assert fingerprint_of("Picker", "A loud word.", "A word in capitals.") == same
-
-
-def test_a_function_that_calls_itself_has_one():
-    def countdown(n: int) -> int:
-        return countdown(n - 1) if n else 0
-
-    assert len(code(countdown)) == KEY_LENGTH
-
-
 def test_functions_that_differ_in_what_they_close_over_differ():
     def scaled(by: int):
         def scale(x: int) -> int:
@@ -188,13 +175,6 @@ def test_a_digest_is_twelve_hex_digits_of_the_canonical_json():
     assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     assert digest(1) != digest("1")
     assert len(digest()) == KEY_LENGTH == 12
-
-
-def test_the_digest_of_a_file_is_that_of_its_bytes(tmp_path):
-    for name, content in (("a", b"same"), ("b", b"same"), ("c", b"other")):
-        (tmp_path / name).write_bytes(content)
-    assert file_digest(tmp_path / "a") == file_digest(tmp_path / "b")
-    assert file_digest(tmp_path / "a") != file_digest(tmp_path / "c")
 
 
 def test_no_fingerprint_depends_on_where_the_project_lies() -> None:

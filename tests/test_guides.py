@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.util
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from toy_runs import WEIGHTLESS, shell
+from toy_runs import WEIGHTLESS, command
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +45,16 @@ def small(words: list[str]) -> list[str]:
     return [*words[:at], *given, *words[at:]]
 
 
+@pytest.fixture
+def plugins_leave(tmp_path: Path, open_registries: None) -> Iterator[None]:
+    """Modules of a page's own packages are forgotten after it."""
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(tmp_path) in str(getattr(module, "__file__", "")):
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("plugins_leave")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -58,7 +69,7 @@ def test_every_block_of_a_page_runs(
                 words = shlex.split(line)
                 if words[0] != "graphrag-bench" or PAID in line:
                     continue
-                ended = shell(*small(words[1:]))
+                ended = command(*small(words[1:]))
                 assert ended.code == 0, f"{line}\n{ended.out}\n{ended.err}"
                 n_commands += 1
         elif block.language == "python":

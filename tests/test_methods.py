@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import method_file, names
-from graphrag_bench.locations import checkout
+from graphrag_bench.files import checkout
+from graphrag_bench.run.describe import method_files
+from graphrag_bench.run.experiment import Experiment
 
 METHODS = names("method")
 
@@ -53,3 +56,18 @@ def test_every_method_that_links_names_says_how() -> None:
         if "node.link" in (text := (folder / f"{name}.yaml").read_text()) or "linker:" in text
     ] == LINKING
     assert {"dalk", "fastgraphrag", "hipporag", "linearrag", "tog"} <= set(LINKING)
+
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_files_of_a_method_are_its_yaml_its_page_its_builders_then_its_operators() -> None:
+    settings = ["method=gretriever", "dataset=toy", "llm=scripted", "embedder=hashing"]
+    names = [
+        path.relative_to(ROOT).as_posix()
+        for path in method_files(Experiment.prepare(composed(settings), swept=True))
+    ]
+    assert names[:2] == ["configs/method/gretriever.yaml", "methods/gretriever/README.md"]
+    assert names.index("graphrag_bench/graphs/knowledge_graph.py") < names.index(
+        "operators/subgraph/steiner.py"
+    )

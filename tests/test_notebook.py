@@ -98,7 +98,7 @@ def test_an_edited_comment_makes_no_other_run(printed: list[str]) -> None:
 
 
 def test_a_name_that_a_module_holds_is_refused_in_a_notebook(printed: list[str]) -> None:
-    assert "'chunk.vdb' is already registered by operators.chunk:vdb" in printed[7]
+    assert "'chunk.vdb' is already registered by operators.chunk.search:vdb" in printed[7]
 
 
 def test_the_new_operator_stands_beside_vanilla_in_a_table(printed: list[str]) -> None:
@@ -109,13 +109,13 @@ def test_the_new_operator_stands_beside_vanilla_in_a_table(printed: list[str]) -
 
 
 def test_two_modules_cannot_hold_one_name() -> None:
-    from operators import chunk
+    from operators.chunk import search
 
     def vdb() -> None: ...
 
-    assert chunk.vdb is operators.get("chunk.vdb").batch
+    assert search.vdb is operators.get("chunk.vdb").batch
     vdb.__module__ = "laboratory"
     item = operators.get("chunk.vdb")
     other = replace(item, function=vdb)
-    with pytest.raises(ContractError, match=r"operators\.chunk:vdb.*laboratory"):
+    with pytest.raises(ContractError, match=r"operators\.chunk\.search:vdb.*laboratory"):
         operators.add(other)

@@ -13,10 +13,10 @@ from toy_runs import WEIGHTLESS, command, ran, records, refused, write_set
 
 from graphrag_bench.api import dataset
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.graphs.chunking import presplit
+from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.world_reader import WorldReader
-from graphrag_bench.offline.chunking import presplit
-from graphrag_bench.offline.planted import planted_extraction
 
 pytestmark = pytest.mark.slow
 
@@ -193,11 +193,6 @@ def test_a_reader_that_fails_is_not_blamed_on_retrieval() -> None:
 def test_a_reader_that_answers_wrong_is_named_last() -> None:
     said, _ = told("method=oracle", "llm._target_=test_planted_losses.Careless")
     assert at("answered", lost(said)) == evidence()
-
-
-def test_with_everything_perfect_nothing_is_lost() -> None:
-    said, _ = told("method=oracle")
-    assert set(lost(said).values()) == {None}
 
 
 def test_the_stages_of_a_method_are_those_it_has() -> None:

@@ -39,11 +39,6 @@ def test_a_missing_variable_is_an_error_that_names_it(prompt):
         prompt("{{ question }}").render({"text": "Who?"})
 
 
-def test_a_missing_attribute_is_an_error_too(prompt):
-    with pytest.raises(UserError, match="has no attribute 'titel'"):
-        prompt("{{ piece.titel }}").render({"piece": Message("user", "x")})
-
-
 def test_the_variables_of_all_blocks_are_known_and_loop_variables_are_not_among_them(prompt):
     asked = prompt(
         "{# a comment on {{ nothing }} #}{% block user %}{% for piece in pieces %}{{ piece.text }}"
@@ -59,12 +54,6 @@ def test_the_variables_of_all_blocks_are_known_and_loop_variables_are_not_among_
 def test_a_text_of_the_corpus_stays_the_text_it_is(prompt, text):
     (message,) = prompt("Passage: {{ text }}").render({"text": text})
     assert message.content == f"Passage: {text}"
-
-
-def test_lists_are_looped_over_and_line_breaks_of_tags_leave_no_trace(prompt):
-    template = "{% for word in words %}\n- {{ word }}\n{% endfor %}\nEnd"
-    (message,) = prompt(template).render({"words": ["a", "b"]})
-    assert message.content == "- a\n- b\nEnd"
 
 
 def test_a_template_cannot_reach_into_python(prompt):
@@ -84,29 +73,19 @@ def test_a_file_in_the_folder_takes_the_place_of_the_packaged_one(prompt):
     assert own.digest != Prompt(ANSWER).digest
 
 
-def test_without_such_a_file_the_packaged_one_stands(tmp_path):
-    assert Prompt(ANSWER, str(tmp_path)).text == Prompt(ANSWER).text
-
-
 def test_the_digest_is_that_of_the_text_wherever_it_lies(prompt):
     assert prompt(Prompt(ANSWER).text).digest == Prompt(ANSWER).digest
 
 
-def test_a_name_without_a_package_is_refused():
-    with pytest.raises(UserError, match="named 'package:path', not 'answer.j2'"):
-        _ = Prompt("answer.j2").text
-
-
-def test_an_unknown_package_is_named():
-    with pytest.raises(UserError, match="there is no package 'no_such_package'"):
-        _ = Prompt("no_such_package:answer.j2").text
-
-
-def test_an_unknown_file_is_answered_with_the_nearest_of_its_folder():
-    with pytest.raises(UserError, match=r"Did you mean 'answer\.j2'"):
-        _ = Prompt("methods:vanilla/prompts/answr.j2").text
-
-
-def test_a_path_into_a_folder_that_is_not_there_is_refused():
-    with pytest.raises(UserError, match="No prompt file 'methods:nowhere/answer.j2'"):
-        _ = Prompt("methods:nowhere/answer.j2").text
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("answer.j2", "'package:path'"),
+        ("no_such_package:answer.j2", "no_such_package"),
+        ("methods:vanilla/prompts/answr.j2", r"'answer\.j2'"),
+        ("methods:nowhere/answer.j2", "methods:nowhere/answer.j2"),
+    ],
+)
+def test_a_prompt_that_is_not_there_is_named(name, message):
+    with pytest.raises(UserError, match=message):
+        _ = Prompt(name).text

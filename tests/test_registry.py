@@ -40,23 +40,10 @@ def test_a_name_that_another_module_holds_is_refused_and_says_who_holds_it():
         operator("question.echo")(echo_of("second"))
 
 
-def test_the_same_module_may_define_a_name_again():
-    operator("question.echo")(echo_of("lab"))
-    newer = echo_of("lab")
-    operator("question.echo")(newer)
-    assert registered("question.echo").function is newer
-
-
 def test_an_unknown_name_is_answered_with_the_nearest_ones():
     operator("question.echo")(echo_of("lab"))
     with pytest.raises(UserError, match="No operator 'question.ecko'. Did you mean 'question.ec"):
         registered("question.ecko")
-
-
-def test_an_unknown_name_that_resembles_none_is_answered_with_all():
-    operator("question.echo")(echo_of("lab"))
-    with pytest.raises(UserError, match="There are: question.echo."):
-        registered("zzz")
 
 
 def test_nothing_is_added_after_start_up():
@@ -70,12 +57,6 @@ def test_a_notebook_may_add_and_replace_at_any_time():
     for _ in range(2):
         operator("question.echo")(echo_of("__main__"))
     assert contract.operators.names() == ["question.echo"]
-
-
-def test_a_notebook_may_not_replace_what_a_module_holds():
-    operator("question.echo")(echo_of("lab"))
-    with pytest.raises(ContractError, match="already registered by lab"):
-        operator("question.echo")(echo_of("__main__"))
 
 
 @pytest.fixture
@@ -109,7 +90,7 @@ def test_a_name_of_a_module_that_is_not_imported_yet_is_taken(package):
 
 
 def test_every_built_in_name_is_written_out_in_the_text_of_its_module():
-    for folder in ("graphrag_bench/offline", "operators", "methods"):
+    for folder in ("graphrag_bench", "operators", "methods"):
         for path in (ROOT / folder).rglob("*.py"):
             text = path.read_text(encoding="utf-8")
             decorated = re.findall(r"^@(?:operator|artifact)\b(.*\n.*)", text, re.MULTILINE)

@@ -6,7 +6,6 @@ import pytest
 from toy_runs import READER
 
 import graphrag_bench as gb
-from graphrag_bench.text import brief, short
 
 MOST = 300
 
@@ -51,16 +50,3 @@ def test_short_forms_say_what_there_is(objects: dict[str, object]) -> None:
     assert repr(objects["run"]).startswith("<Run hipporag on sample: 3 questions, 3 answered, 0 f")
     assert repr(objects["pipeline"]).startswith("<Pipeline hipporag: ")
     assert "ids=[" in repr(objects["retrieve.0 node.link nodes"])
-
-
-def test_print_shows_the_steps_of_a_pipeline(objects: dict[str, object]) -> None:
-    lines = str(objects["steps"]).splitlines()
-    assert lines[0].startswith("0 convert: ")
-    assert str(objects["pipeline"]).splitlines()[1:] == lines
-
-
-def test_a_long_text_is_cut_and_a_short_one_is_not() -> None:
-    assert short("a  b\nc") == "a b c"
-    assert short("x" * 100, 10) == "x" * 7 + "..."
-    assert short(" " * 500 + "x", 10) == "..."
-    assert len(brief(gb.dataset("toy"))) < MOST

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from toy_runs import Ended, command, ran, shell
 
+from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.known_identities import identity_of
-from graphrag_bench.models.sentence_embedder import SentenceEmbedder
+from graphrag_bench.run.models import identity_of
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,7 @@ def stored(home: Path, version: str) -> None:
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> SentenceEmbedder:
     """The packaged embedder on a machine that has it not."""
-    module = "graphrag_bench.models.sentence_embedder"
+    module = "graphrag_bench.embedding.sentence_embedder"
 
     def unknown(name: str) -> str:
         raise PackageNotFoundError(name)

@@ -95,12 +95,6 @@ def test_plan_list_and_runs_show_the_operator_and_its_method(done: dict[str, End
     assert "2 passed" in done["test"].out
 
 
-def test_the_blocks_of_the_page_hold_what_is_said_of_them() -> None:
-    found = blocks(PAGE.read_text(encoding="utf-8"))
-    assert [language for language, _ in found].count("bash") == 2
-    assert "(docs/guides/operator.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
 def test_the_operator_of_the_guide_to_methods_runs_beside_vanilla(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +119,7 @@ def test_the_batched_operator_gives_what_the_plain_one_gives(
     Path("same.py").write_text(
         "import numpy as np\n"
         "from graphrag_bench.contract import alone\n"
-        "from graphrag_bench.graph.graph import Graph\n"
+        "from graphrag_bench.algorithms.graph import Graph\n"
         "from graphrag_bench.values import Node, Ranked\n"
         "from mylab import bridges, bridges_batched\n"
         "graph = Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3])\n"

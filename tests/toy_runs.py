@@ -15,9 +15,9 @@ from pathlib import Path
 
 import graphrag_bench
 from graphrag_bench.cli.main import main
+from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.llm.calls import CallFailed, Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted, last_user_message
-from graphrag_bench.models.nlp import Relation, Sentence
 
 CAPITALS = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 QUESTION_WORDS = {"Question", "Who", "What", "How", "Into", "Did", "Which"}
