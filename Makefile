@@ -10,7 +10,7 @@ export HF_HUB_OFFLINE ?= 1
 # modules are compiled once and not again in each process that a test starts
 export PYTHONDONTWRITEBYTECODE :=
 # more workers than two cores: tests of kills, servers and outages wait
-PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25
 
 .PHONY: help quickstart test test-ray test-parity test-browser quick checked lint types imports \
   unit docs clean
@@ -33,13 +33,13 @@ test: checked
 	$(PYTEST)
 
 test-ray: $(VENV)/.installed-ray
-	$(BIN)/pytest tests/models/test_workers.py
+	$(BIN)/pytest tests/embedding/test_workers.py
 
 # the released engines, each in an environment below ENGINES: docs/parity.md
 test-parity: $(VENV)/.installed-dev
 	test -n "$(ENGINES)" || { echo "make test-parity ENGINES=FOLDER; docs/parity.md says how to fill it"; exit 2; }
 	ENGINES="$(ENGINES)" $(BIN)/pytest tests/parity
-	$(BIN)/python scripts/parity.py --engines "$(ENGINES)" --page docs/parity.md
+	$(BIN)/python scripts/parity.py --engines "$(ENGINES)" --page
 
 test-browser: $(VENV)/.installed-browser
 	$(BIN)/pytest tests/browser
