@@ -10,7 +10,6 @@ from graphrag_bench.algorithms.clustering import (
     _posteriors,
     balanced_clusters,
     mixture_clusters,
-    reduce,
 )
 from graphrag_bench.fingerprint import digest
 
@@ -112,16 +111,3 @@ def test_clusters_do_not_depend_on_the_hash_seed_or_the_number_of_threads():
         "import test_clustering as t; print(t.digest_of_clusters())"
     )
     assert said_by_a_process(statement, 2) == digest_of_clusters()
-
-
-@pytest.mark.real
-def test_umap_keeps_two_far_groups_apart_and_gives_the_same_bytes_again() -> None:
-    rng = np.random.default_rng(5)
-    centres = np.eye(12)[:2] * 10
-    points = np.concatenate([centre + rng.normal(0, 0.3, (12, 12)) for centre in centres])
-    found = [reduce(points, 2, "umap", neighbours=5, seed=224) for _ in range(2)]
-    assert found[0].shape == (24, 2)
-    assert found[0].tobytes() == found[1].tobytes()
-    inside = max(np.ptp(found[0][:12], axis=0).max(), np.ptp(found[0][12:], axis=0).max())
-    between = np.linalg.norm(found[0][:12].mean(axis=0) - found[0][12:].mean(axis=0))
-    assert between > inside

@@ -103,7 +103,7 @@ def graph() -> Graph:
 def test_a_row_is_one_node_name_and_value_with_the_chunks_that_state_it(graph):
     held = attributes_of(graph)
     assert held.node.tolist() == [0, 0, 2]
-    assert [held.told(row) for row in range(3)] == [
+    assert [held.text_of(row) for row in range(3)] == [
         "born: 1867",
         "profession: a Painter",
         "height: tall",

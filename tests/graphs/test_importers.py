@@ -296,7 +296,7 @@ def attributed_graph() -> Graph:
 def stated(graph: Graph) -> list[tuple[int, str, list[int]]]:
     held = attributes_of(graph)
     chunks = [row.indices.tolist() for row in held.chunk]
-    return [(node, held.told(row), chunks[row]) for row, node in enumerate(held.node.tolist())]
+    return [(node, held.text_of(row), chunks[row]) for row, node in enumerate(held.node.tolist())]
 
 
 def test_attributes_go_to_graphml_and_back(tmp_path):

@@ -133,7 +133,7 @@ def test_types_facts_and_attributes_of_all_chunks_are_merged():
     assert list(graph.relations) == ["founded", "founded by"]
     assert graph.weight.tolist() == [2.0, 1.0]
     held = attributes_of(graph)
-    assert [(one, held.told(row)) for row, one in enumerate(held.node.tolist())] == [
+    assert [(one, held.text_of(row)) for row, one in enumerate(held.node.tolist())] == [
         (0, "born in: 1867"),
         (2, "born in: 1901"),
     ]
