@@ -28,7 +28,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template named `package:path`, e.g. `methods:hipporag/prompts/answer.j2`.
+    """A template named `package:path`, e.g. `methods:tog/prompts/enough.j2`.
 
     A file of the same name in `folder` takes its place. The file is read when first asked for.
     """

@@ -1,6 +1,7 @@
-"""The files of models: what they state (window, dimension, tokenizer), and their identity.
+"""Models made from their settings, and the files that they are read from.
 
-The identity is the content of the files, never their paths.
+What files state (window, dimension, tokenizer), and the identity of a model: the content of its
+files, never their paths.
 """
 
 from __future__ import annotations

@@ -301,7 +301,7 @@ def _rows(answer: Body, n_texts: int) -> Vectors:
     try:
         ordered = sorted(rows, key=lambda row: int(row["index"]))
         places = [int(row["index"]) for row in ordered]
-        with np.errstate(over="ignore"):  # what is too large has no direction, as `_unit` finds
+        with np.errstate(over="ignore"):  # what is too large has no direction, as `_read` finds
             vectors = np.asarray([row["embedding"] for row in ordered], np.float32)
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         raise Malformed("The answer holds no vectors that can be read.") from None

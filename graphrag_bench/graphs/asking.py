@@ -10,7 +10,7 @@ from typing import TypeVar
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each
 from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.progress import Advance, Progress
@@ -33,7 +33,7 @@ class Extractor:
     A reply has `max_tokens`, or, where that is None, 4,096 or what the model's window leaves.
     """
 
-    llm: LLM
+    llm: ChatModel
     max_tokens: int | None
     n_replies: int = 0
     n_cut: int = 0
@@ -105,7 +105,7 @@ def records_of(
 
 
 def written_texts(
-    llm: LLM,
+    llm: ChatModel,
     chats: Sequence[Chat],
     items: Sequence[str],
     max_tokens: int,
@@ -153,12 +153,12 @@ def refuse_all_failed(
         )
 
 
-def window_of(llm: LLM) -> int | None:
+def window_of(llm: ChatModel) -> int | None:
     """Return the tokens of a model's window, prompt and reply together; None if not known."""
     return window if isinstance(window := getattr(llm, "window", None), int) else None
 
 
-def room_for(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
+def room_for(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
     """Return the tokens of texts that fit the window with the prompt, the names and the reply."""
     if (window := window_of(llm)) is None:
         return _MOST_OF_TEXTS

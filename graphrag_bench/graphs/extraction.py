@@ -32,7 +32,7 @@ from graphrag_bench.graphs.sentences import (
     read_chunks,
     together,
 )
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -225,7 +225,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 def llm_extraction(
     *,
     chunk_table: ChunkTable,
-    llm_build: LLM,
+    llm_build: ChatModel,
     progress: Progress,
     entities_prompt: Prompt = ENTITIES,
     triples_prompt: Prompt = TRIPLES,

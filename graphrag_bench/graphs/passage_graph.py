@@ -24,7 +24,7 @@ from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_ch
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import index_texts
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -179,7 +179,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 def llm_questions(
     *,
     chunk_table: ChunkTable,
-    llm_build: LLM,
+    llm_build: ChatModel,
     nlp: Nlp,
     progress: Progress,
     answered_prompt: Prompt = ANSWERED,

@@ -20,7 +20,7 @@ from graphrag_bench.graphs.asking import refuse_all_failed, window_of
 from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
 from graphrag_bench.graphs.sentences import Sentences, chunks_of, crowded, sentence_chunks
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_all, settled
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -164,7 +164,7 @@ def llm_reports(
     *,
     communities: Communities,
     graph: Graph,
-    llm_build: LLM,
+    llm_build: ChatModel,
     progress: Progress,
     report_prompt: Prompt = REPORT,
     window_share: Annotated[float, Field(gt=0, le=1)] = 0.6,

@@ -29,7 +29,7 @@ from graphrag_bench.graphs.sentences import (
     read_chunks,
     together,
 )
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -132,7 +132,7 @@ class _Reader:
 def llm_text_extraction(
     *,
     chunk_table: ChunkTable,
-    llm_build: LLM,
+    llm_build: ChatModel,
     progress: Progress,
     entity_types: tuple[str, ...] = ("organization", "person", "geo", "event"),
     keywords: bool = False,
@@ -226,7 +226,7 @@ def _fact(sentence: Sentence, title: str, *, about: bool, numbers: bool) -> Fact
 def llm_facts(
     *,
     chunk_table: ChunkTable,
-    llm_build: LLM,
+    llm_build: ChatModel,
     progress: Progress,
     max_gleaning: NonNegativeInt = 1,
     max_tokens: PositiveInt | None = None,

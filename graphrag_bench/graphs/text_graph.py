@@ -17,7 +17,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import room_for, written_texts
 from graphrag_bench.graphs.merging import Merger
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, decode, encode
@@ -61,7 +61,7 @@ def text_kg(
     *,
     text_extraction: TextExtraction,
     chunk_table: ChunkTable,
-    llm_build: LLM | None,
+    llm_build: ChatModel | None,
     progress: Progress,
     keywords: bool,
     description_tokens: PositiveInt | None = None,
@@ -143,7 +143,7 @@ def text_graph(
 
 def _summarised(
     graph: Graph,
-    llm: LLM,
+    llm: ChatModel,
     progress: Progress,
     summary_from: int,
     max_tokens: int,

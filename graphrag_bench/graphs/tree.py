@@ -37,7 +37,7 @@ from graphrag_bench.graphs.sentences import (
     vectors_of,
 )
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -102,7 +102,7 @@ def tree(
     chunk_table: ChunkTable,
     chunk_index: VectorIndex,
     embedder: Embedder,
-    llm_build: LLM | None,
+    llm_build: ChatModel | None,
     progress: Progress,
     clustering: Clustering = "gmm",
     reduction: Reduction = "pca",
@@ -269,7 +269,7 @@ def layer_of(name: str) -> int | None:
 
 
 def _written(
-    llm: LLM, prompt: Prompt, max_tokens: int, progress: Progress, leaves: Sequence[str]
+    llm: ChatModel, prompt: Prompt, max_tokens: int, progress: Progress, leaves: Sequence[str]
 ) -> Summarise:
     known = frozenset(word for text in leaves for word in _content_words(text))
     every = [" ".join(text.split()) for text in leaves]
@@ -312,7 +312,7 @@ def _written(
     return summaries
 
 
-def _fitted(llm: LLM, prompt: Prompt, max_tokens: int, texts: Sequence[str]) -> Sequence[str]:
+def _fitted(llm: ChatModel, prompt: Prompt, max_tokens: int, texts: Sequence[str]) -> Sequence[str]:
     if (window := window_of(llm)) is None:
         return texts
     room = window - max_tokens - count_tokens(prompt.text) - _RESERVE

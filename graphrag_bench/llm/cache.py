@@ -14,7 +14,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -152,11 +152,10 @@ class Cache:
             if not reading:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = self._connect(reading)
-            try:
+            with ExitStack() as unprepared:
+                unprepared.callback(self._connection.close)
                 self._prepare(reading)
-            except BaseException:
-                self._connection.close()
-                raise
+                unprepared.pop_all()
         except (sqlite3.Error, OSError) as error:
             hint = "" if reading else " To read it where nothing can be written: cache.mode=read."
             raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None

@@ -204,10 +204,6 @@ class ChatModel(ABC):
             return self._pool
 
 
-LLM = ChatModel
-"""What operators and builders call the model that they are given."""
-
-
 class ReplyCache:
     """Stored replies before calls: a paid call is never paid again.
 
@@ -309,7 +305,7 @@ def estimated_tokens(prompt: Chat) -> int:
 
 
 def reply(
-    llm: LLM,
+    llm: ChatModel,
     prompt: Chat,
     *,
     max_tokens: int,

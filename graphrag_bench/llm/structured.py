@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Schema
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import ModelT, Unfit, read_cut_list, read_json, schema_of
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.progress import Advance, no_advance
@@ -81,7 +81,7 @@ def _fits(model: type[BaseModel], values: Mapping[str, object]) -> bool:
 
 
 def ask(
-    llm: LLM,
+    llm: ChatModel,
     chat: Chat,
     model: type[ModelT],
     *,
@@ -100,7 +100,7 @@ def ask(
 
 
 def ask_all(
-    llm: LLM,
+    llm: ChatModel,
     chats: Sequence[Chat],
     model: type[ModelT],
     *,
@@ -121,7 +121,7 @@ def ask_all(
     )
 
 
-def settled(llm: LLM, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
+def settled(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
     """Return the value, or the fallback (counted on the meter), or raise the failure."""
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
@@ -132,7 +132,7 @@ def settled(llm: LLM, result: T | UnreadableReply | CallFailed, fallback: T | No
 
 
 def ask_each(
-    llm: LLM,
+    llm: ChatModel,
     chats: Sequence[Chat],
     reading: ReplyFormat[T],
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from graphrag_bench.llm.calls import Chat
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.text import count_tokens
 
 STAND_IN = 1.15
@@ -55,7 +55,7 @@ def sure_tokens(most: int, window: int | None) -> int:
     return most if window is None else min(most, max(LEAST, window // SURE))
 
 
-def reply_tokens(llm: LLM, chat: Chat, most: int) -> int:
+def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
     """Return `most`, or what the model's window leaves beside the prompt where that is less.
 
     In whole multiples of 256, and never below `sure_tokens`. The window is as the model states it,

@@ -27,6 +27,9 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Question, RetrievalState
 
 STAGES = ("convert", "retrieve", "generate")
+BLOCK = 64
+"""Questions that go through retrieval at a time."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -245,10 +248,6 @@ def refuse(problems: Sequence[str], what: str) -> None:
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(f"{len(problems)} problem(s) in {what}:\n{lines}")
-
-
-BLOCK = 64
-T = TypeVar("T")
 
 
 def attempt(step: str, work: Callable[[], T]) -> T | Failure:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphrag_bench.pipeline.pipeline import Pipeline
 
 Reader = Literal["auto", "own", "common"]
-COMMON = Prompt("methods:reader/prompts/common.j2")
+COMMON = Prompt("graphrag_bench.pipeline:prompts/common.j2")
 LICENCE = "licence"
 READERS = {
     "auto": "the method's own, with one clause for all methods",

@@ -267,3 +267,18 @@ def _assignments(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) ->
 
 def _distinct(texts: Sequence[str]) -> bool:
     return len(set(texts)) == len(texts)
+
+
+TOKENS = ("prompt_tokens", "completion_tokens")
+
+
+def spent(run: Mapping[str, Any]) -> tuple[float, float]:
+    """Return tokens and US dollars of all calls of a run, cached ones as when paid."""
+    steps = run["cost"]["steps"].values()
+    tokens = sum(total_of(step, *TOKENS) for step in steps)
+    return tokens, sum(total_of(step, "usd") for step in steps)
+
+
+def total_of(cost: Mapping[str, Mapping[str, float]], *names: str) -> float:
+    """Return the sum of some sums of a step, paid for and cached ones together."""
+    return sum((float(cost[part][name]) for part in ("paid", "cached") for name in names), 0.0)

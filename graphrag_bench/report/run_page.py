@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.report.rendering import MISSING, Table, shown_n
-from graphrag_bench.report.rows import SHOWN, corpus_notes, parameter_details, usual_metrics
-from graphrag_bench.report.tables import spent
+from graphrag_bench.report.rows import SHOWN, corpus_notes, parameter_details, spent, usual_metrics
 
 Run = Mapping[str, Any]
 _SHOWN = ("profile", "fidelity", "limit", "answer", "extraction", "llm", "llm_build", "embedder",

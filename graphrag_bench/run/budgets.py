@@ -22,7 +22,7 @@ from graphrag_bench.config.settings import BUDGETS, RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import digest
+from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.llm.windows import STAND_IN, sure_tokens, window_of
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
@@ -139,7 +139,7 @@ def store_chunk_size(settings: RunSettings, dataset: Dataset, size: ChunkSize) -
 
 def _chunk_size_file(settings: RunSettings, dataset: Dataset) -> Path:
     size, join = _window_size(settings, dataset), settings.chunking.get("join")
-    name = f"{digest(dataset.corpus_digest, size, join, _SAMPLE, ROW)}.json"
+    name = f"{digest(dataset.corpus_digest, size, join, code(_count_chunks))}.json"
     return Path(settings.paths.home) / "cache" / "chunk_sizes" / name
 
 

@@ -6,7 +6,8 @@ import copy
 import json
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +21,7 @@ from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.cross_encoder import PassageScorer
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.model_files import make
-from graphrag_bench.embedding.nlp import Nlp, Spacy, may_be
+from graphrag_bench.embedding.nlp import Nlp, Spacy
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, Recipe, Workers
@@ -32,8 +33,15 @@ from graphrag_bench.llm.ledger import Budget, Ledger, spent
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
-from graphrag_bench.run.folder import METRICS
+from graphrag_bench.run.stored import identity_of
 
+T = TypeVar("T")
+MOST_OF_A_KIND = 2
+"""Models of a group, and files of a kind, at a time: those of this run and of the one before."""
+MOST_BYTES = 2**30
+"""Artifacts at a time, by their size on disk."""
+LEAST_BYTES = MOST_BYTES // 64
+"""What the smallest artifact counts as: every column of thousands of scopes is a memory map."""
 _OWN = ("corpus", "openie", "training")
 """What is another thing over another corpus."""
 _RELEASED = ("nlp", "cross_encoder", "llm_judge", "tokenizer", "replies", "vectors", "readings")
@@ -327,6 +335,8 @@ class Models(Mapping[str, Any]):
         return self._known(name, self[name])
 
     def _known(self, name: str, model: Any) -> str:
+        with suppress(UserError):  # a model that is not installed may have made what is stored
+            return str(model.identity)
         paths = self.settings.paths
         shared = Path(paths.shared_artifacts) if paths.shared_artifacts else None
         return identity_of(model, name, Path(paths.home), shared)
@@ -334,15 +344,6 @@ class Models(Mapping[str, Any]):
 
 def _without_tokenizer(group: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if (group, name) != ("llm", "tokenizer")}
-
-
-T = TypeVar("T")
-MOST_OF_A_KIND = 2
-"""Models of a group, and files of a kind, at a time: those of this run and of the one before."""
-MOST_BYTES = 2**30
-"""Artifacts at a time, by their size on disk."""
-LEAST_BYTES = MOST_BYTES // 64
-"""What the smallest artifact counts as: every column of thousands of scopes is a memory map."""
 
 
 class Shared:
@@ -407,60 +408,3 @@ def _weight(folder: Path) -> int:
 def key_of(settings: object) -> str:
     """Return the name under which settings are looked up."""
     return json.dumps(settings, sort_keys=True, default=str)
-
-
-_NAMES = {"llm": ("llm", "llm_build"), "llm_build": ("llm", "llm_build")}
-"""Names under which a model may have worked, where it is not its own alone."""
-
-
-def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -> str:
-    """The identity of a model; of one that is not installed the one that is stored.
-
-    What is stored are the recipes and runs below a home, and the recipes of a shared store. Raises
-    UserError when nothing stored is of the model, and when several versions of it have made what is
-    stored.
-    """
-    try:
-        return str(model.identity)
-    except UserError as error:
-        if (may_be := _likeness(model)) is None:
-            raise
-        stores = [home / "artifacts", *([shared] if shared else [])]
-        names = _NAMES.get(name, (name,))
-        stored = (one for path in _files(home, stores) for one in _identities(path, names))
-        likely = sorted({one for one in stored if may_be(one)})
-        if len(likely) == 1:
-            return likely[0]
-        if not likely:
-            raise
-        raise UserError(
-            f"{error} Several versions of it have made what is stored here, and any may be meant: "
-            f"{', '.join(likely)}."
-        ) from None
-
-
-def _likeness(model: Any) -> Callable[[str], bool] | None:
-    if isinstance(model, Spacy):
-        return partial(may_be, model)
-    return getattr(model, "may_be", None)
-
-
-def _files(home: Path, stores: Sequence[Path]) -> Iterator[Path]:
-    for store in stores:
-        yield from sorted(store.glob(f"*/*/*/{RECIPE}"))
-    yield from sorted(home.glob(f"runs/*/*/*/{METRICS}"))
-
-
-def _identities(path: Path, names: Sequence[str]) -> Iterator[str]:
-    values = _read(path)
-    inputs = values.get("inputs") if path.name == RECIPE else values
-    if isinstance(inputs, dict):
-        yield from (inputs[name] for name in names if isinstance(inputs.get(name), str))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}

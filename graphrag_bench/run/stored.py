@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 
+from graphrag_bench.artifacts.store import RECIPE
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
 from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.embedding.nlp import Spacy, may_be
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder
@@ -315,3 +318,60 @@ def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
             hint = did_you_mean(name, EvaluationSettings.model_fields)
             raise UserError(f"There is no setting 'evaluation.{name}'. {hint}") from None
         raise UserError(f"evaluation.{name}={fault['input']!r}: {fault['msg']}.") from None
+
+
+_NAMES = {"llm": ("llm", "llm_build"), "llm_build": ("llm", "llm_build")}
+"""Names under which a model may have worked, where it is not its own alone."""
+
+
+def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -> str:
+    """The identity of a model; of one that is not installed the one that is stored.
+
+    What is stored are the recipes and runs below a home, and the recipes of a shared store. Raises
+    UserError when nothing stored is of the model, and when several versions of it have made what is
+    stored.
+    """
+    try:
+        return str(model.identity)
+    except UserError as error:
+        if (may_be := _likeness(model)) is None:
+            raise
+        stores = [home / "artifacts", *([shared] if shared else [])]
+        names = _NAMES.get(name, (name,))
+        stored = (one for path in _files(home, stores) for one in _identities(path, names))
+        likely = sorted({one for one in stored if may_be(one)})
+        if len(likely) == 1:
+            return likely[0]
+        if not likely:
+            raise
+        raise UserError(
+            f"{error} Several versions of it have made what is stored here, and any may be meant: "
+            f"{', '.join(likely)}."
+        ) from None
+
+
+def _likeness(model: Any) -> Callable[[str], bool] | None:
+    if isinstance(model, Spacy):
+        return partial(may_be, model)
+    return getattr(model, "may_be", None)
+
+
+def _files(home: Path, stores: Sequence[Path]) -> Iterator[Path]:
+    for store in stores:
+        yield from sorted(store.glob(f"*/*/*/{RECIPE}"))
+    yield from sorted(home.glob(f"runs/*/*/*/{METRICS}"))
+
+
+def _identities(path: Path, names: Sequence[str]) -> Iterator[str]:
+    values = _read(path)
+    inputs = values.get("inputs") if path.name == RECIPE else values
+    if isinstance(inputs, dict):
+        yield from (inputs[name] for name in names if isinstance(inputs.get(name), str))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}

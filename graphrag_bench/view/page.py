@@ -32,8 +32,7 @@ from graphrag_bench.report.comparisons import (
     settings_that_differ,
 )
 from graphrag_bench.report.notes import run_notes
-from graphrag_bench.report.rows import differ, in_table_order, usual_metrics
-from graphrag_bench.report.tables import spent
+from graphrag_bench.report.rows import differ, in_table_order, spent, usual_metrics
 from graphrag_bench.run.folder import METRICS, write_whole
 from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun, scores_of

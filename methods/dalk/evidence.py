@@ -8,7 +8,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
-from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
@@ -25,7 +25,7 @@ def evidence(
     context: Context | None = None,
     *,
     graph: Graph,
-    llm: LLM,
+    llm: ChatModel,
     tokenizer: Tokenizer,
     prompt: Prompt = SENTENCES,
     label: str = "Path-based Evidence",
@@ -57,7 +57,7 @@ def stepwise(
     question: Question,
     context: Context,
     *,
-    llm: LLM,
+    llm: ChatModel,
     steps_prompt: Prompt = STEPS,
     prompt: Prompt = FINAL,
     max_step_tokens: PositiveInt = 128,

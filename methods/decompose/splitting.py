@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, unique
@@ -36,7 +36,7 @@ class SubQuestions(BaseModel):
 def decompose(
     question: Question,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PROMPT,
     at_most: PositiveInt = 4,
     with_question: bool = False,

@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask, ask_all, settled
 from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt, answer_form
@@ -147,7 +147,11 @@ PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 @operator("drift.query", calls=1, supplies={"question"})
 def hypothesis(
-    question: Question, *, llm: LLM, prompt: Prompt = HYPOTHESIS, max_tokens: PositiveInt = 256
+    question: Question,
+    *,
+    llm: ChatModel,
+    prompt: Prompt = HYPOTHESIS,
+    max_tokens: PositiveInt = 256,
 ) -> Query:
     """A report that the model writes as an answer to the question, true or not.
 
@@ -188,7 +192,7 @@ def primer(
     question: Question,
     context: Context,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PRIMER,
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
@@ -274,7 +278,7 @@ def answer(
     trail: Trail,
     context: Context,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = LOCAL,
     max_depth: PositiveInt = 2,
     max_follow_ups: PositiveInt = 5,

@@ -37,7 +37,7 @@ from graphrag_bench.graphs.sentences import (
 )
 from graphrag_bench.graphs.text_graph import TKG_ATTRIBUTES, text_graph
 from graphrag_bench.indices.vectors import named_text
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -110,7 +110,7 @@ def layered(
     text_extraction: TextExtraction,
     chunk_table: ChunkTable,
     embedder: Embedder,
-    llm_build: LLM | None,
+    llm_build: ChatModel | None,
     progress: Progress,
     description_tokens: PositiveInt | None = None,
     clustering: Clustering = "kmeans",
@@ -287,7 +287,7 @@ def _central(
 
 
 def _written(
-    llm: LLM,
+    llm: ChatModel,
     progress: Progress,
     prompt: Prompt,
     most_tokens: int | None,

@@ -15,7 +15,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.indices.vector_index import VectorIndex, products
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -144,7 +144,7 @@ def chosen(
     relationships: Ranked[Relationship],
     *,
     graph: Graph,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = NEXT,
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,

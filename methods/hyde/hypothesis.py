@@ -8,7 +8,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.structured import settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question
@@ -20,7 +20,7 @@ PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 def hypothetical(
     question: Question,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PROMPT,
     max_tokens: PositiveInt = 160,
 ) -> Query:

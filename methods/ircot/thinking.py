@@ -11,7 +11,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.structured import settled
 from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.text import fit
@@ -59,7 +59,7 @@ def think(
     thoughts: Thoughts,
     *,
     chunk_table: ChunkTable,
-    llm: LLM,
+    llm: ChatModel,
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
     prompt: Prompt = THOUGHT,

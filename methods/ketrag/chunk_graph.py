@@ -38,7 +38,7 @@ from graphrag_bench.graphs.text_extraction import (
 )
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import index_texts
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -269,7 +269,7 @@ def core_llm(
     *,
     chunk_table: ChunkTable,
     chunk_graph: Graph,
-    llm_build: LLM,
+    llm_build: ChatModel,
     progress: Progress,
     share: CoreShare = 0.8,
     damping: Damping = 0.85,

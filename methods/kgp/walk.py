@@ -10,7 +10,7 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.indices.tfidf import Tfidf
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked
 
@@ -29,7 +29,7 @@ def evidence_walk(
     *,
     graph: Graph,
     tfidf: Tfidf,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = REASON,
     n_seeds: PositiveInt = 10,
     n_neighbours: PositiveInt = 3,

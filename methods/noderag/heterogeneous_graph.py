@@ -34,7 +34,7 @@ from graphrag_bench.graphs.sentences import (
 )
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import decode, encode, normalise_name
@@ -68,7 +68,7 @@ def heterogeneous(
     text_extraction: TextExtraction,
     chunk_table: ChunkTable,
     embedder: Embedder,
-    llm_build: LLM | None,
+    llm_build: ChatModel | None,
     progress: Progress,
     relationship_tokens: PositiveInt = 60,
     attribute_tokens: PositiveInt = 150,
@@ -116,7 +116,7 @@ def heterogeneous(
 
 
 def _described(
-    llm: LLM | None,
+    llm: ChatModel | None,
     embedder: Embedder,
     progress: Progress,
     kind: str,

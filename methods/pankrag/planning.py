@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, PositiveInt, create_model, model_validato
 
 from graphrag_bench.contract import operator
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
@@ -234,7 +234,7 @@ MOST_WORDS = 30
 def plan(
     question: Question,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PLAN,
     planning: Literal["on", "off"] = "on",
     final_text: Literal["original", "plan"] = "original",
@@ -271,7 +271,7 @@ def rephrase(
     question: Question,
     dependencies: Dependencies,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = REPHRASE,
     when: Literal["placeholders_only", "always", "never"] = "placeholders_only",
     max_tokens: PositiveInt = 64,

@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import ReasoningSteps
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.nlp import Nlp
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked, Relationship, unique
@@ -75,7 +75,7 @@ def _by_step(steps: Sequence[str], given: Any) -> list[list[str]]:
 def reasoning_steps_llm(
     question: Question,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = STEPS,
     n_steps: PositiveInt = 3,
     n_queries: PositiveInt = 3,

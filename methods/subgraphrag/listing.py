@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.evidence import chunks_of_triples
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import Answer, Context, Piece, Question, Ranked, Relationship, best_first
@@ -103,7 +103,7 @@ def listed(
     question: Question,
     context: Context,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt,
     max_tokens: PositiveInt | None = None,
     keep: Literal["reply", "answers"] = "reply",

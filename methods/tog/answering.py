@@ -14,7 +14,7 @@ from graphrag_bench.algorithms.path_values import Exploration
 from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.values import Answer, Context, Question
 from operators.answer.direct import READER, answered, reader_values
@@ -54,7 +54,7 @@ def if_enough(
     question: Question,
     context: Context,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = ENOUGH,
     max_tokens: PositiveInt | None = None,
 ) -> Answer | None:
@@ -83,7 +83,7 @@ def from_triples(
     question: Question,
     context: Context,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = FINAL,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:

@@ -29,7 +29,7 @@ from graphrag_bench.graphs.asking import (
 )
 from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.graphs.sentences import TitleUse, facts_of, read_chunks, together
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import read_cut_list, read_json, schema_of
 from graphrag_bench.llm.structured import ReplyFormat
 from graphrag_bench.progress import Progress
@@ -208,7 +208,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 def llm_schema_extraction(
     *,
     chunk_table: ChunkTable,
-    llm_build: LLM,
+    llm_build: ChatModel,
     progress: Progress,
     node_types: tuple[str, ...] = NODE_TYPES,
     relation_types: tuple[str, ...] = RELATION_TYPES,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -99,7 +99,7 @@ def typed_llm(
     question: Question,
     *,
     graph: Graph,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PROMPT,
     at_most: PositiveInt = 3,
     n_relations: NonNegativeInt = 30,

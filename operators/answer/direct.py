@@ -9,7 +9,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.llm.calls import Chat
-from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.question_plan import Dependencies
@@ -56,7 +56,7 @@ def _is_table(block: Mapping[str, Any]) -> bool:
     return bool(block["head"]) and all(numbered)
 
 
-def most_tokens(llm: LLM, chat: Chat, question: Question, max_tokens: int | None) -> int:
+def most_tokens(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> int:
     """The tokens of an answer: as set, or those of its form that the model's window leaves."""
     if max_tokens is not None:
         return max_tokens
@@ -65,7 +65,7 @@ def most_tokens(llm: LLM, chat: Chat, question: Question, max_tokens: int | None
 
 
 def answered(
-    llm: LLM, chat: Chat, question: Question, max_tokens: int | None, stop: Sequence[str] = ()
+    llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None, stop: Sequence[str] = ()
 ) -> Answer:
     """The reply to a prompt as the answer; raises CallFailed when there is none."""
     most = most_tokens(llm, chat, question, max_tokens)
@@ -83,7 +83,7 @@ def direct(
     context: Context | None = None,
     dependencies: Dependencies | None = None,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt,
     max_tokens: PositiveInt | None = None,
     stop: tuple[str, ...] = (),

@@ -22,7 +22,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_all
 from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt
 from graphrag_bench.text import fit
@@ -30,8 +30,8 @@ from graphrag_bench.values import Answer, Context, Piece, Question, value
 from operators.answer.direct import READER, answered, reader_values
 from operators.context.rows import Row, with_block
 
-MAP = Prompt("methods:msgraphrag/prompts/map.j2")
-REDUCE = Prompt("methods:msgraphrag/prompts/reduce.j2")
+MAP = Prompt("operators:answer/prompts/map.j2")
+REDUCE = Prompt("operators:answer/prompts/reduce.j2")
 
 
 class Point(BaseModel):
@@ -98,7 +98,7 @@ def map_points(
     question: Question,
     context: Context,
     *,
-    llm: LLM,
+    llm: ChatModel,
     context_budget: ContextBudget,
     prompt: Prompt = MAP,
     group: Literal["packed", "single"] = "packed",
@@ -191,7 +191,7 @@ def reduce(
     question: Question,
     points: Points,
     *,
-    llm: LLM,
+    llm: ChatModel,
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
     prompt: Prompt = REDUCE,

@@ -13,7 +13,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import PassageScorer
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import Unfit, read_json, schema_of
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt
@@ -52,7 +52,7 @@ def rerank(
     chunks: Ranked[Chunk],
     *,
     chunk_table: ChunkTable,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PROMPT,
     depth: PositiveInt = 20,
     window: PositiveInt = 20,
@@ -90,7 +90,7 @@ def rerank(
     return Ranked(ids, 1.0 / np.arange(1, len(ids) + 1))
 
 
-def _order(llm: LLM, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
+def _order(llm: ChatModel, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
     def read(text: str, cut: bool) -> tuple[int, ...]:
         named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
         found = unique([number - 1 for number in named if 1 <= number <= n_passages])

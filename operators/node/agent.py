@@ -16,7 +16,7 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked
@@ -51,7 +51,7 @@ def agent(
     nodes: Ranked[Node] | None = None,
     *,
     graph: Graph,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PROMPT,
     width: PositiveInt = 3,
     times_relation: bool = False,
@@ -138,7 +138,7 @@ def _numbers(text: str, cut: bool) -> list[list[str]]:
 
 
 def _scores(
-    llm: LLM, reply: list[list[str]] | UnreadableReply | CallFailed, n_candidates: int
+    llm: ChatModel, reply: list[list[str]] | UnreadableReply | CallFailed, n_candidates: int
 ) -> list[float]:
     """One score per candidate, 0..1: equal ones when the reply has another count of numbers.
 

@@ -7,13 +7,13 @@ from pydantic import BaseModel, PositiveInt
 from graphrag_bench.algorithms.name_dictionary import bare
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Keywords, Mentions, Question, unique
 
-ENTITY_PROMPT = Prompt("methods:hipporag/prompts/question_entities.j2")
+ENTITY_PROMPT = Prompt("operators:question/prompts/question_entities.j2")
 
 
 class NamedEntities(BaseModel):
@@ -68,7 +68,7 @@ def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
 def entities_llm(
     question: Question,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = ENTITY_PROMPT,
     max_tokens: PositiveInt = 128,
 ) -> Mentions:

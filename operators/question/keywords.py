@@ -8,12 +8,12 @@ from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.nlp import Nlp
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Keywords, Query, Question, unique
 
-KEYWORD_PROMPT = Prompt("methods:lightrag/prompts/keywords.j2")
+KEYWORD_PROMPT = Prompt("operators:question/prompts/keywords.j2")
 
 
 class KeywordReply(BaseModel):
@@ -30,7 +30,7 @@ class KeywordReply(BaseModel):
 def keywords_llm(
     question: Question,
     *,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = KEYWORD_PROMPT,
     max_tokens: PositiveInt = 160,
 ) -> Keywords:

@@ -15,7 +15,7 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -47,7 +47,7 @@ def agent(
     relationships: Ranked[Relationship] | None = None,
     *,
     graph: Graph,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PROMPT,
     width: PositiveInt = 3,
     max_topics: PositiveInt = 8,

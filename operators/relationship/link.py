@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, Ranked, Relationship
@@ -82,7 +82,7 @@ def filter_llm(
     relationships: Ranked[Relationship],
     *,
     graph: Graph,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PROMPT,
     max_tokens: PositiveInt = 64,
 ) -> Ranked[Relationship]:

@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -39,7 +39,7 @@ def agent_path(
     relationships: Ranked[Relationship] | None = None,
     *,
     graph: Graph,
-    llm: LLM,
+    llm: ChatModel,
     prompt: Prompt = PROMPT,
     top_k: PositiveInt = 5,
     max_triples: PositiveInt = 60,

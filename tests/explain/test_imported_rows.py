@@ -16,8 +16,9 @@ from graphrag_bench.explain.replay import Player
 from graphrag_bench.judging.answers import JudgeTask
 from graphrag_bench.judging.pairs import Comparison
 from graphrag_bench.report.comparisons import settings_that_differ
+from graphrag_bench.report.costs import break_even_table
 from graphrag_bench.report.curves import Point, curve_table, marks_along, marks_of
-from graphrag_bench.report.tables import break_even_table, shown_tables
+from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.citation import citations
 from graphrag_bench.run.cleanup import garbage
 from graphrag_bench.run.imported import Source, import_run

@@ -86,9 +86,9 @@ def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
 
 
 def test_it_converts_a_question_into_its_entity_and_keywords() -> None:
-    found = told("methods:hipporag/prompts/question_entities.j2", question=QUESTION)
+    found = told("operators:question/prompts/question_entities.j2", question=QUESTION)
     assert json.loads(found) == {"named_entities": ["Ada Marsh"]}
-    words = told("methods:lightrag/prompts/keywords.j2", question=QUESTION)
+    words = told("operators:question/prompts/keywords.j2", question=QUESTION)
     assert json.loads(words) == {
         "high_level_keywords": ["employer", "founder"],
         "low_level_keywords": ["Ada Marsh"],
@@ -129,10 +129,10 @@ def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None
     points = []
     for part in parts:
         values = {"question": QUESTION, "pieces": [{"text": part}], "max_characters": 300}
-        points += json.loads(told("methods:msgraphrag/prompts/map.j2", **values))["points"]
+        points += json.loads(told("operators:answer/prompts/map.j2", **values))["points"]
     assert points == [{"description": WORKED, "score": 100}, {"description": FOUNDED, "score": 50}]
     rows = [{"analyst": 1, "score": 50, "text": point["description"]} for point in points]
-    reduced = told("methods:msgraphrag/prompts/reduce.j2", question=QUESTION, points=rows)
+    reduced = told("operators:answer/prompts/reduce.j2", question=QUESTION, points=rows)
     assert reduced == "Otto Brandt"
 
 

@@ -140,7 +140,7 @@ def test_placeholders_are_known_in_every_bracket_and_citations_left_alone(
 
 # ---- the operators
 
-LLM = Scripted({
+ChatModel = Scripted({
     "Which film won": WHOLE, "Broken": "no plan at all", "could not be read": "nor is this",
     "re:Question: Who won <A1-1>": "Who won the Marsh Prize?", "re:Question: Silent <A1-1>": " ",
 })  # fmt: skip
@@ -164,5 +164,5 @@ def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
 
 def test_a_sub_question_with_a_placeholder_is_rephrased() -> None:
     asked = Question("q", "Who won <A1-1>?")
-    assert rephrase(asked, KNOWN, llm=LLM).text == "Who won the Marsh Prize?"
-    assert rephrase(asked, KNOWN, llm=LLM, when="never") == asked
+    assert rephrase(asked, KNOWN, llm=ChatModel).text == "Who won the Marsh Prize?"
+    assert rephrase(asked, KNOWN, llm=ChatModel, when="never") == asked

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
-from graphrag_bench.llm.chat import LLM, reply
+from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.question_plan import Dependencies, Plan, SubQuestion, checked_plan
 from graphrag_bench.values import (
@@ -125,13 +125,13 @@ def answer(chunks: Ranked[Chunk]) -> Answer:
     return Answer(" ".join(map(str, chunks.ids)))
 
 
-def say(question: Question, *, llm: LLM, prompt: Prompt) -> Answer:
+def say(question: Question, *, llm: ChatModel, prompt: Prompt) -> Answer:
     """What the model says to the prompt."""
     chat = prompt.render({"question": question.text})
     return Answer(reply(llm, chat, max_tokens=8).text)
 
 
-def echo(question: Question, *, llm: LLM) -> Answer:
+def echo(question: Question, *, llm: ChatModel) -> Answer:
     """What the model says to the question."""
     return Answer(reply(llm, (Message("user", question.text),), max_tokens=8).text)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.report.tables import Price, break_even, break_even_table
+from graphrag_bench.report.costs import Price, break_even, break_even_table
 
 BASE = Price(0, 100)
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
+from graphrag_bench.config.compose import composed
 from graphrag_bench.llm.windows import window_of
 from graphrag_bench.run.budgets import ChunkSize, Room
+from graphrag_bench.run.experiment import Experiment
 
 LONG = "Ada Marsh wrote to Otto Brandt about the bridge at Norvik, and he answered. "
 
@@ -90,6 +92,20 @@ def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_d
     assert (
         "cut every retrieved chunk from 1 of 1 contexts" in (told.folder / "table.md").read_text()
     )
+
+
+def test_the_chunk_size_that_a_run_has_stored_is_read_by_later_ones(books: list[str]) -> None:
+    settings = [*books, "method=vanilla", "llm.window=128000"]
+    first = Experiment.prepare(composed(settings)).room.chunk
+    ran(*settings)
+    (stored,) = Path("cache", "chunk_sizes").glob("*.json")
+    assert ChunkSize(**json.loads(stored.read_text())) == first and first.typical > 1000
+    stored.write_text('{"typical": 7, "long": 9}')
+    assert Experiment.prepare(composed(settings)).room.chunk == ChunkSize(7, 9)
+    smaller = Experiment.prepare(composed([*settings, "chunking.size=300"])).room.chunk
+    assert 250 < smaller.typical < 350
+    stored.write_text("{")
+    assert Experiment.prepare(composed(settings)).room.chunk == first
 
 
 def test_a_budget_beyond_the_readers_window_is_refused(books: list[str]) -> None:
