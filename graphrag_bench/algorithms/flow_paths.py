@@ -154,7 +154,7 @@ def _best_of_pairs(nodes: IntArray, scores: FloatArray, most: int) -> IntArray:
 
 
 NodePath = tuple[int, ...]
-Hop = tuple[int, int]
+NodePair = tuple[int, int]
 
 
 def edge_flow_paths(
@@ -183,7 +183,7 @@ def edge_flow_paths(
 
 def edge_flow(
     walks: Sequence[NodePath], alpha: float, threshold: float, max_hops: int = 3
-) -> Mapping[Hop, float]:
+) -> Mapping[NodePair, float]:
     """The flow along the edges of all walks of one ordered pair, which start with one node.
 
     The start sends 1 / (its successors) along each of them, undecayed. A node other than the end
@@ -197,14 +197,16 @@ def edge_flow(
             following.setdefault(here, set()).add(there)
     successors = {node: sorted(near) for node, near in following.items()}
     start, end = walks[0][0], walks[0][-1]
-    flow: dict[Hop, float] = {(start, n): 1 / len(successors[start]) for n in successors[start]}
+    flow: dict[NodePair, float] = {
+        (start, n): 1 / len(successors[start]) for n in successors[start]
+    }
 
-    def send(hop: Hop, hops_left: int) -> None:
-        here = hop[1]
-        if not hops_left or here == end or flow[hop] <= threshold:
+    def send(pair: NodePair, hops_left: int) -> None:
+        here = pair[1]
+        if not hops_left or here == end or flow[pair] <= threshold:
             return
         for near in successors[here]:
-            sent = flow[hop] * alpha / len(successors[here])
+            sent = flow[pair] * alpha / len(successors[here])
             flow[here, near] = flow.get((here, near), 0.0) + sent
             send((here, near), hops_left - 1)
 
@@ -214,7 +216,7 @@ def edge_flow(
 
 
 def _pairs(walks: Sequence[NodePath]) -> Iterator[list[int]]:
-    rows: dict[Hop, list[int]] = {}
+    rows: dict[NodePair, list[int]] = {}
     for row, walk in enumerate(walks):
         rows.setdefault((walk[0], walk[-1]), []).append(row)
     yield from rows.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import tarfile
 from pathlib import Path
@@ -115,3 +116,12 @@ def test_a_shared_store_is_read_and_never_written(home: Path) -> None:
     ran(*more)
     assert files_below(Path("group")) == before
     assert [path.parent.parent.name for path in Path("mine").glob("artifacts/toy/*/*/recipe.json")]
+
+
+def test_the_key_of_every_recipe_is_the_one_it_gives() -> None:
+    from graphrag_bench.fingerprint import digest
+
+    for path in Path("artifacts").glob("*/*/*/recipe.json"):
+        held = json.loads(path.read_text(encoding="utf-8"))
+        parts = (held[name] for name in ("builder", "code", "settings", "inputs"))
+        assert digest(*parts) == path.parent.name

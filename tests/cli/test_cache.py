@@ -134,3 +134,13 @@ def test_an_exported_file_holds_no_key(
     assert json.loads(shared.splitlines()[1])["text"] == "the key is <api key>"
     for path in home.rglob("*"):
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_failed_export_leaves_the_old_file_and_no_part(home: Path) -> None:
+    command("cache", "export", "shared.jsonl")
+    lines = Path("shared.jsonl").read_text().splitlines()
+    Path("bad.jsonl").write_text("\n".join([*lines[:3], "{"]))
+    held = Path("shared.jsonl").read_bytes()
+    refused("export", "shared.jsonl", "--path", "bad.jsonl", name="cache")
+    assert Path("shared.jsonl").read_bytes() == held
+    assert sorted(path.name for path in home.glob("*.jsonl*")) == ["bad.jsonl", "shared.jsonl"]

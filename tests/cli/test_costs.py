@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
 from fake_openai import FakeOpenAI
 from killing import served
 from toy_runs import command, metrics, write_set
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.run.folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -114,3 +120,44 @@ def test_calls_of_building_are_in_the_faults_of_a_table(fake: FakeOpenAI) -> Non
     rates = metrics(done.folder)["build_rates"]["build extraction"]
     assert rates["calls"] == 14 and rates["failed"] == round(2 / 14, 4)
     assert "faults" in done.out
+
+
+def open_things() -> tuple[int, int]:
+    """Open files and threads, once nobody needs them any more."""
+    gc.collect()
+    return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+
+def test_scopes_share_one_cache_and_keep_no_file_open(fake: FakeOpenAI) -> None:
+    asked = [*SCOPED, *served(fake.scenario(reads=True))]
+    before = open_things()
+    for limit in ("limit=1", "limit=4", "limit=6"):
+        assert command("run", *asked, limit).code == 0
+    n_files, n_threads = open_things()
+    assert n_files <= before[0]
+    assert n_threads <= before[1]
+
+
+@pytest.mark.parametrize(
+    ("held", "asked", "goes"),
+    [
+        ("", "", False),
+        ("", "1-of-4", False),
+        ("1-of-4", "", False),
+        ("1-of-4", "1-of-4", False),
+        ("1-of-4", "1-of-2", False),
+        ("1-of-4", "2-of-4", True),
+    ],
+)
+def test_two_processes_go_together_only_as_shards_of_one_number(
+    home: Path, held: str, asked: str, goes: bool
+) -> None:
+    with RunFolder(home / "run", held).alone():
+        if goes:
+            with RunFolder(home / "run", asked).alone():
+                pass
+        else:
+            with pytest.raises(UserError, match="Another process is at work on"):
+                RunFolder(home / "run", asked).alone().__enter__()
+    with RunFolder(home / "run", asked).alone():
+        pass

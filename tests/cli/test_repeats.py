@@ -109,3 +109,10 @@ def test_a_budget_counts_the_repeats_too() -> None:
     assert "budget.tokens" in said
     ended = ran(*VANILLA, "repeats=3", f"budget.tokens={spent * 4}")
     assert repeats(ended.folder)["cost"]["paid"]["calls"] == 12
+
+
+def test_only_answered_questions_are_repeated() -> None:
+    folder = ran(*VANILLA, "answer=2", "repeats=2").folder
+    assert len(records(folder)) == 6
+    assert len(records(folder / "trial-1")) == 2
+    assert repeats(folder)["questions"] == 2

@@ -156,3 +156,12 @@ def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home
         assert set(rows["q-two"]) == {"two0", "two1"}  # type: ignore[call-overload]
     (row, _) = records(ran(*books, "method=vanilla").folder)
     assert len(set(row["documents"])) == 4  # type: ignore[call-overload]
+
+
+def test_the_tokenizer_that_counts_is_in_the_key_and_in_the_table() -> None:
+    words = [*VANILLA, "limit=1"]
+    plain, other = (ran(*words, *more).folder for more in ([], ["llm.tokenizer=o200k"]))
+    assert plain != other
+    assert "tokens of cl100k (stand-in)" in (plain / "table.md").read_text()
+    assert "tokens of o200k" in (other / "table.md").read_text()
+    assert "'o200k" in refused(*words, "llm.tokenizer=o200")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -162,3 +164,20 @@ def test_the_csv_has_a_row_for_each_scored_run_and_the_settings_that_differ(home
     assert Path(hipporag["folder"]) == folder(home, "hipporag").relative_to(home)
     assert "seed" not in hipporag
     assert "csv" in refused("ls", "--format", "cvs", name="runs")
+
+
+def test_files_that_were_never_finished_are_collected_after_an_hour(home: Path) -> None:
+    written = folder(home, "bm25") / "metrics.json.4711.new"
+    written.write_text("{")
+    assert collectable(home) == set()
+    an_hour_ago = time.time() - 3700
+    os.utime(written, (an_hour_ago, an_hour_ago))
+    assert collectable(home) == {str(written.relative_to(home))}
+
+
+def test_a_run_is_removed_and_the_others_and_the_artifacts_stay(home: Path) -> None:
+    gone, other = folder(home, "bm25"), folder(home, "hipporag")
+    before = sorted((home / "artifacts").rglob("*"))
+    assert command("runs", "rm", gone.name, "--yes").code == 0
+    assert not gone.parent.exists() and other.is_dir()
+    assert sorted((home / "artifacts").rglob("*")) == before

@@ -15,7 +15,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.dataset import Dataset, Document, documents_of
 from graphrag_bench.data.readers import folder as folder_reader
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.data.readers.folder import sections
+from graphrag_bench.data.readers.folder import Unreadable, pages, sections
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.scoring import question_scores
 
@@ -207,3 +207,39 @@ def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:
     names = [str(name) for name in Graph.load(graph).names]
     assert "una" in names
     assert not [name for name in names if "cox" in name or "page" in name or "passage" in name]
+
+
+def test_evidence_of_a_context_and_of_what_was_cut_may_be_any_part_of_a_file(
+    tmp_path: Path,
+) -> None:
+    rows = [{"id": "q", "text": "Who?", "evidence": ["notes.md"]}]
+    gold = read(written(tmp_path / "texts", {"notes.md": NOTES, "questions.jsonl": rows})).gold["q"]
+    piece = {"kind": "chunk", "id": "notes.md#2", "tokens": 7, "score": 1.0}
+    cut = [["chunk", "notes.md#1"]]
+
+    def scores(pieces: list[dict[str, object]]) -> dict[str, float]:
+        return question_scores({"question": "q", "context": {"pieces": pieces, "cut": cut}}, gold)
+
+    assert scores([piece])["evidence_at_tokens@500"] == 1.0
+    assert scores([piece])["evidence_cut"] == 0.0
+    assert scores([])["evidence_cut"] == 1.0
+
+
+def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("pdfminer")
+    file = tmp_path / "report.pdf"
+    write_pdf(file, ["Una rows.", "Bo sinks."])
+    whole, random = file.read_bytes(), np.random.default_rng(0)
+    told = 0
+    for _ in range(150):
+        damaged = bytearray(whole[: random.integers(20, len(whole))])
+        for place in random.integers(0, len(damaged), size=3):
+            damaged[place] = random.integers(0, 256)
+        file.write_bytes(damaged)
+        try:
+            pages(file)
+        except Unreadable:
+            told += 1
+    assert 0 < told < 150

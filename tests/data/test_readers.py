@@ -171,3 +171,10 @@ def test_ultradomain_rows_are_numbered_untitled_and_asked_without_gold(tmp_path:
     assert [found.gold[row].answers for row in ("0", "1")] == [(), ("So.",)]
     assert found.gold["0"].type == "abstract"
     assert found.card.chunking == "token"
+
+
+def test_hotpotqa_tells_passages_of_one_title_apart_by_their_text(tmp_path: Path) -> None:
+    data = read_dataset("hotpotqa", hipporag_folder(tmp_path, [hotpot_question()]))
+    gold = data.gold["5a"]
+    assert gold.evidence == ("0", "2")
+    assert (gold.answers, gold.type) == (("Bert",), "bridge")

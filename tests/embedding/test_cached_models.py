@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 from toy_runs import Capitals
 
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
-from graphrag_bench.embedding.embedder import Hashing, Kind, Vectors
+from graphrag_bench.embedding.embedder import Hashing, Kind, Vectors, encode_in_blocks
 from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
 from graphrag_bench.llm.cache import Cache
 
@@ -123,3 +126,53 @@ def test_what_spacy_reads_is_handed_out_as_it_was(store: Cache) -> None:
     assert first[0][0].entities and any(one.relations for one in first[0])
     assert isinstance(first[0][0], Sentence) and "She" in first[0][1].pronouns
     assert all(isinstance(r, Relation) for s in first[0] for r in s.relations)
+
+
+def test_another_process_finds_what_is_stored(store: Cache) -> None:
+    CachedEmbedder(Hashing(8), store).encode(TEXTS, kind="passage")
+    store.close()
+    counting = Counting()
+    again = CachedEmbedder(counting, Cache(store.path)).encode(TEXTS, kind="passage")
+    assert np.array_equal(again, Hashing(8).encode(TEXTS, kind="passage"))
+    assert counting.asked == []
+
+
+WRITING = """
+import sys
+from graphrag_bench.embedding.cached_models import CachedEmbedder
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.llm.cache import Cache
+kept = CachedEmbedder(Hashing(64), Cache(sys.argv[1]))
+for number in range(int(sys.argv[2])):
+    kept.encode([f"text {number} {part}" for part in range(50)], kind="passage")
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_handed_out_outlives_kill_9_and_a_second_process(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.sqlite"
+    command = [sys.executable, "-c", WRITING, str(path)]
+    with subprocess.Popen([*command, "20"], cwd=ROOT) as whole:
+        with subprocess.Popen([*command, "9999"], cwd=ROOT, stdout=subprocess.PIPE) as killed:
+            assert killed.stdout is not None
+            for line in killed.stdout:
+                if line.strip() == b"12":
+                    break
+            killed.send_signal(signal.SIGKILL)
+        assert whole.wait() == 0
+    counting = Counting(64)
+    texts = [f"text {number} {part}" for number in range(13) for part in range(50)]
+    rows = encode_in_blocks(texts, CachedEmbedder(counting, Cache(path)))
+    assert counting.asked == []
+    assert np.array_equal(rows, Hashing(64).encode(texts, kind="passage"))
+
+
+def test_reading_stores_nothing_and_refresh_reads_again(store: Cache) -> None:
+    list(CachedTagger(CountingTagger(), store).sentences(SENTENCES[:1]))
+    counting = CountingTagger()
+    for _ in range(2):
+        list(CachedTagger(counting, store, "read").sentences(SENTENCES[:2]))
+    assert counting.asked == [SENTENCES[1], SENTENCES[1]]
+    list(CachedTagger(counting, store, "refresh").sentences(SENTENCES[:1]))
+    assert counting.asked[-1] == SENTENCES[0]

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from graphrag_bench.embedding.long_texts import Fit, Windowing, cuts
-from graphrag_bench.embedding.model_files import stated_window, tokenizer_file
+from graphrag_bench.embedding.model_files import positions, stated_window, tokenizer_file
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder, served_window
+from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.errors import UserError
+from graphrag_bench.text import count_tokens, token_spans
 
 
 class Words:
@@ -212,3 +214,37 @@ def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
     assert "6,144 tokens (of cl100k, a stand-in, the longest has 7,00" in words
     with pytest.raises(UserError, match="embedder.tokenizer=gpt"):
         windowing("bge-m3", tokenizer="gpt")
+
+
+def test_positions_that_begin_after_the_padding_token_are_fewer(tmp_path):
+    config = {"max_position_embeddings": 514, "model_type": "xlm-roberta", "pad_token_id": 1}
+    assert positions(model(tmp_path, config=config)) == 512
+
+
+def test_short_and_long_texts_keep_their_order():
+    seen = Seen()
+    rows = windowing().encode(["x", TEN, "y"], "", seen)
+    assert seen.texts == [["x", "a b c d e f g h", "h i j", "y"]]
+    assert rows[0].argmax() == 0 and rows[2].argmax() == 3
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-6)
+
+
+def test_the_spans_of_tokens_are_those_of_the_text_in_any_script():
+    for text in ("Hello there, world", "Ärger in 東京都", "a 🤖 b", ""):
+        spans = token_spans(text)
+        assert len(spans) == count_tokens(text)
+        covered = {char for start, end in spans for char in range(start, end)}
+        assert covered == set(range(len(text)))
+
+
+def test_windows_of_byte_pairs_are_texts_between_words():
+    text = "The river rises in the north and runs to the sea. " * 8
+    seen = Seen()
+    made = Windowing(30, "windows", BytePairs())
+    made.encode([text], "", seen)
+    (pieces,) = seen.texts
+    assert len(pieces) > 2
+    assert all(count_tokens(piece) <= 30 for piece in pieces)
+    assert all(piece in text for piece in pieces)
+    words = set(text.split())
+    assert all(set(piece.split()) <= words for piece in pieces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -110,3 +111,10 @@ def test_a_file_is_read_once_by_all_processes(
     model_files._content.cache_clear()
     identity(folder)
     assert len(read) == 2 * len(FILES) + 1
+
+
+def test_a_file_with_its_old_time_put_back_is_read_again(folder: Path) -> None:
+    before, times = identity(folder), (folder / "model.safetensors").stat()
+    (folder / "model.safetensors").write_text("WEIGHTS")
+    os.utime(folder / "model.safetensors", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert identity(folder) != before

@@ -70,3 +70,10 @@ def test_every_preset_is_an_embedder_with_its_own_prefixes(name: str) -> None:
         assert tuple(made.prefixes.values()) == expected.get(name, ("", ""))
         assert made.identity.endswith(f":prefixes={','.join(made.prefixes.values())}")
         assert not made.trust_remote_code
+
+
+def test_its_identity_follows_the_content_of_the_folder(tmp_path: Path) -> None:
+    first = StaticEmbedder(written(tmp_path / "one")).identity
+    assert first.startswith("static:one@") and first.endswith(":unit:prefixes=,")
+    other = StaticEmbedder(written(tmp_path / "one", [[1, 1]] * 4)).identity
+    assert first != other

@@ -13,7 +13,7 @@ from toy_runs import Capitals, metrics, ran, records
 
 from graphrag_bench.embedding.cached_models import CachedTagger
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.embedding.nlp import Nlp
+from graphrag_bench.embedding.nlp import Nlp, Spacy
 from graphrag_bench.embedding.workers import (
     ParallelEmbedder,
     ParallelTagger,
@@ -112,3 +112,10 @@ def test_ray_gives_the_bytes_of_this_machine(
         assert metrics(one)["metrics"] == metrics(two)["metrics"]
     finally:
         ray.shutdown()
+
+
+@pytest.mark.real
+def test_spacy_in_processes_reads_what_it_reads_here() -> None:
+    texts = [f"Marie Curie, born in Warsaw, led Institute {number}." for number in range(70)]
+    parallel = tagger(Spacy(), "graphrag_bench.embedding.nlp.Spacy")
+    assert list(parallel.sentences(texts)) == list(Spacy().sentences(texts))

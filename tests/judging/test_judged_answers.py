@@ -289,3 +289,15 @@ def test_evidence_statements_are_counted_in_the_context() -> None:
 def test_the_metrics_of_graphrag_bench_are_judged_only_by_name() -> None:
     assert not {"answer_correctness", "coverage"} & set(JudgeTask().measures())
     assert list(JudgeTask(("coverage",)).measures()) == ["coverage"]
+
+
+def test_text_of_an_answer_is_never_read_as_a_template() -> None:
+    asked: list[str] = []
+
+    def judge(chat: object) -> str:
+        asked.append(chat[-1].content)  # type: ignore[index]
+        return offers("x") if len(asked) == 1 else agrees(False)
+
+    case = Case("q", "{{ golds }}?", "It is, as they say, {% raw %}{{ 7 * 7 }}", ("{{ gold }}",))
+    MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])
+    assert "{% raw %}{{ 7 * 7 }}" in asked[0] and "- {{ gold }}" in asked[1]

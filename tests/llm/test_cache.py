@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from graphrag_bench.llm.cache import Cache
-from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.calls import CallFailed, Completion
 from graphrag_bench.llm.ledger import read_ledger
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
@@ -141,3 +141,21 @@ def test_several_processes_share_one_file_and_a_kill_loses_the_calls_in_flight_a
     store.close()
     lines = read_ledger(tmp_path / "ledger-0.jsonl")
     assert {line.item for line in lines} == {str(number) for number in range(40)}
+
+
+def test_a_cut_reply_is_stored_and_stays_cut(store, chat):
+    model = Scripted([("", Completion("half", 1, 5, finish="length"))])
+    for _ in range(2):
+        meter = Metered(model.attached(store=store))
+        meter.complete([chat("a")], max_tokens=5)
+        assert meter.usage.truncated == 1
+    assert len(model.asked) == 1
+
+
+def test_five_repeats_make_five_calls_and_five_more_make_none(store, chat):
+    model = Scripted({"": "x"})
+    cached = model.attached(store=store)
+    for _ in range(2):
+        for trial in range(5):
+            cached.attached(trial=trial).complete([chat("a")], max_tokens=5)
+    assert len(model.asked) == 5

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -147,3 +149,10 @@ def test_a_file_that_cannot_be_written_stops_the_run(path: Path) -> None:
     _script(path, "DROP TABLE cache")
     with pytest.raises(RunStopped, match="replies.sqlite"):
         cache.put(REPLY)
+
+
+def test_processes_that_begin_together_make_one_file(path: Path) -> None:
+    script = f"from graphrag_bench.llm.cache import Cache; Cache({str(path)!r})"
+    root = Path(__file__).parents[2]
+    every = [subprocess.Popen([sys.executable, "-c", script], cwd=root) for _ in range(4)]
+    assert [process.wait() for process in every] == [0] * 4

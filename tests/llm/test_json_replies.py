@@ -93,3 +93,11 @@ def test_the_schema_closes_every_object_and_asks_for_all_fields():
 )
 def test_of_a_cut_list_the_items_that_stand_whole_are_read(cut, whole):
     assert read_cut_list(cut, "names") == whole
+
+
+def test_a_field_named_title_stays_in_the_schema():
+    class Book(BaseModel):
+        title: str
+        description: str
+
+    assert set(schema_of(Book)["properties"]) == {"title", "description"}

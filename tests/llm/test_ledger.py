@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, spent, sums
@@ -134,3 +135,26 @@ def test_what_other_processes_write_into_their_ledgers_counts(tmp_path):
     assert budget.spent.tokens == 30
     with pytest.raises(RunStopped, match="30 are spent"), budget.room(Spending(71)):
         pass
+
+
+def test_a_meter_writes_each_call_under_its_own_item(tmp_path, chat):
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    meter = Metered(Scripted({"": "x"}), log=ledger.at("build", "extract"))
+    meter.complete([chat("a"), chat("b")], max_tokens=3, items=["chunk-1", "chunk-2"])
+    assert [line.item for line in read_ledger(ledger.path)] == ["chunk-1", "chunk-2"]
+
+
+def test_dollars_are_a_budget_too(fake, chat):
+    url = fake.scenario(text="one two")
+    client = OpenAICompatible("fake", url, None, prices={"prompt": 1e6, "completion": 1e6})
+    budget = Budget(usd=30.0)
+    with pytest.raises(RunStopped, match="budget.usd=30"):
+        client.attached(budget=budget).complete([chat("a b")] * 20, max_tokens=2)
+    assert 0 < budget.spent.usd <= 30
+    with pytest.raises(UserError, match="llm.prices"):
+        OpenAICompatible("m", url).attached(budget=Budget(usd=1.0))
+
+
+def test_shards_are_read_as_one(tmp_path):
+    paths = [ledger_of(tmp_path / shard, PAID) for shard in "12"]
+    assert sums(read_ledger(*paths), "kind")[("chat",)].calls == 2

@@ -230,3 +230,19 @@ def test_identity_knows_the_decoding_and_neither_address_nor_limits():
 def test_wrong_settings_are_errors_that_name_them(settings, message):
     with pytest.raises(UserError, match=message):
         OpenAICompatible("m", **settings)
+
+
+def test_a_length_that_is_refused_under_both_names_is_a_failure(fake, chat):
+    url = fake.scenario(refuse=["max_tokens", "max_completion_tokens"])
+    assert failure(client(url), chat("x")).reason == "refused"
+    assert fake.stats(url).requests == 2
+
+
+def test_reasoning_content_never_counts_as_the_answer(fake, chat):
+    got = ask(client(fake.scenario(text="Paris", reasoning="Rome? No.")), chat("x"))
+    assert got.text == "Paris" and 1 <= got.reasoning_tokens <= got.completion_tokens == 3
+
+
+def test_a_server_without_stop_still_stops(fake, chat):
+    url = fake.scenario(refuse=["stop"], text="Rome. Question: and")
+    assert ask(client(url), chat("x"), stop=["Question:"]).text == "Rome."

@@ -6,6 +6,7 @@ import pytest
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache, vector_key
+from graphrag_bench.llm.cache_exchange import cache_stats, export_rows, import_rows
 from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger, sums
 from graphrag_bench.text import count_tokens
@@ -158,3 +159,65 @@ def test_what_becomes_of_long_texts_is_part_of_the_identity():
     )
     assert OpenAIEmbedder("mine", 8).window is None
     assert "not known of 'mine' (embedder.window=N" in OpenAIEmbedder("mine", 8).reading
+
+
+def test_another_prefix_or_dimension_is_another_key(fake, tmp_path):
+    url = fake.scenario()
+    store = Cache(tmp_path / "replies.sqlite")
+    embedder(url).attached(store=store).encode(["a"], kind="passage")
+    embedder(url, passage_prefix="p: ").attached(store=store).encode(["a"], kind="passage")
+    OpenAIEmbedder("fake", 4, url, None, shorten=True).attached(store=store).encode(
+        ["a"], kind="passage"
+    )
+    assert fake.stats(url).requests == 3
+    store.close()
+
+
+def test_faults_are_tried_again(fake):
+    url = fake.scenario(share_500=0.3, share_reset=0.2, seed=2)
+    found = embedder(url, batch_size=1).encode([f"t{n}" for n in range(20)], kind="passage")
+    assert np.isfinite(found).all() and fake.stats(url).faults.total() > 0
+
+
+def test_identity_holds_whatever_can_change_a_vector(fake):
+    one = OpenAIEmbedder("m", 8, "http://a/v1").identity
+    assert one == OpenAIEmbedder("m", 8, "http://b/v1").identity
+    others = [
+        OpenAIEmbedder("n", 8),
+        OpenAIEmbedder("m", 9),
+        OpenAIEmbedder("m", 8, shorten=True),
+        OpenAIEmbedder("m", 8, question_prefix="q"),
+        OpenAIEmbedder("m", 8, passage_prefix="q"),
+    ]
+    assert len({one, *(other.identity for other in others)}) == 6
+
+
+def test_what_was_paid_for_is_not_paid_for_again(fake, tmp_path):
+    url = fake.scenario()
+    store, ledger = Cache(tmp_path / "replies.sqlite"), Ledger(tmp_path / "ledger.jsonl")
+    model = embedder(url, prices={"prompt": 1.0}).attached(
+        store=store, log=ledger.at("build", "node_index", kind="embedding")
+    )
+    first = model.encode(TEXTS, kind="passage")
+    assert np.array_equal(model.encode(TEXTS, kind="passage"), first)
+    assert fake.stats(url).requests == 1
+    total = sums(read_ledger(ledger.path), "stage", "kind")[("build", "embedding")]
+    assert (total.paid.calls, total.cached.calls) == (1, 1)
+    assert total.paid.prompt_tokens == total.cached.prompt_tokens == 5
+    assert total.paid.usd == pytest.approx(5e-6)
+    store.close()
+
+
+def test_vectors_are_shared_like_replies(fake, tmp_path):
+    url = fake.scenario()
+    store = Cache(tmp_path / "replies.sqlite")
+    first = embedder(url).attached(store=store).encode(TEXTS, kind="passage")
+    store.close()
+    assert export_rows(tmp_path / "replies.sqlite", tmp_path / "shared.jsonl.gz") == 4
+    assert import_rows(tmp_path / "shared.jsonl.gz", tmp_path / "new.sqlite") == 4
+    (held,) = cache_stats(tmp_path / "new.sqlite")
+    assert (held.verdicts, held.prompt_tokens) == ({"vectors": 4}, 5)
+    other = Cache(tmp_path / "new.sqlite")
+    again = embedder(url).attached(store=other, mode="read").encode(TEXTS, kind="passage")
+    assert np.array_equal(again, first) and fake.stats(url).requests == 1
+    other.close()

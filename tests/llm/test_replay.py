@@ -1,5 +1,7 @@
 """Replies shared in a file, and replayed with no model at all."""
 
+import gzip
+
 import pytest
 from pydantic import BaseModel
 
@@ -92,3 +94,21 @@ def test_a_damaged_file_is_refused_with_its_line(recorded, tmp_path, line, messa
         file.write(line + "\n")
     with pytest.raises(UserError, match=f"line 7: .*{message}"):
         import_rows(path, tmp_path / "new.sqlite")
+
+
+def test_an_imported_file_serves_as_a_cache(recorded, tmp_path, chat):
+    export_rows(recorded[0], tmp_path / "shared.jsonl.gz")
+    assert import_rows(tmp_path / "shared.jsonl.gz", tmp_path / "new" / "replies.sqlite") == 5
+    store = Cache(tmp_path / "new" / "replies.sqlite")
+    model = Scripted(PLAN)
+    model.attached(store=store).complete([chat("plain")], max_tokens=5)
+    assert not model.asked
+    store.close()
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(UserError, match="does not exist"):
+        Replay(str(tmp_path / "none")).complete([()], max_tokens=5)
+    (tmp_path / "other.jsonl.gz").write_bytes(gzip.compress(b'{"format": "other"}\n'))
+    with pytest.raises(UserError, match="other.jsonl.gz holds no replies"):
+        cache_stats(tmp_path / "other.jsonl.gz")

@@ -20,7 +20,8 @@ from graphrag_bench.llm.chat import reply
 from graphrag_bench.llm.ledger import Ledger, read_ledger
 from graphrag_bench.llm.meter import FailureGate, Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.server import RateLimiter
+from graphrag_bench.llm.server import RateLimiter, Server
+from graphrag_bench.llm.settings import Limits
 from graphrag_bench.terminal import public_address
 
 pytestmark = pytest.mark.slow
@@ -210,6 +211,31 @@ def test_a_reply_that_echoes_the_key_is_cleaned_before_it_is_stored(
 def test_the_key_reaches_the_server_from_its_variable(fake, chat, planted, monkeypatch):
     url = fake.scenario(key=KEY)
     assert isinstance(ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x")), Completion)
+    monkeypatch.delenv("PLANTED_KEY")
+    with pytest.raises(UserError, match="PLANTED_KEY is not set"):
+        ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x"))
+    failed = CallFailed("empty", "nothing", 2, 3.0, Completion("", 7, 3))
+    assert vars(pickle.loads(pickle.dumps(failed))) == vars(failed)
+
+
+def test_a_call_that_can_never_be_let_through_fails_at_once(fake, chat):
+    model = client(fake.scenario(), limits={"tokens_per_minute": 50})
+    (failed,) = model.complete([chat("x")], max_tokens=100)
+    assert failed.reason == "refused" and "tokens_per_minute=50" in str(failed)
+
+
+def test_a_key_written_with_escapes_is_hidden_too(fake, chat, monkeypatch):
+    body = r'{"choices": [{"message": {"content": "\u0073k\/planted"}, "finish_reason": "stop"}]}'
+    monkeypatch.setenv("PLANTED_KEY", "sk/planted")
+    url = fake.scenario(raw_status=200, raw_body=body)
+    assert ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x")).text == "<api key>"
+
+
+def test_the_key_reaches_the_server_and_is_no_part_of_a_repr(fake, chat, planted, monkeypatch):
+    url = fake.scenario(key=KEY)
+    assert isinstance(ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x")), Completion)
+    server = Server("fake", url, "PLANTED_KEY", limits=Limits(), timeout=1, retries=0)
+    assert KEY not in repr(server.key) and server.key.get_secret_value() == KEY
     monkeypatch.delenv("PLANTED_KEY")
     with pytest.raises(UserError, match="PLANTED_KEY is not set"):
         ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x"))

@@ -97,3 +97,15 @@ def test_plain_calls_pass_the_gate_too(chat):
     meter.complete([chat("a"), chat("b")], max_tokens=5)
     with pytest.raises(RunStopped, match="I must not"):
         meter.complete([chat("c")], max_tokens=5)
+
+
+def test_without_a_fallback_two_unreadable_replies_raise(chat):
+    with pytest.raises(UnreadableReply, match="city.*no idea"):
+        ask_city(Metered(Scripted({"": "no idea"})), chat("Italy"))
+
+
+def test_without_a_retry_one_call_is_made(chat):
+    meter = Metered(Scripted({"": "no idea"}))
+    with pytest.raises(UnreadableReply):
+        ask_city(meter, chat("Italy"), retry=False)
+    assert meter.usage.calls == 1

@@ -1,12 +1,17 @@
 """Chunks in contexts: one that is from several documents counts for each of them."""
 
 import numpy as np
+import pytest
 from small_worlds import dataset
 
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.graphs.chunking import token
 from graphrag_bench.prompts import ContextBudget
+from graphrag_bench.run.budgets import chunk_size
 from graphrag_bench.run.record import summary
 from graphrag_bench.run.scoring import question_scores
 from graphrag_bench.values import Context, Ranked
@@ -41,3 +46,12 @@ def test_a_chunk_that_is_cut_is_cut_for_every_document_it_holds() -> None:
     assert cut.cut == (("chunk", "a"), ("chunk", "b"))
     assert scores(cut, "b")["evidence_cut"] == 1.0
     assert scores(packed(), "b")["evidence_cut"] == 0.0
+
+
+@pytest.mark.parametrize(("join", "typical"), [("document", 2), ("corpus", 5)])
+def test_the_typical_chunk_of_a_joined_corpus_is_a_full_window(join: str, typical: int) -> None:
+    chunking = {"variant": "token", "size": 5, "overlap": 0, "join": join}
+    settings = check_settings(composed(["dataset=toy", "method=vanilla"]))
+    settings = settings.model_copy(update={"chunking": chunking})
+    load_plugins(["operators", "methods"])
+    assert chunk_size(settings, CORPUS).typical == -(-typical * 105 // 100)

@@ -9,6 +9,7 @@ import pytest
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import alone
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
@@ -266,3 +267,13 @@ def test_occurrence_by_entities_is_that_of_dicts(seed, top_k):
     rows = some(0, N_ROWS)
     found = occurrence(rows, nodes, graph=graph, scoring="entity_order", top_k=top_k)
     assert found.items() == list(expected.items())[:top_k]
+
+
+TABLE = ChunkTable.of(
+    [("a", "", "one"), ("a", "", "two"), ("b", "", "three"), ("c", "", "one"), ("b", "", "two")]
+)
+
+
+def test_equal_contents_are_one_chunk_of_both_documents() -> None:
+    assert TABLE.chunks_of("c") == [0]
+    assert TABLE.documents_of(0) == ["a", "c"]

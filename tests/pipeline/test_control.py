@@ -165,3 +165,25 @@ def test_a_combinator_is_one_file_that_registers_how_it_is_read(
     assert "no.such" in problems[1]
     with pytest.raises(ValueError, match="there is a combinator 'branch'"):
         combinator("branch")(read_twice)
+
+
+def test_a_round_that_fails_ends_the_question():
+    found = outcomes([START, repeat(3, {"op": "tiny.grow"}, CHUNKS)], "11", "1")
+    assert found[0].message == "unlucky"
+    assert found[1].get("chunks").ids.tolist() == [4]
+
+
+def test_an_item_that_fails_fails_its_question_only():
+    found = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3")
+    assert found[0].message == "unlucky"
+    assert found[1].get("chunks").ids.tolist() == [2, 3]
+
+
+def test_only_so_many_items_are_taken():
+    (outcome,) = outcomes([START, each("nodes", CHUNKS, at_most=2)], "4 2 9")
+    assert outcome.get("chunks").ids.tolist() == [4, 2]
+
+
+def test_questions_of_one_arm_run_as_one_block():
+    outcomes([START, {"op": "tiny.names"}, SWITCH], "5", "5 ada", "6", "7 otto")
+    assert tiny_operators.blocks == [2]

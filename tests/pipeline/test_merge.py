@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop, RankedPaths
 from graphrag_bench.pipeline.merge import merge, split
 from graphrag_bench.values import (
     Answer,
@@ -108,3 +109,30 @@ def test_splitting_gives_each_item_alone():
     assert split(Query(())) == []
     with pytest.raises(TypeError, match="Answer has no items"):
         split(Answer("a"))
+
+
+def test_explorations_are_joined_round_by_round():
+    ada, otto = Choice(0, "founded", True, 0.5), Choice(3, "taught", True, 0.5)
+    first, second, third = (Hop(row, True, 0.5) for row in range(3))
+    one = Exploration((ada,), ((first,), (second,)))
+    other = Exploration((ada, otto), ((third, first),))
+    merged = merge([one, other], "union")
+    assert merged == Exploration((ada, otto), ((first, third), (second,)))
+
+
+def test_ranked_paths_are_joined_each_path_once():
+    first, second, third = (Path((0, row), (row,), 0.5) for row in (1, 2, 3))
+    merged = merge([RankedPaths((first, second)), RankedPaths((second, third))], "max")
+    assert merged == RankedPaths((first, second, third))
+
+
+@pytest.mark.parametrize(
+    "rule", ["interleave", "union", "max", "reciprocal_rank_fusion", "sum", "sum_of_normalised"]
+)
+def test_no_rows_merge_with_some_and_with_none(rule):
+    assert merge([rows(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
+    assert len(merge([rows(), rows()], rule)) == 0
+
+
+def test_a_union_goes_by_first_appearance():
+    assert pairs(merge([LEFT, RIGHT], "union")) == [(7, 0.9), (3, 0.6), (5, 0.1), (9, 0.2)]

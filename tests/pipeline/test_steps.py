@@ -143,3 +143,12 @@ def test_without_answering_the_context_is_packed_up_to_the_first_call_or_answer(
     pipeline, _ = build({"retrieve": [START], "generate": [names, call]})
     (found,) = run([Question("q", "1 ada")], pipeline, Execution({}), answering=False)
     assert found.outcome.get("mentions").names == ("ada",)
+
+
+def test_a_failed_step_leaves_its_trace_too():
+    world = Execution({})
+    outcomes([START, CHUNKS], "13", world=world)
+    assert [trace.step for trace in world.traces["q0"]] == [
+        "retrieve.0 tiny.start",
+        "retrieve.1 tiny.chunks",
+    ]

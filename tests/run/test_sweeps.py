@@ -166,3 +166,27 @@ def test_the_plan_of_a_sweep_sums_what_is_left_and_counts_an_artifact_once() -> 
     assert left("build.extraction=llm") == [16, 2 * 6 * 3, 52]
     ran(*words, "method.damping=0.2")
     assert left()[0] == 0 and left()[1] <= 6 * 3
+
+
+@pytest.mark.slow
+def test_a_run_leaves_its_configuration_and_its_log(here: Path) -> None:
+    ended = command("run", *QUIET, "method=bm25", "hydra.run.dir=out")
+    for folder in (here / "out", ended.folder):
+        found = {path.name for path in (folder / ".hydra").iterdir()}
+        assert found == {"config.yaml", "overrides.yaml", "hydra.yaml"}
+        assert (folder / "run.log").is_file()
+    assert (here / "out" / "run").resolve() == ended.folder
+    moved = command("run", *QUIET, "method=bm25", "hydra.run.dir=other", "hydra.job.chdir=true")
+    assert moved.folder == ended.folder
+
+
+@pytest.mark.slow
+def test_with_answer_off_nothing_speaks_of_answers() -> None:
+    words = ["-m", *TOY, "method=hipporag,bm25", "answer=off", "reader_prompt=common"]
+    for name, columns in (("plan", ()), ("run", ("columns=all",))):
+        ended = command(name, *words, *columns)
+        assert ended.code == 0, ended.err
+        lines = [one for one in ended.out.splitlines() if not one.startswith(("run: ", "sweep: "))]
+        said = "\n".join(lines).lower()
+        assert "answer" not in said and "reader" not in said, said
+    assert asked == []
