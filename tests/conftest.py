@@ -50,10 +50,18 @@ def _loads_models(file: Path) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def _folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test lets choices and packages be found in is gone after it."""
+def _folders(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """What a test lets choices and packages be found in, and the packages, are gone after it."""
     monkeypatch.setattr(sources, "_own", [])
     monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield
+    temporary = str(tmp_path_factory.getbasetemp())
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(temporary):
+            del sys.modules[name]
 
 
 @pytest.fixture
