@@ -38,8 +38,8 @@ NAMES = "method.linking=[dictionary,mentions,vectors]"
 TITLES = "build.graph.titles=about"
 ONLY = {OPENIE: "musique", ABOUT: "musique", FACTS: "sample"}
 """Graphs that the rows of one set alone have: an OpenIE file comes with MuSiQue."""
-Told = tuple[str, str, str, tuple[str, ...]]
-ROWS: Sequence[Told] = (
+RowSpec = tuple[str, str, str, tuple[str, ...]]
+ROWS: Sequence[RowSpec] = (
     (FIRST, "none", NONE, ("method=vanilla",)),
     ("BM25", "none", NONE, ("method=bm25",)),
     ("hybrid (BM25 + dense)", "none", NONE, ("method=hybrid",)),
@@ -96,13 +96,13 @@ ROWS: Sequence[Told] = (
 )  # fmt: skip
 
 
-def cells(told: Told, row: Row, first: Row) -> list[str]:
+def cells(spec: RowSpec, row: Row, first: Row) -> list[str]:
     """The cells of a row, with its difference from the first."""
     shares = [held[IN_CONTEXT] for held in row.scores.values()]
     means = [f"{fmean(shares):.3f}", f"{row.n_tokens:,.0f}"]
     means += [f"{row.means[at]:.3f}" for at in range(3)]
     if row is first:
-        return [*told[:3], *means, NONE, NONE, NONE]
+        return [*spec[:3], *means, NONE, NONE, NONE]
     pairs = [
         (row.scores[one].get(COMPARED, 0.0), held[COMPARED]) for one, held in first.scores.items()
     ]
@@ -111,7 +111,7 @@ def cells(told: Told, row: Row, first: Row) -> list[str]:
     worse = sum(own < other for own, other in pairs)
     counts = f"{better} / {len(pairs) - better - worse} / {worse}"
     interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-    return [*told[:3], *means, interval, f"{found.p:.3f}", counts]
+    return [*spec[:3], *means, interval, f"{found.p:.3f}", counts]
 
 
 def main() -> int:
@@ -123,14 +123,14 @@ def main() -> int:
     asked = parser.parse_args()
     root = (f"dataset.root={asked.folder}",) if asked.folder else ()
     words = (f"dataset={asked.set}", *root, "budget_context=native", "cache.mode=write")
-    known = [told for told in ROWS if ONLY.get(told[1], asked.set) == asked.set]
+    known = [spec for spec in ROWS if ONLY.get(spec[1], asked.set) == asked.set]
     first = run_alone(FIRST, (*words, *known[0][3]), asked.home)
     page = PAGES[asked.set]
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     lines = {}
-    for told in known:
-        row = first if told is known[0] else run_alone(told[0], (*words, *told[3]), asked.home)
-        lines[told[:3]] = cells(told, row, first)
+    for spec in known:
+        row = first if spec is known[0] else run_alone(spec[0], (*words, *spec[3]), asked.home)
+        lines[spec[:3]] = cells(spec, row, first)
     at = HEADS.index("@5")
     kept = sorted(lines.values(), key=lambda line: (-float(line[at]), line[:3]))
     table = [HEADS, ["---"] * len(HEADS), *kept]
