@@ -188,3 +188,10 @@ def test_paths_over_the_same_nodes_are_one():
     assert len(walks) == len({"".join(sorted(walk)) for walk in walks}) == 3
     apart = best_by_edges(diamond, A, D, dedup="reversal", half=False)
     assert list(apart) == ["ABD", "ACD", "ABCD", "ACBD"]
+
+
+def test_flow_goes_on_beyond_three_hops_where_longer_paths_are_asked_for():
+    """A line: 1, then .8 of what came at each hop; mean of 1, .8, .64, .512."""
+    line = Graph.from_arrays([A, B, C, D], [B, C, D, E])
+    assert best_by_edges(line, A, E, max_hops=4, half=False) == {"ABCDE": pytest.approx(0.738)}
+    assert best_by_edges(line, A, E, max_hops=3, half=False) == {}

@@ -152,3 +152,17 @@ def test_the_method_goes_on_until_nothing_is_open_and_answers_from_the_best_poin
     assert state.get("answer").text == "Ada"
     assert len(llm.asked) == 5
     assert set(state.get("chunks").ids.tolist()) == {0, 1}
+
+
+def test_only_so_many_follow_ups_of_each_reply_count() -> None:
+    trail, _, _ = primed({"Report": said("", 0, "a", "b", "c")}, max_follow_ups=2)
+    assert [one.text for one in trail.follow_ups] == ["a", "b"]
+    assert trail.findings == ()
+
+
+def test_an_unreadable_answer_adds_nothing_and_is_counted() -> None:
+    llm = Metered(Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE}))
+    trail, query, _ = answer(ASKED, BEGUN, told("A text."), llm=llm)
+    assert trail.findings == BEGUN.findings
+    assert query == Query(("When?",))
+    assert llm.fallbacks == 1

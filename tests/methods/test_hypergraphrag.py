@@ -10,8 +10,11 @@ from small_worlds import dataset
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
+from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.graphs.chunking import token
+from graphrag_bench.prompts import UNBOUNDED
 from operators.context.fitting import chunks_fitting, nodes_fitting
+from operators.context.rows import nodes_context
 
 ADA, BO, YS, MET, MOVED = range(5)
 TYPES = ["entity", "entity", "entity", "hyperedge", "hyperedge"]
@@ -58,3 +61,18 @@ def test_chunks_of_a_search_are_cut_alike_and_no_tokens_hold_none():
     assert chunks_fitting(ranked(0, 1), tokens=2, **given).ids.tolist() == [0]
     assert not len(chunks_fitting(ranked(0, 1), tokens=0, **given))
     assert chunks_fitting(ranked(0, 1), **given).ids.tolist() == [0, 1]
+
+
+def test_a_prompt_tells_entities_and_hyperedges_in_blocks_of_their_own(graph):
+    given = {
+        "graph": graph,
+        "tokenizer": BytePairs("cl100k"),
+        "context_budget": UNBOUNDED,
+        "form": "text",
+    }
+    nodes = ranked(MET, BO, MOVED, ADA)
+    entities = nodes_context(nodes, types=("entity",), **given)
+    both = nodes_context(nodes, entities, types=("hyperedge",), **given)
+    assert [piece.text for piece in both.pieces] == [
+        "bo", "ada", "Ada met Bo.", "Ada and Bo moved to Ys.",
+    ]  # fmt: skip

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.json_replies import read_json
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
-from methods.pankrag.planning import PlanReply, bounded_reply, placeholders, plan_of, rephrase
+from methods.pankrag.planning import PlanReply, bounded_reply, placeholders, plan, plan_of, rephrase
 
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"
 
@@ -166,3 +167,19 @@ def test_a_sub_question_with_a_placeholder_is_rephrased() -> None:
     asked = Question("q", "Who won <A1-1>?")
     assert rephrase(asked, KNOWN, llm=ChatModel).text == "Who won the Marsh Prize?"
     assert rephrase(asked, KNOWN, llm=ChatModel, when="never") == asked
+
+
+def test_a_plan_cut_off_in_the_middle_is_not_guessed() -> None:
+    with pytest.raises(UnreadableReply):
+        read(WHOLE[:-60], cut=True)
+
+
+LLM = Scripted({
+    "Which film won": WHOLE, "Broken": "no plan at all", "could not be read": "nor is this",
+    "re:Question: Who won <A1-1>": "Who won the Marsh Prize?", "re:Question: Silent <A1-1>": " ",
+})  # fmt: skip
+
+
+def test_an_unreadable_plan_is_no_decomposition() -> None:
+    found = plan(Question("q", "Broken"), llm=LLM)
+    assert len(found) == 0 and found.final.text == "Broken"

@@ -27,10 +27,11 @@ from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import Outcome, run_steps
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.values import Context, Question, RetrievalState
+from graphrag_bench.values import Context, Node, Question, Ranked, RetrievalState
 from operators.context.paths import paths_context
 from operators.context.rows import nodes_context, relationships_context
 from operators.node.queries import by_step
+from operators.path.flow import flow_prune
 from operators.path.k_shortest import k_shortest
 from operators.path.pool import members
 
@@ -180,3 +181,30 @@ def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
     assert found.get("context").pieces
     assert found.question.text == "Who taught whom?"
     assert len(asked) <= method("pankrag").bound()
+
+
+PAIRS = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(PAIRS, min_size=1, max_size=12, unique=True),
+    st.sampled_from([0.0, 0.01, 0.1]),
+    st.integers(1, 15),
+    st.integers(1, 300),
+)
+def test_the_last_path_of_the_prompt_has_the_highest_score(
+    pairs: list[tuple[int, int]], theta: float, top_k: int, budget: int
+) -> None:
+    graph = Graph.from_arrays(*zip(*pairs, strict=True), names=list("abcdef"))
+    asked = Ranked[Node](np.arange(graph.n_nodes), np.ones(graph.n_nodes))
+    paths = flow_prune(asked, graph=graph, theta=theta, top_k=top_k)
+    scores = [path.score for path in paths.paths]
+    told = paths_context(
+        paths, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(budget)
+    )
+    shown = [piece.score for piece in told.pieces]
+    assert shown == sorted(shown)
+    if shown:
+        assert shown[-1] == max(scores)
+        assert len(shown) + len(told.cut) == len(scores) <= top_k

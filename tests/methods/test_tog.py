@@ -11,7 +11,7 @@ from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.prompts import UNBOUNDED
+from graphrag_bench.prompts import UNBOUNDED, ContextBudget
 from graphrag_bench.values import Answer, Context, Piece, Question
 from methods.tog.answering import exploration_context, from_triples, if_enough
 
@@ -69,3 +69,13 @@ def test_the_final_answer_is_asked_for_without_triples_too_and_a_failed_call_is_
     assert from_triples(ASKED, Context(()), llm=model(" Tarn ")) == Answer("Tarn")
     with pytest.raises(CallFailed):
         from_triples(ASKED, TWO, llm=model(CallFailed("refused", "no")))
+
+
+def test_triples_beyond_the_budget_are_cut_and_recorded(graph: Graph) -> None:
+    explored = Exploration((), ((hop(0, 0.5), hop(1, 0.5)),))
+    small = BytePairs().count("ada, founded, norvik")
+    found = exploration_context(
+        explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
+    )
+    assert [piece.id for piece in found.pieces] == ["0"]
+    assert found.cut == (("relationship", "1"),)

@@ -10,13 +10,15 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.bm25 import Bm25
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
 from operators.chunk.aggregator import aggregator
 from operators.chunk.fromrel import fromrel, leaves
 from operators.chunk.occurrence import occurrence
-from operators.chunk.search import bm25, min_max
+from operators.chunk.search import bm25, min_max, vdb
 from operators.node.ppr import ppr
 from operators.relationship import aggregator as relationship
 
@@ -277,3 +279,17 @@ TABLE = ChunkTable.of(
 def test_equal_contents_are_one_chunk_of_both_documents() -> None:
     assert TABLE.chunks_of("c") == [0]
     assert TABLE.documents_of(0) == ["a", "c"]
+
+
+@pytest.fixture
+def library():
+    texts = ["a red dog", "a blue dog", "the green cat"]
+    embedder = Hashing()
+    index = VectorIndex(embedder.encode(texts, kind="passage"))
+    return {"chunk_index": index, "embedder": embedder}
+
+
+def test_of_several_texts_the_best_score_counts(library):
+    found = alone(vdb)(asked(""), Query(("a red dog", "the green cat")), **library, top_k=3)
+    assert found.ids.tolist() == [0, 2, 1]
+    np.testing.assert_allclose(found.scores[:2], 1.0, atol=1e-6)

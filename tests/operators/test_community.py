@@ -53,6 +53,15 @@ def test_communities_below_the_level_or_without_a_report_are_left_out(held):
     assert entity(ranked(0), level=0, **held).ids.tolist() == [X]
 
 
+def test_a_rating_out_of_range_settles_a_tie_and_outweighs_no_count(held):
+    reports = Reports(
+        held["reports"].titles, held["reports"].texts, np.array([99.0, -5, 0.5, 0, 0])
+    )
+    found = entity(ranked(0, 1, 2), communities=held["communities"], reports=reports)
+    assert found.ids.tolist() == [X, Z, Y]
+    np.testing.assert_allclose(found.scores, [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
+
+
 # ---- community.layer
 
 
@@ -102,3 +111,9 @@ def test_at_a_level_come_its_communities_and_the_coarser_ones_that_none_divides(
 ):
     """Z divides X, and FINE divides Z; nothing divides Y."""
     assert layer(level=level, levels="at", **held).ids.tolist() == expected
+
+
+def test_by_rating_the_better_report_comes_first(held):
+    found = entity(ranked(0, 1, 2), rank_by="rating", **held)
+    assert found.ids.tolist() == [Y, Z, X]
+    assert found.scores.tolist() == [9.0, 5.0, 3.0]

@@ -6,6 +6,7 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop
 from graphrag_bench.columns import Texts
+from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Ranked
@@ -131,6 +132,10 @@ def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
     np.testing.assert_allclose(nodes.scores, [0.7, 0.3])
 
 
+def test_scores_of_which_one_is_above_1_are_divided_by_their_sum(graph):
+    assert gone(graph, model(("", "1.2, 0.3")), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
+
+
 def test_a_single_candidate_has_the_score_of_its_relation_and_costs_no_call(graph):
     llm = model()
     nodes, hops = gone(graph, llm, STANDS, NAMED)
@@ -188,3 +193,55 @@ def test_rounds_follow_each_other_to_the_answer(graph):
     assert nodes.ids.tolist() == [TARN]
     assert held.relationships == (0, 1)
     assert len(held) == 2
+
+
+def test_only_the_first_topics_are_asked_about_and_the_heaviest_relations_shown(graph):
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
+    (asked,) = shown(llm)
+    assert "Relations: founded\n" in asked
+
+
+def test_no_more_relations_are_kept_than_asked_for(graph):
+    llm = model(("", "{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}"))
+    assert chosen(graph, llm, ADA, width=2) == [
+        (ADA, "founded", True, 0.6),
+        (ADA, "taught", True, 0.2),
+    ]
+
+
+def test_a_reply_that_cannot_be_read_twice_gives_no_relation_and_is_counted(graph):
+    llm = model(("", "It is hard to say."))
+    assert chosen(graph, llm, ADA) == []
+    assert (llm.usage.calls, llm.fallbacks) == (2, 1)
+
+
+def test_a_call_that_failed_is_raised(graph):
+    with pytest.raises(CallFailed):
+        chosen(graph, model(("", CallFailed("refused", "no"))), ADA)
+
+
+def test_scores_may_be_weighed_by_the_relation(graph):
+    _, hops = gone(graph, model(("", "0.5, 0.5")), FOUNDED, STANDS, times_relation=True)
+    assert hops == [(1, True, 0.4), (2, True, 0.3), (0, True, 0.3)]
+
+
+def test_of_many_candidates_the_heaviest_are_scored(graph):
+    llm = model()
+    _, hops = gone(graph, llm, FOUNDED, max_candidates=1)
+    assert hops == [(2, True, 0.6)]
+
+
+def test_a_node_that_two_hops_reach_comes_once_with_the_better_score(graph):
+    """Mira by `taught` and against `named`."""
+    nodes, hops = gone(graph, model(), Choice(ADA, "taught", True, 0.5), NAMED)
+    assert len(hops) == 2
+    assert nodes.ids.tolist() == [MIRA]
+    assert nodes.scores.tolist() == [0.5]
+
+
+def test_the_model_sees_the_names_of_a_node_once_and_in_alphabetical_order(graph):
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA)
+    (asked,) = shown(llm)
+    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in asked

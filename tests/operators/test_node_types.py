@@ -115,3 +115,8 @@ def test_a_plan_refuses_types_for_a_graph_that_will_have_none(
     step.check(checker)
     assert len(checker.problems) == n_problems
     assert all("step 1 requires node.type" in said for said in checker.problems)
+
+
+def test_types_are_refused_where_a_graph_has_none() -> None:
+    with pytest.raises(UserError, match="have no types"):
+        nodes_of(replace(ROAD, types=None), ("place",))

@@ -11,6 +11,7 @@ import pytest
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.errors import UserError
+from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.values import FloatArray, Question, Ranked
@@ -145,3 +146,22 @@ def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
         CrossEncoder(tiny(tmp_path / "three", 3), device="cpu").scores("who", ["ada"])
     with pytest.raises(UserError, match="could not be loaded"):
         CrossEncoder(str(tmp_path / "none")).scores("who", ["ada"])
+
+
+def test_a_stride_that_leaves_gaps_is_refused():
+    with pytest.raises(UserError, match="stride 4 passes over rows of a window of 3"):
+        rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=model(), window=3, stride=4)
+
+
+def test_one_chunk_costs_no_call_and_a_failed_call_is_raised():
+    assert rerank(ASKED, ranked(3), chunk_table=TABLE, llm=model()).ids.tolist() == [3]
+    failing = Metered(Scripted(answer=lambda chat: CallFailed("refused", "no")))
+    with pytest.raises(CallFailed):
+        rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=failing)
+
+
+def test_the_last_window_begins_at_the_first_chunk_whatever_the_stride():
+    """Four rows, windows of 3 by 2: rows 1-3, then 0-2."""
+    llm = model('{"order": [3, 1, 2]}', '{"order": [2, 1, 3]}')
+    found = rerank(ASKED, ranked(0, 1, 2, 3), chunk_table=TABLE, llm=llm, window=3, stride=2)
+    assert found.ids.tolist() == [3, 0, 1, 2]
