@@ -90,11 +90,7 @@ _registered: dict[str, Combinator] = {}
 
 
 def combinator(
-    key: str,
-    *,
-    lists: Sequence[str] = (),
-    arms: Sequence[str] = (),
-    settings: Sequence[str] = (),
+    key: str, *, lists: Sequence[str] = (), arms: Sequence[str] = (), settings: Sequence[str] = ()
 ) -> Callable[[Callable[[Reader], Step]], Callable[[Reader], Step]]:
     """Register what reads a step of that key; raises ValueError for a key of another module."""
 

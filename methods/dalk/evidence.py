@@ -48,11 +48,7 @@ def evidence(
     return Context((*before.pieces, piece), before.cut, before.share)
 
 
-@operator(
-    "answer.stepwise",
-    calls=2,
-    supplies=READER | {"reasoning"},
-)
+@operator("answer.stepwise", calls=2, supplies=READER | {"reasoning"})
 def stepwise(
     question: Question,
     context: Context,

@@ -268,11 +268,7 @@ def _shared(question: str, text: str) -> int:
     return max(1, round(100 * len(both) / max(len(words), 1)))
 
 
-@operator(
-    "drift.answer.llm",
-    calls=2,
-    supplies={"question", "follow_up", "pieces", "most"},
-)
+@operator("drift.answer.llm", calls=2, supplies={"question", "follow_up", "pieces", "most"})
 def answer(
     question: Question,
     trail: Trail,

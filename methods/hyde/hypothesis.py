@@ -18,11 +18,7 @@ PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 
 @operator("question.hypothetical", calls=1, supplies={"question"})
 def hypothetical(
-    question: Question,
-    *,
-    llm: ChatModel,
-    prompt: Prompt = PROMPT,
-    max_tokens: PositiveInt = 160,
+    question: Question, *, llm: ChatModel, prompt: Prompt = PROMPT, max_tokens: PositiveInt = 160
 ) -> Query:
     """The passage that the model writes as an answer to the question, true or not.
 

@@ -93,10 +93,7 @@ class SequenceReply(_Lenient):
     hop: list[HopReply]
 
     BARE = "hop"
-    FIELDS = {
-        "sequence_id": (_text, ("sequence_id", "id")),
-        "hop": (_items, ("hop", "hops")),
-    }
+    FIELDS = {"sequence_id": (_text, ("sequence_id", "id")), "hop": (_items, ("hop", "hops"))}
 
 
 class FinalReply(_Lenient):

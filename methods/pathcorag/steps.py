@@ -67,11 +67,7 @@ def _by_step(steps: Sequence[str], given: Any) -> list[list[str]]:
     ]
 
 
-@operator(
-    "question.reasoning_steps.llm",
-    calls=2,
-    supplies={"question", "n_steps", "n_queries"},
-)
+@operator("question.reasoning_steps.llm", calls=2, supplies={"question", "n_steps", "n_queries"})
 def reasoning_steps_llm(
     question: Question,
     *,

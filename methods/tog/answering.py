@@ -27,11 +27,7 @@ _BRACES = re.compile(r"\{([^{}]+)\}")
 
 @operator("context.exploration")
 def exploration_context(
-    exploration: Exploration,
-    *,
-    graph: Graph,
-    tokenizer: Tokenizer,
-    context_budget: ContextBudget,
+    exploration: Exploration, *, graph: Graph, tokenizer: Tokenizer, context_budget: ContextBudget
 ) -> Context:
     """A context of the triples found, first found first, as many as fit the token budget.
 

@@ -73,11 +73,7 @@ def answered(
     return Answer(message.text.strip(), message.finish == "length")
 
 
-@operator(
-    "answer.direct",
-    calls=1,
-    supplies=READER,
-)
+@operator("answer.direct", calls=1, supplies=READER)
 def direct(
     question: Question,
     context: Context | None = None,

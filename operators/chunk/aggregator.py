@@ -10,13 +10,7 @@ from pydantic import PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import (
-    Chunk,
-    NodeScores,
-    Ranked,
-    RelationshipScores,
-    best_of,
-)
+from graphrag_bench.values import Chunk, NodeScores, Ranked, RelationshipScores, best_of
 
 
 @operator("chunk.aggregator", table3="Aggregator")

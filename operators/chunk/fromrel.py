@@ -10,18 +10,11 @@ from pydantic import PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    Chunk,
-    Node,
-    Ranked,
-    Relationship,
-)
+from graphrag_bench.values import Chunk, Node, Ranked, Relationship
 
 
 @operator(
-    "chunk.fromrel",
-    table3="FromRel",
-    unordered="the order of the relationships, then chunk id",
+    "chunk.fromrel", table3="FromRel", unordered="the order of the relationships, then chunk id"
 )
 def fromrel(
     relationships: Ranked[Relationship], *, graph: Graph, top_k: PositiveInt | None = None

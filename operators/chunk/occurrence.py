@@ -11,20 +11,11 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import (
-    Chunk,
-    Node,
-    Ranked,
-    Relationship,
-    best_of,
-    unique,
-)
+from graphrag_bench.values import Chunk, Node, Ranked, Relationship, best_of, unique
 
 
 @operator(
-    "chunk.occurrence",
-    table3="Occurrence",
-    unordered="with entity_order, the order of the nodes",
+    "chunk.occurrence", table3="Occurrence", unordered="with entity_order, the order of the nodes"
 )
 def occurrence(
     relationships: Ranked[Relationship],

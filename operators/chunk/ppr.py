@@ -22,14 +22,7 @@ from graphrag_bench.algorithms.pagerank import (
     walk_with_chunks,
 )
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    Chunk,
-    ChunkScores,
-    FloatArray,
-    Node,
-    NodeScores,
-    Ranked,
-)
+from graphrag_bench.values import Chunk, ChunkScores, FloatArray, Node, NodeScores, Ranked
 from operators.node.ppr import with_sum_one
 
 Damping = Annotated[float, Field(ge=0, lt=1)]

@@ -13,13 +13,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.values import (
-    Chunk,
-    Context,
-    Node,
-    Ranked,
-    Relationship,
-)
+from graphrag_bench.values import Chunk, Context, Node, Ranked, Relationship
 from operators.context.rows import (
     RELATIONSHIPS,
     Form,

@@ -11,13 +11,7 @@ from pydantic import Field, PositiveInt
 from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.algorithms.pagerank import How, Method, Reset, masses, walk_of_nodes
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    FloatArray,
-    Node,
-    NodeScores,
-    Ranked,
-    best_of,
-)
+from graphrag_bench.values import FloatArray, Node, NodeScores, Ranked, best_of
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Weights = Literal["specificity", "uniform", "similarity"]

@@ -60,10 +60,7 @@ def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
 
 
 @operator(
-    "question.entities.llm",
-    calls=2,
-    supplies={"question"},
-    unordered="the order of the reply",
+    "question.entities.llm", calls=2, supplies={"question"}, unordered="the order of the reply"
 )
 def entities_llm(
     question: Question,

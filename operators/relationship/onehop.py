@@ -10,13 +10,7 @@ from pydantic import PositiveInt
 from graphrag_bench.algorithms.graph import Graph, relationships_of
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    IntArray,
-    Node,
-    Ranked,
-    Relationship,
-    unique,
-)
+from graphrag_bench.values import IntArray, Node, Ranked, Relationship, unique
 from operators.relationship.vdb import by_degree_and_weight, degrees_of_ends
 
 

@@ -45,9 +45,7 @@ def triple_scores(
     none = np.empty(0, np.int64)
     asked = [
         ScoredQuestion(
-            vector,
-            _some(rows, graph.n_relationships),
-            none if linked is None else linked.ids,
+            vector, _some(rows, graph.n_relationships), none if linked is None else linked.ids
         )
         for vector, rows, linked in zip(vectors, relationships, nodes, strict=True)
     ]

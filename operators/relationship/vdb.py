@@ -14,14 +14,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.values import (
-    DECIMALS,
-    IntArray,
-    Query,
-    Question,
-    Ranked,
-    Relationship,
-)
+from graphrag_bench.values import DECIMALS, IntArray, Query, Question, Ranked, Relationship
 from operators.similarity import most_similar
 
 Order = Literal["similarity", "degree_weight"]

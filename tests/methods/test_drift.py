@@ -17,16 +17,7 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.values import Context, Piece, Query, Question, Ranked, RetrievalState
-from methods.drift.search import (
-    Finding,
-    FollowUp,
-    NoneOpen,
-    Trail,
-    answer,
-    passage,
-    primer,
-    titles,
-)
+from methods.drift.search import Finding, FollowUp, NoneOpen, Trail, answer, passage, primer, titles
 
 ASKED = Question("q", "Who founded the town?")
 UNREADABLE = "no JSON at all"

@@ -39,11 +39,7 @@ def graph() -> Graph:
 
 
 def held(graph: Graph) -> dict[str, object]:
-    return {
-        "graph": graph,
-        "relationship_index": at(90, 30, 60, 60, 0),
-        "embedder": Planted(angle),
-    }
+    return {"graph": graph, "relationship_index": at(90, 30, 60, 60, 0), "embedder": Planted(angle)}
 
 
 def items(ranked: Ranked) -> list[tuple[int, float]]:

@@ -93,13 +93,7 @@ def test_the_golden_example_from_queries_to_the_prompt() -> None:
     index, rows_index = (VectorIndex(np.array(v, np.float32)) for v in (nodes, rows))
     queries = (("1 0 0", ".8 .6 0"), ("0 1 0", "0 .8 .6"), ("0 0 1", ".6 0 .8"))
     steps = ReasoningSteps(("one", "two", "three"), queries)
-    found = by_step(
-        steps,
-        node_index=index,
-        graph=graph,
-        embedder=WRITTEN,
-        per_query=6,
-    )
+    found = by_step(steps, node_index=index, graph=graph, embedder=WRITTEN, per_query=6)
     assert isinstance(found, StepNodes)
     by_node = dict(zip(found.ids.tolist(), found.steps.tolist(), strict=True))
     assert by_node == {0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
