@@ -1,7 +1,5 @@
 """Vector search for a question, or for the texts of a query in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """DALK's evidence: triples as sentences, and an answer reasoned from them step by step."""
 
-from __future__ import annotations
-
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph

@@ -1,7 +1,5 @@
 """A question decomposed into sub-questions, each of which is searched for separately."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import BaseModel, Field, PositiveInt

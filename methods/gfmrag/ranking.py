@@ -1,7 +1,5 @@
 """GFM-RAG's retrieval: entities scored by a graph network, and passages by the entities in them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """HiRAG's bridge: key entities of communities, and the relationships on the way through them."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import PositiveInt
 

@@ -1,7 +1,5 @@
 """HopRAG: the edges to begin with, hops along the most helpful question, passages that help."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any

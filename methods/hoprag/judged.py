@@ -1,7 +1,5 @@
 """HopRAG's released traversal: passages judged one by one, all their neighbours visited next."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Annotated

@@ -1,7 +1,5 @@
 """HyDE's hypothetical passage: one that might answer the question."""
 
-from __future__ import annotations
-
 import re
 
 from pydantic import PositiveInt

@@ -1,7 +1,5 @@
 """IRCoT's chain of thought: one sentence at a time, and retrieval by each."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """KGP's walk over the passage graph: what a seed lacks is searched for among its neighbours."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import PositiveInt
 

@@ -1,7 +1,5 @@
 """NodeRAG's search: nodes that hold a name, a walk of a few steps, and a quota for each type."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

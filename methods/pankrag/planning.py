@@ -1,7 +1,5 @@
 """PankRAG: plans in all the forms that models give them, and questions made self-contained."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Dependency-aware reranking: what is similar to the answers so far moves up."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np

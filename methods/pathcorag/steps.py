@@ -1,7 +1,5 @@
 """PathCoRAG's conversion: a question becomes reasoning steps with extended queries."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

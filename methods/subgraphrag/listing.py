@@ -1,7 +1,5 @@
 """Triples as lines of a prompt, and answers that are lists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Think-on-Graph's context, and its answers: once the triples suffice, or from those found."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

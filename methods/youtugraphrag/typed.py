@@ -1,7 +1,5 @@
 """The question decomposed by the schema: sub-questions, and the types that they involve."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Answers: the variables of every answering prompt, and one prompt with one answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Map-reduce generation: scored points from parts of the context, then one answer from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Chunks by the scores of the relationships read from them, or of the nodes in them."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

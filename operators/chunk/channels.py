@@ -1,7 +1,5 @@
 """Chunks by what of them is nearest to the question: their keywords, the attributes they state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

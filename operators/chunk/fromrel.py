@@ -1,7 +1,5 @@
 """Chunks that relationships, paths or nodes come from, in their order."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

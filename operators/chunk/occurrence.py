@@ -1,7 +1,5 @@
 """Chunks in which both ends of relationships occur."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chunks of what a search has found, picked by their similarity to the question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chunks by a walk that they take part in, and the weights that it restarts with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal

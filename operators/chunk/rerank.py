@@ -1,7 +1,5 @@
 """Chunks reordered by a language model or a cross-encoder, and the first of a list."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

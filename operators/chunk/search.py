@@ -1,7 +1,5 @@
 """Chunks by vector search and by BM25, and their scores on one scale."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

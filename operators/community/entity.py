@@ -1,7 +1,5 @@
 """Communities that nodes are in."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Communities of a level."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

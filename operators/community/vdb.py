@@ -1,7 +1,5 @@
 """Communities by vector search over their reports, and the members of some."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The first rows whose texts fit a number of tokens or the room that a context leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import accumulate, takewhile
 

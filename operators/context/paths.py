@@ -1,7 +1,5 @@
 """Contexts of paths: lines from node to node, or the nodes and relationships on them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal

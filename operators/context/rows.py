@@ -1,7 +1,5 @@
 """Contexts of ranked rows: chunks, nodes, relationships and community reports."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,7 +1,5 @@
 """Nodes activated from nodes along sentences that are similar to the question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated

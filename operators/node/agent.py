@@ -1,7 +1,5 @@
 """Think-on-Graph's nodes: where an exploration starts, and where a model would go next."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

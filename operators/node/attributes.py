@@ -1,7 +1,5 @@
 """Nodes by their attributes, and those of some types or with some attribute."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

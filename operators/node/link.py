@@ -1,7 +1,5 @@
 """Nodes linked to the names in a question: by a dictionary of all names, then by vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """Nodes next to nodes."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nodes by personalised PageRank, and the weights that a walk restarts with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal
 

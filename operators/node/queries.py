@@ -1,7 +1,5 @@
 """Nodes by several queries at once: keywords in turn, and the queries of reasoning steps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Nodes at the ends of relationships."""
 
-from __future__ import annotations
-
 from statistics import fmean
 from typing import Literal
 

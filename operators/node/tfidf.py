@@ -1,7 +1,5 @@
 """Nodes by TF-IDF."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import PositiveInt
 

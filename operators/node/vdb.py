@@ -1,7 +1,5 @@
 """Nodes by vector search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal
 

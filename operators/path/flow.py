@@ -1,7 +1,5 @@
 """PathRAG's paths between retrieved nodes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt

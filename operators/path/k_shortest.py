@@ -1,7 +1,5 @@
 """PathCoRAG's paths between the nodes of adjacent reasoning steps."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import PositiveInt
 

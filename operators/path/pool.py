@@ -1,7 +1,5 @@
 """Path pooling of ranked relationships, and what is on paths."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The entities of a question."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.name_dictionary import bare

@@ -1,7 +1,5 @@
 """The keywords of a question on two levels, and the queries of each."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import BaseModel, PositiveInt

@@ -1,7 +1,5 @@
 """Think-on-Graph's relations: which relations of a node a model would follow."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

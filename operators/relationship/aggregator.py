@@ -1,7 +1,5 @@
 """Relationships by the scores of the nodes that they join."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Facts linked to the question as a whole, and those of them that a model finds useful."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

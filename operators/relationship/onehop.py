@@ -1,7 +1,5 @@
 """Relationships at nodes."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

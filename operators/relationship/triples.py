@@ -1,7 +1,5 @@
 """Relationships scored as triples: the base of path pooling and SubgraphRAG."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Relationships by vector search, in the scope of a question, and of some types."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Triples that a language model picks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

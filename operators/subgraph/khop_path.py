@@ -1,7 +1,5 @@
 """The paths that join nodes within some hops."""
 
-from __future__ import annotations
-
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph

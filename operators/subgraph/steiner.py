@@ -1,7 +1,5 @@
 """The prize-collecting Steiner tree of nodes and relationships."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

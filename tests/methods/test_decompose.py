@@ -1,7 +1,5 @@
 """Sub-questions and what they find, worked out by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from graphrag_bench.llm.meter import Metered

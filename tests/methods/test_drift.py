@@ -1,7 +1,5 @@
 """DRIFT worked out by hand: folds of the primer, the queue of follow-ups, depths, the answer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

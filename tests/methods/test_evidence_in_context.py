@@ -1,7 +1,5 @@
 """Evidence in contexts of any rows, against a plain reference: sentences word for word."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """GFM-RAG's rankings by hand, and the method on the toy set with trained and with given weights."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """HiRAG's key entities and bridge by hand, on six nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

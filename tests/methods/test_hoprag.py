@@ -1,7 +1,5 @@
 """HopRAG's searches and hops, by hand; the model's replies are planned."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

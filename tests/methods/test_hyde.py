@@ -1,7 +1,5 @@
 """Hypothetical passages and the search by their mean vector, worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

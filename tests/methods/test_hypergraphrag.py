@@ -1,7 +1,5 @@
 """HyperGraphRAG's two searches by hand, on three entities and two hyperedges."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """IRCoT's thoughts and their retrievals, worked out by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

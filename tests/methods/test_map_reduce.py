@@ -1,7 +1,5 @@
 """Points of map-reduce: what the schema bounds, and that nothing a model says more is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

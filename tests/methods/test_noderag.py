@@ -1,7 +1,5 @@
 """NodeRAG's search by hand, on six nodes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

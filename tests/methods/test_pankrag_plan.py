@@ -1,7 +1,5 @@
 """PankRAG's plans: what models write in the place of the form asked for, and what it means."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

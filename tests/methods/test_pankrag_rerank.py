@@ -1,7 +1,5 @@
 """Dependency-aware reranking on the four candidates of the specification's example."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

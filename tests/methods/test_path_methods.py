@@ -1,7 +1,5 @@
 """PathRAG, PathCoRAG and PankRAG from end to end: golden prompts, and what holds for any graph."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

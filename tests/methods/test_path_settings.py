@@ -1,7 +1,5 @@
 """The settings of the path methods' files reach their steps: goldens through the registry."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PathCoRAG's steps, plans and contexts, as models write them and as its release logs them."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

@@ -1,7 +1,5 @@
 """Contexts of paths: which are kept, in which order, and in which words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PropRAG's beam search and its walk by hand, on three entities and three facts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

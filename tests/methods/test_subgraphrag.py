@@ -1,7 +1,5 @@
 """Triples as lines of a prompt, listed answers, and whole runs on a small set in RoG's format."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Think-on-Graph's context and answers, worked out by hand; the model's replies are planned."""
 
-from __future__ import annotations
-
 import pytest
 
 from graphrag_bench.algorithms.graph import Graph

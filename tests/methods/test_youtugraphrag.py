@@ -1,7 +1,5 @@
 """Youtu-GraphRAG by hand: types of a question, their filter, and members of communities."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Nodes and chunks by attributes, on three nodes with four attributes in three chunks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chunks picked among those of rows, and by the keywords in them, worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from by_hand import Planted, angle, at, ranked

@@ -1,7 +1,5 @@
 """Chunks by scores and of rows, worked out by hand, and by dicts and lists."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

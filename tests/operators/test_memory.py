@@ -1,7 +1,5 @@
 """What a block of questions holds together, and that neighbourhoods alone are read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from by_hand import falling

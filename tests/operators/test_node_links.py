@@ -1,7 +1,5 @@
 """Nodes linked to the names of a question, worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from by_hand import Planted

@@ -1,7 +1,5 @@
 """Node types as a filter: every operator that finds nodes or relationships, and cases by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """Nodes by walks and along sentences, worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from by_hand import Planted, ranked

@@ -1,7 +1,5 @@
 """Relationship operators, worked out by hand."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Chunks in the order of a language model and of a cross-encoder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`resolve` over tiny operators: sub-questions are numbers, and their answers are sums."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import tiny_operators

@@ -1,7 +1,5 @@
 """Kept steps: the same rows as without, nothing computed twice, and only what a change reaches."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Operators so small that every pipeline of them is worked out by hand: nodes are numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
