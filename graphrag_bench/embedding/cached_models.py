@@ -48,7 +48,7 @@ class CachedEmbedder(AroundAnother):
             return self.inner.encode(texts, kind=kind)
         identity = self.identity
         keys = {text: vector_key(identity, kind, text) for text in texts}
-        stored = {} if self.mode == "refresh" else self.cache.vectors(list(keys.values()))
+        stored = {} if self.mode == "refresh" else self.cache.some(StoredVector, [*keys.values()])
         if missing := [text for text, key in keys.items() if key not in stored]:
             vectors = self.inner.encode(missing, kind=kind)
             rows = [
@@ -124,7 +124,7 @@ class CachedTagger:
     def _stored(self, keys: Sequence[str]) -> dict[str, bytes]:
         if self.mode == "refresh":
             return {}
-        return {key: row.found for key, row in self.cache.readings(keys).items()}
+        return {key: row.found for key, row in self.cache.some(StoredReading, keys).items()}
 
     def _store(self, readings: Mapping[str, Sequence[object]]) -> None:
         if readings and self.mode != "read":

@@ -189,7 +189,7 @@ class OpenAIEmbedder:
         distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
         keys = {text: vector_key(self._identity(), "", text) for text in distinct}
         reading = self._store is not None and self._mode in ("read", "write")
-        stored = self._store.vectors(list(keys.values())) if self._store and reading else {}
+        stored = self._store.some(StoredVector, [*keys.values()]) if self._store and reading else {}
         if stored:
             self._enter(_call(list(stored.values()), cached=True))
         blocks = list(_blocks([text for text in distinct if keys[text] not in stored], size))

@@ -17,40 +17,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 from urllib.parse import quote
+
+from pydantic import ConfigDict
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, Request, RunStopped
 
 Mode = Literal["off", "read", "write", "refresh"]
-Kind = Literal["reply", "vector", "reading"]
-REUSABLE = ("new", "valid", "corrected")
-VERDICTS = (*REUSABLE, "unreadable", "failed")
+Verdict = Literal["new", "valid", "corrected", "unreadable", "failed"]
+VERDICTS = get_args(Verdict)
+REUSABLE = VERDICTS[:3]
 KEY_DIGITS = 32
 VERSION = 4
 APPLICATION = 0x47524247
 """`GRBG`, in the header of every file of ours."""
+_AS_JSON = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 _BUSY_SECONDS = 120.0
 _TRIES, _PAUSE = 100, 0.05
 _PORTION = 500
+_COLUMNS = "kind, key, identity, value, more"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS cache (
   kind TEXT NOT NULL, key TEXT NOT NULL, identity TEXT NOT NULL, value BLOB NOT NULL,
   more TEXT NOT NULL, PRIMARY KEY (kind, key)
 ) WITHOUT ROWID
 """
-_NUMBERS = (
-    "prompt_tokens", "completion_tokens", "reasoning_tokens", "usd", "seconds", "retries", "created"
-)  # fmt: skip
-_REPLY = ("verdict", "text", "finish", "model", "fingerprint", "reason", *_NUMBERS)
-_PAID = ("model", "prompt_tokens", "usd")
-_EARLIER: Mapping[str, tuple[Kind, str, Sequence[str]]] = {
-    "replies": ("reply", "prompt", _REPLY),
-    "vectors": ("vector", "numbers", _PAID),
-    "readings": ("reading", "found", ()),
-}
-"""The tables of versions up to 3: the kind of their rows, the column of the value, the others."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +54,14 @@ class StoredReply:
     corrective retry was not), `unreadable`, `failed`. `prompt` is the request as compressed JSON.
     """
 
+    __pydantic_config__: ClassVar = _AS_JSON
+    KIND: ClassVar = "reply"
+    VALUE: ClassVar = "prompt"
+
     key: str
     identity: str
     prompt: bytes
-    verdict: str
+    verdict: Verdict
     text: str = ""
     finish: str = ""
     model: str = ""
@@ -86,30 +83,33 @@ class StoredReply:
         """
         if self.verdict == "failed":
             raise CallFailed(self.reason, self.text)
-        return Completion(
-            self.text,
-            self.prompt_tokens,
-            self.completion_tokens,
-            finish=self.finish,
-            model=self.model,
-            fingerprint=self.fingerprint,
-            reasoning_tokens=self.reasoning_tokens,
-            cached=True,
-            usd=self.usd,
-            key=self.key,
-        )
+        shared = {name: getattr(self, name) for name in _SHARED}
+        return Completion(key=self.key, cached=True, **shared)
 
-    @classmethod
-    def of(cls, row: StoredReply, reply: Completion, verdict: str) -> StoredReply:
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the reply is handed out again: it is readable, or nobody has read it yet."""
+        return self.verdict in REUSABLE
+
+    def of(self, reply: Completion, verdict: Verdict) -> StoredReply:
         """Return the row filled with a reply."""
-        names = {field.name for field in fields(cls)}
-        shared = {name: value for name, value in vars(reply).items() if name in names}
-        return replace(row, **{**shared, "key": row.key, "verdict": verdict})
+        shared = {name: getattr(reply, name) for name in (*_SHARED, "seconds", "retries")}
+        return replace(self, verdict=verdict, **shared)
+
+
+_SHARED = (
+    "text", "finish", "model", "fingerprint", "prompt_tokens", "completion_tokens",
+    "reasoning_tokens", "usd",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class StoredVector:
     """The vector of one text: float32 numbers, and what a server was paid for it."""
+
+    __pydantic_config__: ClassVar = _AS_JSON
+    KIND: ClassVar = "vector"
+    VALUE: ClassVar = "numbers"
 
     key: str
     identity: str
@@ -123,18 +123,26 @@ class StoredVector:
 class StoredReading:
     """What a tagger found in one text, as compressed JSON."""
 
+    __pydantic_config__: ClassVar = _AS_JSON
+    KIND: ClassVar = "reading"
+    VALUE: ClassVar = "found"
+
     key: str
     identity: str
     found: bytes
 
 
 Row = StoredReply | StoredVector | StoredReading
-_KINDS: Mapping[Kind, tuple[type[Any], str]] = {
-    "reply": (StoredReply, "prompt"),
-    "vector": (StoredVector, "numbers"),
-    "reading": (StoredReading, "found"),
+RowT = TypeVar("RowT", bound=Row)
+_KINDS: Mapping[str, type[Any]] = {
+    kind.KIND: kind for kind in (StoredReply, StoredVector, StoredReading)
 }
-"""The dataclass of a kind, and its field that is the value."""
+_EARLIER: Mapping[str, type[Any]] = {
+    "replies": StoredReply,
+    "vectors": StoredVector,
+    "readings": StoredReading,
+}
+"""The tables of versions up to 3; a field of a row was a column."""
 
 
 class Cache:
@@ -184,13 +192,11 @@ class Cache:
                 f"The cache {self.path} has version {version}; this program writes version "
                 f"{VERSION}. Keep it for the program that made it and name another file."
             )
-        earlier = [name for name in _EARLIER if name in tables]
+        earlier = {name: _as_rows(name) for name in _EARLIER if name in tables}
+        if reading and version < VERSION:
+            parts = [*earlier.values(), "SELECT '', '', '', x'', '' WHERE 0"]
+            query(f"CREATE TEMP VIEW cache ({_COLUMNS}) AS {' UNION ALL '.join(parts)}")
         if reading:
-            parts = [_as_rows(name) for name in earlier if version < VERSION]
-            if "cache" not in tables or parts:
-                parts.append("SELECT '', '', '', x'', '' WHERE 0")
-                columns = "kind, key, identity, value, more"
-                query(f"CREATE TEMP VIEW cache ({columns}) AS {' UNION ALL '.join(parts)}")
             return
         self._use_log()
         query("PRAGMA synchronous=NORMAL")
@@ -198,8 +204,8 @@ class Cache:
             with self._transaction():
                 query(_TABLE)
                 if int(query("PRAGMA user_version").fetchone()[0]) < VERSION:
-                    for name in earlier:
-                        query(f"INSERT OR IGNORE INTO cache {_as_rows(name)}")
+                    for name, rows in earlier.items():
+                        query(f"INSERT OR IGNORE INTO cache {rows}")
                         query(f"DROP TABLE {name}")
                 query(f"PRAGMA application_id={APPLICATION}")
                 query(f"PRAGMA user_version={VERSION}")
@@ -229,33 +235,40 @@ class Cache:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
-    def _some(self, kind: Kind, keys: Sequence[str]) -> dict[str, Any]:
-        rows: dict[str, Any] = {}
-        for start in range(0, len(keys), _PORTION):
-            part = keys[start : start + _PORTION]
-            query = (
-                "SELECT kind, key, identity, value, more FROM cache "
-                f"WHERE kind = ? AND key IN ({', '.join('?' * len(part))})"
-            )
-            rows |= {str(one[1]): _row(*one) for one in self._read(query, [kind, *part])}
-        return rows
-
-    def _read(self, query: str, values: Sequence[str]) -> list[Any]:
+    def _select(self, condition: str, values: Sequence[str]) -> list[Any]:
         try:
             with self._lock:
-                return self._connection.execute(query, values).fetchall()
+                query = f"SELECT {_COLUMNS} FROM cache WHERE kind = ? AND {condition}"
+                found = self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise RunStopped(f"The cache {self.path} cannot be read: {error}.") from None
+        return [_row(*columns) for columns in found]
 
-    def _put(self, kind: Kind, rows: Iterable[Row], *, replace: bool) -> None:
-        insert = "INSERT OR REPLACE" if replace else "INSERT OR IGNORE"
-        values = (_values(kind, row) for row in rows)
-        self._connection.executemany(f"{insert} INTO cache VALUES (?, ?, ?, ?, ?)", values)
+    def _put(self, row: Row, *, replace: bool) -> Row:
+        """Store a row and return the stored one: a readable one that is there stays."""
+        stored = self.get(row.key) if isinstance(row, StoredReply) and not replace else None
+        if stored is not None and stored.is_reusable:
+            return stored
+        insert = "REPLACE" if replace or isinstance(row, StoredReply) else "IGNORE"
+        more = {**vars(row)}
+        values = row.KIND, more.pop("key"), more.pop("identity"), more.pop(row.VALUE)
+        self._connection.execute(
+            f"INSERT OR {insert} INTO cache VALUES (?, ?, ?, ?, ?)", (*values, json.dumps(more))
+        )
+        return row
+
+    def some(self, kind: type[RowT], keys: Sequence[str]) -> dict[str, RowT]:
+        """Return the rows of a kind by key; keys without one are missing."""
+        rows: dict[str, RowT] = {}
+        for start in range(0, len(keys), _PORTION):
+            part = keys[start : start + _PORTION]
+            condition = f"key IN ({', '.join('?' * len(part))})"
+            rows |= {row.key: row for row in self._select(condition, [kind.KIND, *part])}
+        return rows
 
     def get(self, key: str) -> StoredReply | None:
         """Return the reply of a key, whatever its verdict; None when there is none."""
-        reply: StoredReply | None = self._some("reply", [key]).get(key)
-        return reply
+        return self.some(StoredReply, [key]).get(key)
 
     def put(self, reply: StoredReply, *, replace: bool = False) -> StoredReply:
         """Store a reply and return the stored one.
@@ -264,60 +277,31 @@ class Cache:
         `replace`. Raises RunStopped when the file cannot be written.
         """
         with self._transaction():
-            stored = self.get(reply.key)
-            if stored is not None and stored.verdict in REUSABLE and not replace:
-                return stored
-            self._put("reply", [reply], replace=True)
-        return reply
+            stored = self._put(reply, replace=replace)
+        assert isinstance(stored, StoredReply)
+        return stored
 
-    def judge(self, key: str, verdict: str) -> None:
-        """Set the verdict of a reply that is there."""
+    def judge(self, key: str, verdict: Verdict) -> None:
+        """Set the verdict of a reply that is there, where it is another one."""
+        if (stored := self.get(key)) is None or stored.verdict == verdict:
+            return
         with self._transaction():
             if (stored := self.get(key)) is not None:
-                self._put("reply", [replace(stored, verdict=verdict)], replace=True)
+                self._put(replace(stored, verdict=verdict), replace=True)
 
-    def vectors(self, keys: Sequence[str]) -> dict[str, StoredVector]:
-        """Return the vectors of some keys; keys without one are missing."""
-        return self._some("vector", keys)
-
-    def readings(self, keys: Sequence[str]) -> dict[str, StoredReading]:
-        """Return the readings of some keys; keys without one are missing."""
-        return self._some("reading", keys)
-
-    def put_all(
-        self, rows: Sequence[StoredVector] | Sequence[StoredReading], *, replace: bool = False
-    ) -> None:
-        """Store vectors or readings in one transaction; those that are there stay or go."""
-        kind: Kind = "vector" if rows and isinstance(rows[0], StoredVector) else "reading"
+    def put_all(self, rows: Iterable[Row], *, replace: bool = False) -> int:
+        """Store rows in one transaction and return their number; readable ones stay or go."""
         with self._transaction():
-            self._put(kind, rows, replace=replace)
-
-    def add(self, rows: Iterable[Row]) -> int:
-        """Store rows of any kind, a readable reply that is there stays; return their number."""
-        count = 0
-        with self._transaction():
-            for row in rows:
-                count += 1
-                if isinstance(row, StoredReply):
-                    stored = self.get(row.key)
-                    if stored is None or stored.verdict not in REUSABLE:
-                        self._put("reply", [row], replace=True)
-                else:
-                    kind: Kind = "vector" if isinstance(row, StoredVector) else "reading"
-                    self._put(kind, [row], replace=False)
-        return count
+            keys = [self._put(row, replace=replace).key for row in rows]
+        return len(keys)
 
     def rows(self) -> Iterator[Row]:
         """Return all replies, then all vectors and readings, each in the order of their keys."""
-        query = (
-            "SELECT kind, key, identity, value, more FROM cache WHERE kind = ? AND key > ? "
-            f"ORDER BY key LIMIT {_PORTION}"
-        )
         for kind in _KINDS:
             key = ""
-            while portion := self._read(query, [kind, key]):
-                yield from (_row(*one) for one in portion)
-                key = str(portion[-1][1])
+            while portion := self._select(f"key > ? ORDER BY key LIMIT {_PORTION}", [kind, key]):
+                yield from portion
+                key = portion[-1].key
 
     def close(self) -> None:
         """Close the file; what was stored is in it already."""
@@ -342,21 +326,18 @@ def is_sqlite(path: Path) -> bool:
 
 
 def _as_rows(table: str) -> str:
-    kind, value, names = _EARLIER[table]
-    more = ", ".join(f"'{name}', {name}" for name in names)
-    return f"SELECT '{kind}', key, identity, {value}, json_object({more}) FROM {table} WHERE 1"
+    """Return the query for the rows of an earlier table."""
+    kind = _EARLIER[table]
+    names = [field.name for field in fields(kind)]
+    more = ", ".join(
+        f"'{name}', {name}" for name in names if name not in ("key", "identity", kind.VALUE)
+    )
+    return f"SELECT '{kind.KIND}', key, identity, {kind.VALUE}, json_object({more}) FROM {table}"
 
 
-def _row(kind: Kind, key: str, identity: str, value: bytes, more: str) -> Row:
-    made, name = _KINDS[kind]
-    row: Row = made(key=key, identity=identity, **{name: value}, **json.loads(more))
-    return row
-
-
-def _values(kind: Kind, row: Row) -> tuple[str, str, str, bytes, str]:
-    _, name = _KINDS[kind]
-    more = {**vars(row)}
-    return kind, more.pop("key"), more.pop("identity"), more.pop(name), json.dumps(more)
+def _row(kind: str, key: str, identity: str, value: bytes, more: str) -> Any:
+    made = _KINDS[kind]
+    return made(key=key, identity=identity, **{made.VALUE: value}, **json.loads(more))
 
 
 def vector_key(identity: str, kind: str, text: str) -> str:

@@ -8,27 +8,21 @@ import json
 import os
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
+
+from pydantic import TypeAdapter, ValidationError
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.cache import (
-    VERDICTS,
-    Cache,
-    Row,
-    StoredReading,
-    StoredReply,
-    StoredVector,
-    is_sqlite,
-)
+from graphrag_bench.llm.cache import Cache, Row, StoredReading, StoredReply, is_sqlite
 
 FORMAT = {"format": "graphrag-bench replies", "version": 1}
 VECTORS = "vectors"
 _GZIP = b"\x1f\x8b"
-_TYPES: dict[str, Any] = {"str": str, "bytes": str, "int": int, "float": (int, float)}
-"""The type in JSON of a field."""
+_ROW: TypeAdapter[Row] = TypeAdapter(Row)
 
 
 @dataclass
@@ -64,16 +58,10 @@ def cache_stats(path: str | Path) -> list[CacheStats]:
     return [one for _, one in sorted(models.items())]
 
 
-def export_rows(
-    cache: str | Path,
-    file: str | Path,
-    identity: str | None = None,
-    keys: Collection[str] | None = None,
-) -> int:
-    """Write rows to `file` (compressed when it ends in .gz) and return their number.
+def export_rows(cache: str | Path, file: str | Path, identity: str | None = None) -> int:
+    """Write rows, all or those of one model, to `file` and return their number.
 
-    The file appears whole or not at all. `identity` picks the rows of one model, `keys` those of
-    calls, as ledgers name them.
+    The file appears whole or not at all, compressed when its name ends in .gz.
     """
     path = Path(file)
     part = path.with_name(path.name + ".part")
@@ -82,9 +70,10 @@ def export_rows(
         with _opened(part, "wt", zipped=path.suffix == ".gz") as out:
             out.write(json.dumps(FORMAT) + "\n")
             for row in rows_in(cache):
-                wanted = keys is None or row.key in keys
-                if wanted and (identity is None or row.identity == identity):
-                    out.write(json.dumps(_encoded(row), ensure_ascii=False) + "\n")
+                if identity is None or row.identity == identity:
+                    values = {**vars(row)}
+                    values[row.VALUE] = base64.b64encode(values[row.VALUE]).decode()
+                    out.write(json.dumps(values, ensure_ascii=False) + "\n")
                     count += 1
         os.replace(part, path)
     finally:
@@ -99,11 +88,8 @@ def import_rows(file: str | Path, cache: str | Path) -> int:
     """
     for _ in rows_in(file):  # a file that is cut shall not make a cache
         pass
-    target = Cache(cache)
-    try:
-        return target.add(rows_in(file))
-    finally:
-        target.close()
+    with closing(Cache(cache)) as target:
+        return target.put_all(rows_in(file))
 
 
 def rows_in(path: str | Path) -> Iterator[Row]:
@@ -116,11 +102,8 @@ def rows_in(path: str | Path) -> Iterator[Row]:
             zipped = opened.read(len(_GZIP)) == _GZIP
         yield from _exported(file, zipped=zipped)
         return
-    cache = Cache(file, reading=True)
-    try:
+    with closing(Cache(file, reading=True)) as cache:
         yield from cache.rows()
-    finally:
-        cache.close()
 
 
 def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:
@@ -130,12 +113,13 @@ def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:
             for number, line in enumerate(lines, 1):
                 where = f"{file}, line {number}"
                 try:
-                    values = json.loads(line)
-                except (ValueError, RecursionError):
-                    raise UserError(f"{where}: no JSON. Was the file cut?") from None
-                if number > 1:
-                    yield _decoded(values, where)
-                elif values != FORMAT:
+                    if number > 1:
+                        yield _ROW.validate_json(line)
+                        continue
+                    head = json.loads(line)
+                except (ValidationError, ValueError, RecursionError) as error:
+                    raise UserError(f"{where}: {_problem(error)}") from None
+                if head != FORMAT:
                     raise UserError(f"{file} holds no replies: its first line is not {FORMAT}.")
     except (OSError, EOFError, zlib.error, ValueError) as error:
         where = f"{file}, line {number + 1}"
@@ -145,31 +129,12 @@ def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:
 
 
 def _opened(file: Path, mode: str, *, zipped: bool) -> IO[str]:
-    opened: Any = (gzip.open if zipped else open)(file, mode, encoding="utf-8")
-    return cast(IO[str], opened)
+    return cast(IO[str], (gzip.open if zipped else open)(file, mode, encoding="utf-8"))
 
 
-def _encoded(row: Row) -> dict[str, Any]:
-    return {
-        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
-        for name, value in vars(row).items()
-    }
-
-
-def _decoded(values: Any, where: str) -> Row:
-    names = set(values) if isinstance(values, dict) else set()
-    for kind in (StoredReply, StoredVector, StoredReading):
-        own = {one.name: one for one in fields(kind)}
-        if names == set(own):
-            break
-    else:
-        raise UserError(f"{where}: the fields are not those of a reply.")
-    for name, one in own.items():
-        if not isinstance(values[name], _TYPES[str(one.type)]):
-            raise UserError(f"{where}: {name} is no {one.type}.")
-        if one.type == "bytes":
-            values[name] = base64.b64decode(values[name], validate=True)
-    row: Row = kind(**values)
-    if isinstance(row, StoredReply) and row.verdict not in VERDICTS:
-        raise UserError(f"{where}: no verdict '{row.verdict}'.")
-    return row
+def _problem(error: Exception) -> str:
+    faults = error.errors() if isinstance(error, ValidationError) else []
+    if not faults or faults[0]["type"] == "json_invalid":
+        return "no JSON. Was the file cut?"
+    places = {".".join(map(str, fault["loc"])): fault["msg"] for fault in faults}
+    return f"the fields are not those of a reply ({places})."

@@ -6,14 +6,15 @@ import copy
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Self
+from weakref import WeakValueDictionary
 
-from graphrag_bench.llm.cache import REUSABLE, Cache, Mode, StoredReply, reply_key
+from graphrag_bench.llm.cache import Cache, Mode, StoredReply, Verdict, reply_key
 from graphrag_bench.llm.calls import (
     CallFailed,
     CallOutcome,
@@ -163,7 +164,7 @@ class ChatModel(ABC):
             sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
             self.gate.note(ok, sample, of_server=outcome.of_server)
 
-    def judge(self, reply: Completion, verdict: str) -> None:
+    def judge(self, reply: Completion, verdict: Verdict) -> None:
         """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
         if self.cache is not None:
             self.cache.judge(reply, verdict)
@@ -222,8 +223,7 @@ class ReplyCache:
         self.mode: Mode = mode
         self._since = time.time()
         self._lock = threading.Lock()
-        self._under_way: dict[str, tuple[threading.Lock, list[None]]] = {}
-        self._unread: set[str] = set()
+        self._under_way: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._new: set[str] = set()
 
     def reply(
@@ -231,26 +231,24 @@ class ReplyCache:
     ) -> Completion:
         """Return the stored reply, or that of `call`, stored."""
         key, prompt = reply_key(identity, request)
-        with self._alone(key):
+        with self._lock:
+            under_way = self._under_way.setdefault(key, threading.Lock())
+        with under_way:  # the same prompt elsewhere is waited for, and not sent again
             stored = self.store.get(key)
             if stored is not None and self._is_reusable(stored):
-                self._expect(key, stored.verdict)
                 return stored.completion
             row = StoredReply(key, identity, prompt, "new", created=time.time())
             return self._paid(request, row, call)
 
-    def judge(self, reply: Completion, verdict: str) -> None:
+    def judge(self, reply: Completion, verdict: Verdict) -> None:
         """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
-        with self._lock:
-            expected = reply.key in self._unread
-            self._unread.discard(reply.key)
-        if reply.key and self.mode != "read" and (expected or verdict != "valid"):
+        if reply.key and self.mode != "read":
             self.store.judge(reply.key, verdict)
 
     def _is_reusable(self, stored: StoredReply) -> bool:
         own = stored.key in self._new  # whatever the clock of the machine says
         fresh = self.mode != "refresh" or own or stored.created >= self._since
-        return fresh and stored.verdict in REUSABLE
+        return fresh and stored.is_reusable
 
     def _paid(
         self, request: Request, row: StoredReply, call: Callable[[Request], Completion]
@@ -260,16 +258,15 @@ class ReplyCache:
             reply = call(request)
         except CallFailed as failure:
             if self.mode != "read":
-                failed = StoredReply.of(row, failure.paid, "failed") if failure.paid else row
+                failed = row.of(failure.paid, "failed") if failure.paid else row
                 failed = replace(failed, verdict="failed", text=str(failure), reason=failure.reason)
                 self.store.put(failed, replace=refresh)
             raise
         if self.mode == "read":
             return reply
-        verdict = "valid" if request.schema is None else "new"
-        stored = self.store.put(StoredReply.of(row, reply, verdict), replace=refresh)
+        verdict: Verdict = "valid" if request.schema is None else "new"
+        stored = self.store.put(row.of(reply, verdict), replace=refresh)
         self._new.add(row.key)
-        self._expect(row.key, verdict)
         return replace(
             stored.completion,
             cached=False,
@@ -277,26 +274,6 @@ class ReplyCache:
             seconds=reply.seconds,
             retries=reply.retries,
         )
-
-    def _expect(self, key: str, verdict: str) -> None:
-        if verdict != "valid":
-            with self._lock:
-                self._unread.add(key)
-
-    @contextmanager
-    def _alone(self, key: str) -> Iterator[None]:
-        """Hold the key, so that a prompt that is under way is waited for and not sent again."""
-        with self._lock:
-            lock, users = self._under_way.setdefault(key, (threading.Lock(), []))
-            users.append(None)
-        try:
-            with lock:
-                yield
-        finally:
-            with self._lock:
-                users.pop()
-                if not users:
-                    del self._under_way[key]
 
 
 def estimated_tokens(prompt: Chat) -> int:

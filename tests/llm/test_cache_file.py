@@ -81,7 +81,9 @@ def test_a_file_of_version_3_is_read_as_it_is_and_becomes_one_of_this_version(pa
     reading = Cache(path, reading=True)
     rows = [FAILED, REPLY, VECTOR, READING]
     assert list(reading.rows()) == rows
-    assert reading.get(REPLY.key) == REPLY and reading.vectors([VECTOR.key]) == {VECTOR.key: VECTOR}
+    assert reading.get(REPLY.key) == REPLY and reading.some(StoredVector, [VECTOR.key]) == {
+        VECTOR.key: VECTOR
+    }
     reading.close()
     assert path.read_bytes() == before
     for _ in range(2):
@@ -98,8 +100,8 @@ def test_rows_come_back_as_they_were_stored(path: Path) -> None:
     cache.judge(REPLY.key, "unreadable")
     cache.close()
     again = Cache(path, reading=True)
-    assert again.readings(["aaaa", "none"]) == {"aaaa": READING}
-    assert again.vectors([VECTOR.key]) == {VECTOR.key: VECTOR}
+    assert again.some(StoredReading, ["aaaa", "none"]) == {"aaaa": READING}
+    assert again.some(StoredVector, [VECTOR.key]) == {VECTOR.key: VECTOR}
     stored = again.get(REPLY.key)
     assert stored is not None and stored.verdict == "unreadable" and stored.text == REPLY.text
 

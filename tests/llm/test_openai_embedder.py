@@ -5,7 +5,7 @@ import pytest
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.cache import Cache, vector_key
+from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.cache_exchange import cache_stats, export_rows, import_rows
 from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger, sums
@@ -122,7 +122,7 @@ def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path)
     store = Cache(tmp_path / "replies.sqlite")
     windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
     key = vector_key("openai:fake:8:unit:prefixes=,", "", "a")
-    assert [*store.vectors([key])] == [key]
+    assert [*store.some(StoredVector, [key])] == [key]
     for how in ("cut", "refuse"):
         windowed(url, long_texts=how).attached(store=store).encode(["a", "bb"], kind="passage")
     assert fake.stats(url).requests == 1
