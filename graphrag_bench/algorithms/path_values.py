@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.values import FloatArray, IntArray, Path, unique, value
+from graphrag_bench.values import FloatArray, IntArray, Path, value
 
 
 @value("paths")
@@ -20,11 +19,6 @@ class RankedPaths:
 
     def __len__(self) -> int:
         return len(self.paths)
-
-    @classmethod
-    def joined(cls, parts: Sequence[RankedPaths]) -> RankedPaths:
-        """The paths of several values, each once, in order of first appearance."""
-        return cls(unique([path for part in parts for path in part.paths]))
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,46 @@ Those of this project are in `combinators` and `resolve`; a plug-in may register
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
+from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.merge import merge
 from graphrag_bench.pipeline.steps import Step, Steps
 
 Item = dict[str, Any]
 """One step as a method's file has it."""
+
+
+@dataclass(frozen=True)
+class Nested(Step):
+    """A step made of lists of steps: its fields hold them, alone or by name, and its settings.
+
+    A field that is not compared, as the label, changes no result and is no part of the run key.
+    """
+
+    @property
+    def parts(self) -> Sequence[Steps]:
+        """The lists of steps inside, in order."""
+        values = [getattr(self, one.name) for one in fields(self)]
+        lists = [list(v.values()) if isinstance(v, Mapping) else [v] for v in values]
+        return [one for some in lists for one in some if _is_steps(one)]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the fields with their steps described, and the code that merges."""
+        own = {one.name: _described(getattr(self, one.name)) for one in fields(self) if one.compare}
+        return {"step": type(self).__name__, **own, "code": code(merge)}
+
+
+def _is_steps(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(one, Step) for one in value)
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _described(one) for name, one in value.items()}
+    return [step.describe() for step in value] if _is_steps(value) else value
 
 
 @dataclass(frozen=True)

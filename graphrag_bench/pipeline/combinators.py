@@ -7,26 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from graphrag_bench.errors import did_you_mean
-from graphrag_bench.fingerprint import code
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Reader, combinator
+from graphrag_bench.pipeline.combinator import Nested, Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.merge import (
-    MERGEABLE,
-    SPLITTABLE,
-    Keep,
-    Rule,
-    combined,
-    empty,
-    merge,
-    split,
-)
+from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, combined, empty, split
 from graphrag_bench.pipeline.steps import Execution, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 
 @dataclass(frozen=True)
-class Aside(Step):
+class Aside(Nested):
     """The inner steps on a copy of the state, of which only some `slots` are taken over.
 
     What else they write, such as nodes of their own, the steps that follow never see.
@@ -34,12 +24,7 @@ class Aside(Step):
 
     slots: tuple[str, ...]
     steps: Steps
-    label: str
-
-    @property
-    def parts(self) -> Sequence[Steps]:
-        """The inner steps."""
-        return (self.steps,)
+    label: str = field(compare=False)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states with the slots; a failed inner step fails the question."""
@@ -72,10 +57,6 @@ class Aside(Step):
         checker.written |= inner.written & set(self.slots)
         checker.maybe |= inner.maybe & set(self.slots)
 
-    def describe(self) -> dict[str, Any]:
-        """Return the slots and the steps."""
-        return {"aside": list(self.slots), "steps": _described(self.steps)}
-
 
 @combinator("aside", lists=("steps",))
 def read_aside(read: Reader) -> Step:
@@ -88,17 +69,12 @@ def read_aside(read: Reader) -> Step:
 
 
 @dataclass(frozen=True)
-class Branch(Step):
+class Branch(Nested):
     """Arms that each get their own copy of the state; slots that several wrote are merged."""
 
     arms: Mapping[str, Steps]
     merge: Rule
-    label: str
-
-    @property
-    def parts(self) -> Sequence[Steps]:
-        """The arms."""
-        return tuple(self.arms.values())
+    label: str = field(compare=False)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states with the slots of all arms; a failed arm fails the question."""
@@ -123,11 +99,6 @@ class Branch(Step):
         checker.join(arms)
         checker.written = set().union(*(arm.written for arm in arms))
 
-    def describe(self) -> dict[str, Any]:
-        """Return the arms and the merge rule."""
-        arms = {name: _described(steps) for name, steps in self.arms.items()}
-        return {"branch": arms, "merge": self.merge, "code": code(merge)}
-
 
 @combinator("branch", arms=("branch",), settings=("merge",))
 def read_branch(read: Reader) -> Step:
@@ -137,19 +108,14 @@ def read_branch(read: Reader) -> Step:
 
 
 @dataclass(frozen=True)
-class Each(Step):
+class Each(Nested):
     """The inner steps once for every item of a slot, each on a copy that holds that item alone."""
 
     slot: str
     steps: Steps
     merge: Rule
-    label: str
+    label: str = field(compare=False)
     at_most: int = 64
-
-    @property
-    def parts(self) -> Sequence[Steps]:
-        """The inner steps."""
-        return (self.steps,)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states with what the items' steps wrote, merged; of no item, empty lists.
@@ -201,11 +167,6 @@ class Each(Step):
         new = inner.written - checker.written
         checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
 
-    def describe(self) -> dict[str, Any]:
-        """Return the slot, the merge rule and the steps."""
-        steps, own = _described(self.steps), {"merge": self.merge, "at_most": self.at_most}
-        return {"each": self.slot, **own, "steps": steps, "code": code(merge)}
-
     def bound(self) -> int:
         """Calls for `at_most` items."""
         return self.at_most * super().bound()
@@ -220,7 +181,7 @@ def read_each(read: Reader) -> Step:
 
 
 @dataclass(frozen=True)
-class Repeat(Step):
+class Repeat(Nested):
     """The inner steps up to `times` times, stopping early once the slot `until` says yes.
 
     `keep` says what becomes of the rows that earlier rounds wrote: only the last round's (`last`),
@@ -229,14 +190,9 @@ class Repeat(Step):
 
     times: int
     steps: Steps
-    label: str
+    label: str = field(compare=False)
     until: str | None = None
     keep: Keep = "last"
-
-    @property
-    def parts(self) -> Sequence[Steps]:
-        """The inner steps."""
-        return (self.steps,)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state after its last round; only unfinished states run on, as one block."""
@@ -277,11 +233,6 @@ class Repeat(Step):
         inside = {op.label for op in self.operators()}
         checker.unread = {s: w for s, w in checker.unread.items() if w not in inside}
 
-    def describe(self) -> dict[str, Any]:
-        """Return times, stopping slot, keeping rule and steps."""
-        own = {"repeat": self.times, "until": self.until, "keep": self.keep}
-        return {**own, "steps": _described(self.steps), "code": code(merge)}
-
     def bound(self) -> int:
         """Calls of all rounds together."""
         return self.times * super().bound()
@@ -301,7 +252,7 @@ def read_repeat(read: Reader) -> Step:
 
 
 @dataclass(frozen=True)
-class Switch(Step):
+class Switch(Nested):
     """The arm that the value of a slot names; the state goes on unchanged when none does.
 
     A slot that is not written, or has no items, is `empty`; any other value is itself as
@@ -311,13 +262,8 @@ class Switch(Step):
 
     slot: str
     cases: Mapping[str, Steps]
-    label: str
-    fallback: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def parts(self) -> Sequence[Steps]:
-        """The arms."""
-        return tuple(self.cases.values())
+    label: str = field(compare=False)
+    fallback: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state after its arm; states of one arm run as one block."""
@@ -354,11 +300,6 @@ class Switch(Step):
         checker.join(arms)
         checker.written = set.intersection(*(arm.written for arm in ways))
 
-    def describe(self) -> dict[str, Any]:
-        """Return the slot and the arms."""
-        cases = {name: _described(steps) for name, steps in self.cases.items()}
-        return {"switch": self.slot, "cases": cases}
-
     def bound(self) -> int:
         """Calls of the dearest arm."""
         return max((sum(s.bound() for s in steps) for steps in self.parts), default=0)
@@ -379,7 +320,3 @@ def read_switch(read: Reader) -> Step:
             read.problem("fallback", f"case '{name}' needs a reason in words, not {reason!r}.")
     fallback = {str(name): str(reason) for name, reason in reasons.items()}
     return Switch(str(read.item["switch"]), cases, read.label, fallback)
-
-
-def _described(steps: Steps) -> list[dict[str, Any]]:
-    return [step.describe() for step in steps]

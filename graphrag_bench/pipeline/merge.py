@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import zip_longest
+from dataclasses import fields
+from itertools import chain, zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths
 from graphrag_bench.pipeline.steps import Outcome
 from graphrag_bench.values import (
-    DECIMALS,
     ChunkScores,
     Keywords,
     Mentions,
@@ -21,6 +21,7 @@ from graphrag_bench.values import (
     RelationshipScores,
     RetrievalState,
     Subgraph,
+    best_of,
     in_turn,
     unique,
 )
@@ -71,27 +72,17 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
         return _RANKED[rule](values)
     if isinstance(first, NodeScores | RelationshipScores | ChunkScores):
         return type(first)(_vectors([value.values for value in values], rule))
-    if isinstance(first, Mentions):
-        return Mentions(unique([name for value in values for name in value.names]))
-    if isinstance(first, Query):
-        return Query(unique([text for value in values for text in value.texts]))
-    if isinstance(first, Keywords):
-        low = unique([word for value in values for word in value.low])
-        return Keywords(low, unique([word for value in values for word in value.high]))
-    if isinstance(first, Subgraph):
-        return Subgraph(
-            unique([node for value in values for node in value.nodes]),
-            unique([row for value in values for row in value.relationships]),
-            unique([path for value in values for path in value.paths]),
-            unique([text for value in values for text in value.texts]),
-        )
-    if isinstance(first, RankedPaths):
-        return RankedPaths.joined(values)
+    if isinstance(first, Mentions | Query | Keywords | Subgraph | RankedPaths):
+        return type(first)(*(_each_once(values, one.name) for one in fields(first)))
     if isinstance(first, Exploration):
-        chosen = unique([choice for value in values for choice in value.chosen])
         rounds = zip_longest(*(value.rounds for value in values), fillvalue=())
-        return Exploration(chosen, tuple(unique([h for hops in r for h in hops]) for r in rounds))
+        hops = (unique(list(chain(*parts))) for parts in rounds)
+        return Exploration(_each_once(values, "chosen"), tuple(hops))
     raise TypeError(f"{type(first).__name__} cannot be merged")
+
+
+def _each_once(values: Sequence[Any], part: str) -> tuple[Any, ...]:
+    return unique([item for value in values for item in getattr(value, part)])
 
 
 def _vectors(vectors: list[Any], rule: Rule) -> Any:
@@ -109,38 +100,24 @@ def _normalised(scores: Any) -> Any:
 
 
 def _union(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    first: dict[int, float] = {}
-    for value in values:
-        for row, score in value.items():
-            first.setdefault(row, score)
-    return Ranked.of(first)
+    ids, scores = (np.concatenate([getattr(v, name) for v in values]) for name in ("ids", "scores"))
+    first = np.sort(np.unique(ids, return_index=True)[1])
+    return Ranked(ids[first], scores[first])
 
 
-def _scored(values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any]) -> Ranked[Any]:
-    total: dict[int, float] = {}
-    for value in values:
-        for row, score in zip(value.ids, points(value), strict=True):
-            total[int(row)] = total.get(int(row), 0.0) + float(score)
-    return _sorted(total)
-
-
-def _best(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    best: dict[int, float] = {}
-    for value in values:
-        for row, score in zip(value.ids, value.scores, strict=True):
-            best[int(row)] = max(best.get(int(row), -np.inf), float(score))
-    return _sorted(best)
-
-
-def _sorted(scores: Mapping[int, float]) -> Ranked[Any]:
-    order = sorted(scores, key=lambda row: (-round(scores[row], DECIMALS), row))
-    return Ranked(np.array(order, np.int64), np.array([scores[row] for row in order]))
+def _scored(
+    values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any], add: Any = np.add
+) -> Ranked[Any]:
+    rows, places = np.unique(np.concatenate([v.ids for v in values]), return_inverse=True)
+    scores = np.full(len(rows), 0.0 if add is np.add else -np.inf)
+    add.at(scores, places, np.concatenate([points(v) for v in values]))
+    return best_of(rows, scores, len(rows))
 
 
 _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
     "interleave": in_turn,
     "union": _union,
-    "max": _best,
+    "max": lambda values: _scored(values, lambda v: v.scores, np.maximum),
     "sum": lambda values: _scored(values, lambda v: v.scores),
     "sum_of_normalised": lambda values: _scored(values, lambda v: _normalised(v.scores)),
     "reciprocal_rank_fusion": lambda values: _scored(

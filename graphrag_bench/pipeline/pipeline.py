@@ -306,20 +306,8 @@ def run(
     for part, outcomes in zip(parts, retrieved, strict=True):
         for near in range(0, len(part), small):
             rows = slice(near, near + small)
-            yield from _finish(part[rows], outcomes[rows], late, execution)
-
-
-def _finish(
-    questions: Sequence[Question],
-    outcomes: Sequence[Outcome],
-    steps: Sequence[Step],
-    execution: Execution,
-) -> Iterator[Finished]:
-    alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]
-    block = [outcome for outcome in outcomes if isinstance(outcome, RetrievalState)]
-    final = list(outcomes)
-    for row, outcome in zip(alive, run_steps(steps, block, execution), strict=True):
-        final[row] = outcome
-    for question, outcome in zip(questions, final, strict=True):
-        trace = tuple(execution.traces.pop(question.id, ()))
-        yield Finished(question, outcome, trace, tuple(execution.fallbacks.pop(question.id, ())))
+            final = run_steps(late, outcomes[rows], execution)
+            for question, outcome in zip(part[rows], final, strict=True):
+                trace = tuple(execution.traces.pop(question.id, ()))
+                fallbacks = tuple(execution.fallbacks.pop(question.id, ()))
+                yield Finished(question, outcome, trace, fallbacks)

@@ -12,12 +12,13 @@ mentions, and linked, unless the method's nodes are `linked` ones. `scores` are 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
+from graphrag_bench.pipeline.combinator import Nested
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 MODES = ("rerank", "reselect")
@@ -33,16 +34,11 @@ Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Pooled(Step):
+class Pooled(Nested):
     """The relationships in the order of their pooled scores, then the packer."""
 
     steps: Steps
-    label: str
-
-    @property
-    def parts(self) -> Sequence[Steps]:
-        """The steps."""
-        return (self.steps,)
+    label: str = field(compare=False)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states after the packer."""
@@ -52,10 +48,6 @@ class Pooled(Step):
         """Every step in order."""
         for step in self.steps:
             step.check(checker)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the steps."""
-        return {"pool": [step.describe() for step in self.steps]}
 
 
 def pooled(

@@ -91,12 +91,11 @@ def own_answers(pipeline: Pipeline) -> list[str]:
     These are the answers that its search asks for, and those of steps that cannot take the prompt.
     """
     names: dict[str, None] = {}
-    for step in pipeline.steps():
-        for op in step.operators():
-            prompt = op.settings.get("prompt")
-            files = prompt.files if isinstance(prompt, Prompt) else ()
-            if "answer" in op.operator.returns and COMMON.name not in {one.name for one in files}:
-                names[f"{op.operator.name} ({op.label.partition('.')[0]})"] = None
+    for op in pipeline.operators():
+        prompt = op.settings.get("prompt")
+        files = prompt.files if isinstance(prompt, Prompt) else ()
+        if "answer" in op.operator.returns and COMMON.name not in {one.name for one in files}:
+            names[f"{op.operator.name} ({op.label.partition('.')[0]})"] = None
     return list(names)
 
 

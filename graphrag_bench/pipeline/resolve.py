@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, get_args
+from dataclasses import dataclass, field, replace
+from typing import get_args
 
-from graphrag_bench.fingerprint import code
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Reader, combinator
+from graphrag_bench.pipeline.combinator import Nested, Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.merge import MERGEABLE, Rule, combined, merge
+from graphrag_bench.pipeline.merge import MERGEABLE, Rule, combined
 from graphrag_bench.pipeline.steps import Execution, Outcome, Step, Steps, run_steps
 from graphrag_bench.prompts import form_of_part
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
@@ -21,7 +20,7 @@ GIVEN = ("dependencies", "sought")
 
 
 @dataclass(frozen=True)
-class Resolve(Step):
+class Resolve(Nested):
     """The inner steps and the answer for every sub-question of a plan, then the final question.
 
     Each runs on a copy of the state whose question is the sub-question, with the sub-questions it
@@ -37,14 +36,9 @@ class Resolve(Step):
     steps: Steps
     answer: Steps
     merge: Rule
-    label: str
+    label: str = field(compare=False)
     at_most: int = 12
     prune_unused: bool = False
-
-    @property
-    def parts(self) -> Sequence[Steps]:
-        """The inner steps, and those that answer."""
-        return (self.steps, self.answer)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states with the final question's slots.
@@ -102,18 +96,6 @@ class Resolve(Step):
             checker.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
         checker.join([inner])
         checker.written |= inner.written
-
-    def describe(self) -> dict[str, Any]:
-        """Return the slot, the settings and the steps."""
-        return {
-            "resolve": self.slot,
-            "merge": self.merge,
-            "at_most": self.at_most,
-            "prune_unused": self.prune_unused,
-            "steps": [step.describe() for step in self.steps],
-            "answer": [step.describe() for step in self.answer],
-            "code": code(merge),
-        }
 
     def bound(self) -> int:
         """Calls for `at_most` sub-questions, and for the steps of the final question."""

@@ -151,12 +151,9 @@ class OperatorStep(Step):
             if not isinstance(results, Failure):
                 each = (time.perf_counter() - began) / len(states)
                 return [self._checked(result, each, (), execution) for result in results]
-        needs = self.operator.needs
-        if "llm" in needs and execution.workers > 1 and len(states) > 1:
-            done = self._call_in_threads(states, execution)
-        else:
-            done = [self._call_one(state, execution) for state in states]
-        return [self._checked(*one, execution) for one in done]
+        if "llm" in self.operator.needs and execution.workers > 1 and len(states) > 1:
+            return self._call_in_threads(states, execution)
+        return [self._call_one(state, execution) for state in states]
 
     @property
     def _metered(self) -> bool:
@@ -164,7 +161,7 @@ class OperatorStep(Step):
 
     def _call_in_threads(
         self, states: Sequence[RetrievalState], execution: Execution
-    ) -> list[tuple[Any, float, Sequence[Metered]]]:
+    ) -> list[Done]:
         pool = ThreadPoolExecutor(execution.workers)
         try:
             return list(pool.map(lambda state: self._call_one(state, execution), states))
@@ -183,9 +180,7 @@ class OperatorStep(Step):
             raise ValueError(f"the batch gave {len(results)} results for {len(states)}")
         return results
 
-    def _call_one(
-        self, state: RetrievalState, execution: Execution
-    ) -> tuple[Any, float, Sequence[Metered]]:
+    def _call_one(self, state: RetrievalState, execution: Execution) -> Done:
         needs = {name: execution.resources[name] for name in self.operator.needs}
         for name in _MODELS.intersection(needs):
             needs[name] = execution.meter(name, self.label, state.question.id)
@@ -199,7 +194,8 @@ class OperatorStep(Step):
             ),
         )
         seconds = time.perf_counter() - began
-        return result, seconds, [needs[name] for name in sorted(_MODELS.intersection(needs))]
+        meters = [needs[name] for name in sorted(_MODELS.intersection(needs))]
+        return self._checked(result, seconds, meters, execution)
 
     def _read(self, state: RetrievalState, slot: str, optional: bool) -> Any:
         if optional and slot not in self.use:
@@ -227,8 +223,7 @@ class OperatorStep(Step):
             for meter in done.meters
             for reply in meter.replies
         )
-        calls = Calls.of(done.meters) if done.meters else Calls()
-        name = self.operator.name
+        name, calls = self.operator.name, Calls.of(done.meters)
         execution.note(state, StepTrace(self.label, name, done.seconds, calls, replies, wrote))
         return done.result if isinstance(done.result, Failure) else state.write(wrote)
 
@@ -280,7 +275,7 @@ def _list(names: Any) -> str:
 
 
 def run_steps(
-    steps: Sequence[Step], states: Sequence[RetrievalState], execution: Execution
+    steps: Sequence[Step], states: Sequence[Outcome], execution: Execution
 ) -> list[Outcome]:
     """The outcome of a list of steps for each state; a failed state skips what follows."""
     outcomes: list[Outcome] = list(states)

@@ -141,7 +141,7 @@ def test_combinators_nest():
 def test_the_run_key_sees_the_code_that_merges(monkeypatch):
     pipeline, _ = build({"retrieve": [START, each("nodes", CHUNKS)]})
     before = pipeline.describe()
-    edited = "graphrag_bench.pipeline.combinators.code"
+    edited = "graphrag_bench.pipeline.combinator.code"
     monkeypatch.setattr(edited, lambda function: f"edited {function.__name__}")
     assert pipeline.describe() != before
 
