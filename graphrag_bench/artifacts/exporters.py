@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.importers.graphml import SEPARATOR
-from graphrag_bench.artifacts.importers.rows import ATTRIBUTES, chunk_id
+from graphrag_bench.artifacts.importers.rows import chunk_id
 from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.rows import pyarrow
@@ -25,140 +24,115 @@ _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     """Write the graph as one GraphML file that `graph.import_from` reads back over its corpus.
 
-    Nodes have name, type, description and attributes, edges relation, description, keywords and
-    weight, as far as the graph has them; `source_id` names chunks as LightRAG does, and
-    `node_attributes` is a JSON list of [name, value, ids of chunks]. Characters that XML does not
-    allow are left out.
+    Nodes have name, type and description, edges relation, description, keywords and weight, as far
+    as the graph has them; `source_id` names chunks as LightRAG does. Attributes of nodes are not
+    written, and neither are characters that XML does not allow.
     """
     from xml.etree import ElementTree as Xml
 
-    chunks = _chunk_ids(chunk_table)
+    chunks = [chunk_id(text) for text in chunk_table.texts]
+    nodes = {
+        "name": list(graph.names),
+        "type": _texts(graph.types, graph.n_nodes),
+        "description": _texts(graph.descriptions, graph.n_nodes),
+        "source_id": map(SEPARATOR.join, _units(graph.node_chunk, chunks)),
+    }
+    edges = {
+        "relation": list(graph.relations),
+        "weight": map(repr, graph.weight.tolist()),
+        "description": _texts(graph.facts, graph.n_relationships),
+        "keywords": _texts(graph.keywords, graph.n_relationships),
+        "source_id": map(SEPARATOR.join, _units(graph.relationship_chunk, chunks)),
+    }
     root = Xml.Element("graphml", xmlns=_NAMESPACE)
-    body = Xml.Element("graph", id="G", edgedefault="directed")
-    for row in range(graph.n_nodes):
-        _fill(Xml.SubElement(body, "node", id=f"n{row}"), "n", _node(graph, row, chunks))
-    for row, (source, target) in enumerate(zip(graph.source, graph.target, strict=True)):
-        ends = {"id": f"e{row}", "source": f"n{source}", "target": f"n{target}"}
-        _fill(Xml.SubElement(body, "edge", ends), "e", _edge(graph, row, chunks))
-    declared = {(one.tag, key.get("key", "")) for one in body for key in one}
-    for domain, key in sorted(declared):
-        name = key.partition("_")[2]
-        kind = "double" if name == "weight" else "string"
-        Xml.SubElement(root, "key", {"id": key, "for": domain, "attr.name": name,
-                                     "attr.type": kind})  # fmt: skip
-    root.append(body)
+    for domain, names in (("node", nodes), ("edge", edges)):
+        for name in names:
+            kind = "double" if name == "weight" else "string"
+            key = {"id": f"{domain}_{name}", "for": domain, "attr.name": name, "attr.type": kind}
+            Xml.SubElement(root, "key", key)
+    body = Xml.SubElement(root, "graph", id="G", edgedefault="directed")
+    for row, cells in enumerate(zip(*nodes.values(), strict=True)):
+        _fill(Xml.SubElement(body, "node", id=f"n{row}"), dict(zip(nodes, cells, strict=True)))
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    for row, ((source, target), *cells) in enumerate(zip(ends, *edges.values(), strict=True)):
+        edge = Xml.SubElement(body, "edge", id=f"e{row}", source=f"n{source}", target=f"n{target}")
+        _fill(edge, dict(zip(edges, cells, strict=True)))
+    used = {data.get("key") for element in body for data in element}
+    for declared in [one for one in root.findall("key") if one.get("id") not in used]:
+        root.remove(declared)
     Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _fill(element: Any, fields: Mapping[str, str]) -> None:
+    from xml.etree.ElementTree import SubElement
+
+    for name, text in fields.items():
+        if text:
+            data = SubElement(element, "data", key=f"{element.tag}_{name}")
+            data.text = _NOT_XML.sub("", text)
 
 
 def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
     """Write entities, relationships and text_units.parquet, named as Microsoft GraphRAG does.
 
-    `relation` and `keywords` are columns of their own, and so are `node_attributes`, structs
-    of name, value and text_unit_ids, where the graph has them; a relationship without a
-    description is described as "head relation tail". Raises UserError when pyarrow is not
-    installed.
+    `relation` and `keywords` are columns of their own; a relationship without a description is
+    described as "head relation tail". Attributes of nodes are not written. Raises UserError when
+    pyarrow is not installed.
     """
-    chunks = _chunk_ids(chunk_table)
+    n, m, n_chunks = graph.n_nodes, graph.n_relationships, len(chunk_table)
+    chunks = [chunk_id(text) for text in chunk_table.texts]
     ends = np.concatenate([graph.pairs.source, graph.pairs.target])
-    degree = np.bincount(ends, minlength=graph.n_nodes).tolist()
-    names = list(graph.names)
-    entities: list[dict[str, Any]] = [
-        {
-            "id": f"entity-{row}",
-            "human_readable_id": row,
-            "title": name,
-            "type": _cell(graph.types, row),
-            "description": _cell(graph.descriptions, row),
-            "text_unit_ids": (units := _of(graph.node_chunk, row, chunks)),
-            "frequency": len(units),
-            "degree": degree[row],
-        }
-        for row, name in enumerate(names)
-    ]
-    for row, entity in enumerate(entities if graph.node_attributes is not None else ()):
-        keys = ("name", "value", "text_unit_ids")
-        stated = _attributes(graph, row, chunks)
-        entity[ATTRIBUTES] = [dict(zip(keys, one, strict=True)) for one in stated]
-    relationships = []
-    for row, (head, tail) in enumerate(zip(graph.source, graph.target, strict=True)):
-        parts = names[head], graph.relations[row], names[tail]
-        relationships.append(
-            {
-                "id": f"relationship-{row}",
-                "human_readable_id": row,
-                "source": names[head],
-                "target": names[tail],
-                "relation": graph.relations[row],
-                "description": _cell(graph.facts, row) or " ".join(filter(None, parts)),
-                "keywords": _cell(graph.keywords, row),
-                "weight": float(graph.weight[row]),
-                "combined_degree": degree[head] + degree[tail],
-                "text_unit_ids": _of(graph.relationship_chunk, row, chunks),
-            }
-        )
-    text_units = [
-        {
-            "id": chunks[row],
-            "human_readable_id": row,
-            "text": text,
-            "n_tokens": count_tokens(text),
-            "document_ids": chunk_table.documents_of(row),
-        }
-        for row, text in enumerate(chunk_table.texts)
-    ]
+    degree = np.bincount(ends, minlength=n)
+    units = _units(graph.node_chunk, chunks)
+    source, target = graph.names.take(graph.source), graph.names.take(graph.target)
+    relations = list(graph.relations)
+    stated = zip(source, relations, target, strict=True)
+    facts = _texts(graph.facts, m)
+    texts = list(chunk_table.texts)
+    tables = {
+        "entities": {
+            "id": [f"entity-{row}" for row in range(n)],
+            "human_readable_id": range(n),
+            "title": list(graph.names),
+            "type": _texts(graph.types, n),
+            "description": _texts(graph.descriptions, n),
+            "text_unit_ids": units,
+            "frequency": list(map(len, units)),
+            "degree": degree,
+        },
+        "relationships": {
+            "id": [f"relationship-{row}" for row in range(m)],
+            "human_readable_id": range(m),
+            "source": source,
+            "target": target,
+            "relation": relations,
+            "description": [
+                fact or " ".join(filter(None, triple))
+                for fact, triple in zip(facts, stated, strict=True)
+            ],
+            "keywords": _texts(graph.keywords, m),
+            "weight": graph.weight,
+            "combined_degree": degree[graph.source] + degree[graph.target],
+            "text_unit_ids": _units(graph.relationship_chunk, chunks),
+        },
+        "text_units": {
+            "id": chunks,
+            "human_readable_id": range(n_chunks),
+            "text": texts,
+            "n_tokens": list(map(count_tokens, texts)),
+            "document_ids": list(map(chunk_table.documents_of, range(n_chunks))),
+        },
+    }
+    table, parquet = pyarrow("pyarrow").table, pyarrow("pyarrow.parquet")
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "entities.parquet", entities)
-    _write(folder / "relationships.parquet", relationships)
-    _write(folder / "text_units.parquet", text_units)
+    for name, columns in tables.items():
+        parquet.write_table(table(columns), folder / f"{name}.parquet")
 
 
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    pyarrow("pyarrow.parquet").write_table(pyarrow("pyarrow").Table.from_pylist(rows), path)
+def _texts(column: Any, n_rows: int) -> list[str]:
+    return [""] * n_rows if column is None else list(column)
 
 
-def _node(graph: Graph, row: int, chunks: Sequence[str]) -> dict[str, str]:
-    stated = _attributes(graph, row, chunks)
-    return {
-        "name": graph.names[row],
-        "type": _cell(graph.types, row),
-        "description": _cell(graph.descriptions, row),
-        ATTRIBUTES: json.dumps(stated, ensure_ascii=False) if stated else "",
-        "source_id": SEPARATOR.join(_of(graph.node_chunk, row, chunks)),
-    }
-
-
-def _edge(graph: Graph, row: int, chunks: Sequence[str]) -> dict[str, str]:
-    return {
-        "relation": graph.relations[row],
-        "weight": repr(float(graph.weight[row])),
-        "description": _cell(graph.facts, row),
-        "keywords": _cell(graph.keywords, row),
-        "source_id": SEPARATOR.join(_of(graph.relationship_chunk, row, chunks)),
-    }
-
-
-def _fill(element: Any, prefix: str, fields: Mapping[str, str]) -> None:
-    from xml.etree.ElementTree import SubElement
-
-    for name, text in fields.items():
-        if text:
-            SubElement(element, "data", key=f"{prefix}_{name}").text = _NOT_XML.sub("", text)
-
-
-def _attributes(graph: Graph, row: int, chunks: Sequence[str]) -> list[tuple[str, str, list[str]]]:
-    if (columns := graph.node_attributes) is None:
-        return []
-    rows = np.sort(columns.rows_of(row)).tolist()
-    return [(columns.names[at], columns.values[at], _of(columns.chunk, at, chunks)) for at in rows]
-
-
-def _chunk_ids(chunk_table: ChunkTable) -> list[str]:
-    return [chunk_id(text) for text in chunk_table.texts]
-
-
-def _of(matrix: Any, row: int, chunks: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(chunks[chunk] for chunk in row_ids(matrix, row)))
-
-
-def _cell(column: Any, row: int) -> str:
-    return column[row] if column is not None else ""
+def _units(matrix: Any, chunks: Sequence[str]) -> list[list[str]]:
+    rows = (row_ids(matrix, row).tolist() for row in range(matrix.shape[0]))
+    return [list(dict.fromkeys(chunks[chunk] for chunk in row)) for row in rows]

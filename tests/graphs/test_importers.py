@@ -8,16 +8,12 @@ from builds import dense, facts
 from small_worlds import dataset
 
 from graphrag_bench.algorithms.extraction import (
-    AttributeRecord,
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,
-    SchemaExtraction,
-    SchemaRecords,
     TextExtraction,
-    Triple,
 )
-from graphrag_bench.algorithms.graph import Graph, attributes_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.exporters import export_graphml, export_parquet
 from graphrag_bench.artifacts.importers import msgraphrag
 from graphrag_bench.artifacts.importers.graphml import graphml, triples
@@ -25,7 +21,6 @@ from graphrag_bench.artifacts.importers.paths import content_digest, file_of, va
 from graphrag_bench.artifacts.importers.rows import chunk_id, chunks_of_texts, mentions
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.knowledge_graph import attributed
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.text import normalise_name
 
@@ -272,62 +267,11 @@ def test_a_graph_goes_to_parquet_and_back(tmp_path):
     graph = small_graph()
     export_parquet(graph, CHUNKS, tmp_path)
     assert variants_for(tmp_path) == {"graph": "msgraphrag", "chunk_table": "msgraphrag"}
-    again = msgraphrag.graph(columns=TKG, import_from=tmp_path, chunk_table=CHUNKS)
+    again = msgraphrag.graph(import_from=tmp_path, chunk_table=CHUNKS)
     same(graph, again, "descriptions")
     units = msgraphrag.text_units(import_from=tmp_path, corpus=dataset(("ada", "", "x")))
     assert list(units.texts) == list(CHUNKS.texts)
     assert list(units.documents) == ["ada", "otto"]
-
-
-def attributed_graph() -> Graph:
-    """Ada's craft is stated by both chunks, her birth by the first; a value has a control sign."""
-    ada = SchemaRecords(
-        (EntityRecord("Ada Marsh", "person"),),
-        (Triple("Ada Marsh", "founded", "Norvik"),),
-        (
-            AttributeRecord("Ada Marsh", "craft", "painter & \x0b poet"),
-            AttributeRecord("Ada Marsh", "born", "1867"),
-        ),
-    )
-    otto = SchemaRecords((), (), (AttributeRecord("Ada Marsh", "craft", "Painter, poet"),))
-    return attributed(schema_extraction=SchemaExtraction.of([ada, otto], {}), chunk_table=CHUNKS)
-
-
-def stated(graph: Graph) -> list[tuple[int, str, list[int]]]:
-    held = attributes_of(graph)
-    chunks = [row.indices.tolist() for row in held.chunk]
-    return [(node, held.text_of(row), chunks[row]) for row, node in enumerate(held.node.tolist())]
-
-
-def test_attributes_go_to_graphml_and_back(tmp_path):
-    graph = attributed_graph()
-    export_graphml(graph, CHUNKS, tmp_path / "g.graphml")
-    assert variants_for(tmp_path) == {"graph": "graphml_attributed"}
-    again = graphml(columns=("attributes",), import_from=file_of(tmp_path), chunk_table=CHUNKS)
-    assert stated(again) == stated(graph)
-    assert [chunks for _, _, chunks in stated(graph)] == [[0, 1], [0]]
-    assert list(again.types or ()) == ["person", ""]
-    assert facts(again) == facts(graph)
-
-
-def test_attributes_that_are_none_of_ours_are_an_error_that_names_the_node(tmp_path, file):
-    export_graphml(attributed_graph(), CHUNKS, tmp_path / "g.graphml")
-    text = (tmp_path / "g.graphml").read_text().replace("[[&quot;", "{[").replace('[["', "{[")
-    with pytest.raises(UserError, match="node 'n0': node_attributes"):
-        graphml(columns=("attributes",), import_from=file("h.graphml", text), chunk_table=CHUNKS)
-
-
-def test_attributes_go_to_parquet_and_back(tmp_path):
-    pytest.importorskip("pyarrow")
-    graph = attributed_graph()
-    export_parquet(graph, CHUNKS, tmp_path / "out")
-    assert variants_for(tmp_path / "out")["graph"] == "msgraphrag_attributed"
-    again = msgraphrag.graph(
-        columns=(*TKG, "attributes"), import_from=tmp_path / "out", chunk_table=CHUNKS
-    )
-    assert stated(again) == stated(graph)
-    plain = msgraphrag.graph(columns=TKG, import_from=tmp_path / "out", chunk_table=CHUNKS)
-    assert plain.node_attributes is None
 
 
 # ---- Microsoft GraphRAG
@@ -351,7 +295,7 @@ def units(dulce) -> ChunkTable:
 
 @pytest.fixture(scope="module")
 def story(dulce, units) -> Graph:
-    return msgraphrag.graph(columns=TKG, import_from=dulce, chunk_table=units)
+    return msgraphrag.graph(import_from=dulce, chunk_table=units)
 
 
 def tables(folder: Path, name: str) -> list[dict]:
@@ -405,7 +349,7 @@ def test_communities_keep_levels_parents_members_and_reports(dulce, story, units
 
 def test_a_folder_of_another_corpus_names_no_chunk_and_mentions_take_over(dulce):
     other = ChunkTable.of([("d", "", "Taylor Cruz met Alex Mercer."), ("e", "", "Nothing.")])
-    graph = msgraphrag.graph(columns=TKG, import_from=dulce, chunk_table=other)
+    graph = msgraphrag.graph(import_from=dulce, chunk_table=other)
     assert dense(graph.node_chunk)[list(graph.names).index("alex mercer")] == [1, 0]
 
 
@@ -442,10 +386,10 @@ def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(tmp_path)
     pytest.importorskip("pyarrow")
     (tmp_path / "entities.parquet").write_bytes(b"no parquet")
     with pytest.raises(UserError, match=r"entities\.parquet: not parquet"):
-        msgraphrag.graph(columns=TKG, import_from=tmp_path, chunk_table=CHUNKS)
+        msgraphrag.graph(import_from=tmp_path, chunk_table=CHUNKS)
     export_parquet(small_graph(), CHUNKS, tmp_path)
     with pytest.raises(UserError, match="the column level is missing"):
         msgraphrag.read_parquet(tmp_path, "entities", ("id", "level"))
     (tmp_path / "relationships.parquet").unlink()
     with pytest.raises(UserError, match=r"relationships\.parquet: there is no such file"):
-        msgraphrag.graph(columns=TKG, import_from=tmp_path, chunk_table=CHUNKS)
+        msgraphrag.graph(import_from=tmp_path, chunk_table=CHUNKS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +12,13 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.importers.rows import (
-    ATTRIBUTES,
     Chunks,
     ChunksBy,
     Column,
     ImportedNode,
     ImportedRelationship,
     chunks_by_digest,
+    chunks_of,
     chunks_of_texts,
     imported_graph,
     weight_of,
@@ -28,15 +27,12 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.rows import json_file, json_line_objects, read_text
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.knowledge_graph import ATTRIBUTED, KG_ATTRIBUTES, SYNONYM
+from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES, SYNONYM
 from graphrag_bench.graphs.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
 SEPARATOR = "<SEP>"
 """What LightRAG and nano-graphrag put between several texts in one field."""
-_NAMES = ("name", "entity_id", "entity_name", "title", "label")
-_TYPES = ("type", "entity_type")
-_RELATIONS = ("relation", "name", "label", "type")
 Fields = Mapping[str, str]
 ENDS = (("head", "source", "subject"), ("relation", "predicate"), ("tail", "target", "object"))
 """The names that the three columns may have."""
@@ -47,7 +43,6 @@ ENDS = (("head", "source", "subject"), ("relation", "predicate"), ("tail", "targ
 @artifact(
     "graph.graphml_rkg", provides=RKG_ATTRIBUTES, fixed={"columns": ("described", "keywords")}
 )
-@artifact("graph.graphml_attributed", provides=ATTRIBUTED, fixed={"columns": ("attributes",)})
 def graphml(
     *,
     import_from: Path,
@@ -64,40 +59,53 @@ def graphml(
     their texts, with <SEP> between. `graphml_tkg` and `graphml_rkg` have `type` or `entity_type`
     and `description` of nodes, and `description` of relationships, which are merged by their
     unordered ends; `graphml_rkg` has `keywords` as well, split at commas, as LightRAG writes them.
-    `graphml_attributed` has types and the `node_attributes` that our own export writes. Raises
-    UserError for a file that cannot be read.
+    Raises UserError for a file that cannot be read.
     """
     file = _read(import_from)
     units = _units(import_from, chunk_table)
+    names = {
+        node: _first(fields, "name", "entity_id", "entity_name", "title", "label") or node
+        for node, fields in file.nodes
+    }
     nodes = [
         ImportedNode(
-            _first(fields, _NAMES) or node,
-            _first(fields, _TYPES).lower(),
-            _text(fields.get("description", "")),
-            _chunks(fields, units),
-            list(_attributes(f"{import_from}, node '{node}'", fields, units)),
+            names[node],
+            _first(fields, "type", "entity_type").lower(),
+            " ".join(_parts(fields, "description")),
+            chunks_of(_parts(fields, "source_id"), units),
         )
         for node, fields in file.nodes
     ]
-    unnamed = "" if "described" in columns else "related to"
-    relationships = list(_relationships(import_from, file, units, unnamed))
+    relationships = []
+    for number, (source, target, fields) in enumerate(file.edges, 1):
+        for end in (source, target):
+            if end not in names:
+                raise UserError(f"{import_from}, edge {number}: there is no node '{end}'.")
+        unnamed = "" if columns else "related to"
+        keywords = fields.get("keywords", "").replace(SEPARATOR, ",").split(",")
+        relationships.append(
+            ImportedRelationship(
+                names[source],
+                names[target],
+                normalise_name(_first(fields, "relation", "name", "label", "type")) or unnamed,
+                " ".join(_parts(fields, "description")),
+                tuple(dict.fromkeys(word.strip() for word in keywords if word.strip())),
+                weight_of(fields.get("weight"), f"{import_from}, edge {number}"),
+                chunks_of(_parts(fields, "source_id"), units),
+            )
+        )
     graph = imported_graph(import_from, nodes, relationships, chunk_table, chunks_by, columns)
     is_synonym = [name == SYNONYM for name in graph.relations]
     return replace(graph, synonym=np.array(is_synonym, bool)) if not columns else graph
 
 
 def graphml_variant(path: Path) -> str:
-    """Return the builder for what a file declares: graphml, graphml_tkg, _rkg or _attributed.
-
-    Attributes of nodes come before descriptions, which are not read with them.
-    """
+    """Return the builder for what a file declares: graphml, graphml_tkg or graphml_rkg."""
     keys = _read(path).keys
-    if {("node", ATTRIBUTES), ("all", ATTRIBUTES)} & keys:
-        return "graphml_attributed"
-    described = bool({("node", "description"), ("all", "description")} & keys)
-    if described and {("edge", "keywords"), ("all", "keywords")} & keys:
-        return "graphml_rkg"
-    return "graphml_tkg" if described else "graphml"
+    if not {("node", "description"), ("all", "description")} & keys:
+        return "graphml"
+    themes = {("edge", "keywords"), ("all", "keywords")} & keys
+    return "graphml_rkg" if themes else "graphml_tkg"
 
 
 class _File(NamedTuple):
@@ -115,76 +123,34 @@ def _read(path: Path) -> _File:
         raise UserError(f"{path}: {error.strerror}.") from None
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise UserError(f"{path}: not GraphML ({error}).") from None
-    if _tag(root) != "graphml":
-        raise UserError(f"{path}: not GraphML, its outermost element is '{_tag(root)}'.")
-    declared = [one for one in root if _tag(one) == "key"]
-    names = {one.get("id", ""): one.get("attr.name", one.get("id", "")) for one in declared}
-    file = _File({(one.get("for", "all"), names[one.get("id", "")]) for one in declared}, [], [])
-    for element in root.iter():
-        fields = {
-            names[one.get("key", "")]: one.text or ""
-            for one in element
-            if _tag(one) == "data" and one.get("key", "") in names
-        }
-        if _tag(element) == "node":
-            file.nodes.append((element.get("id", ""), fields))
-        elif _tag(element) == "edge":
-            file.edges.append((element.get("source", ""), element.get("target", ""), fields))
-    return file
+    if (tag := root.tag.rpartition("}")[2]) != "graphml":
+        raise UserError(f"{path}: not GraphML, its outermost element is '{tag}'.")
+    keys = {
+        key.get("id", ""): (key.get("for", "all"), key.get("attr.name", key.get("id", "")))
+        for key in root.iterfind("{*}key")
+    }
+
+    def fields(element: ElementTree.Element) -> Fields:
+        cells = [(key.get("key", ""), key.text or "") for key in element.iterfind("{*}data")]
+        return {keys[key][1]: text for key, text in cells if key in keys}
+
+    return _File(
+        set(keys.values()),
+        [(one.get("id", ""), fields(one)) for one in root.iterfind(".//{*}node")],
+        [
+            (one.get("source", ""), one.get("target", ""), fields(one))
+            for one in root.iterfind(".//{*}edge")
+        ],
+    )
 
 
-def _tag(element: Any) -> str:
-    return str(element.tag).rpartition("}")[2]
-
-
-def _attributes(
-    place: str, fields: Fields, units: Mapping[str, Chunks]
-) -> Iterator[tuple[str, str, Chunks]]:
-    if not (text := fields.get(ATTRIBUTES, "").strip()):
-        return
-    try:
-        for name, value, ids in json.loads(text):
-            yield str(name), str(value), _rows(map(str, ids), units)
-    except (ValueError, TypeError):
-        raise UserError(
-            f"{place}: {ATTRIBUTES} is no JSON list of [name, value, [chunk id]]."
-        ) from None
-
-
-def _relationships(
-    path: Path, file: _File, units: Mapping[str, Chunks], unnamed: str
-) -> Iterator[ImportedRelationship]:
-    names = {node: _first(fields, _NAMES) or node for node, fields in file.nodes}
-    for number, (source, target, fields) in enumerate(file.edges, 1):
-        for end in (source, target):
-            if end not in names:
-                raise UserError(f"{path}, edge {number}: there is no node '{end}'.")
-        keywords = fields.get("keywords", "").replace(SEPARATOR, ",").split(",")
-        yield ImportedRelationship(
-            names[source],
-            names[target],
-            normalise_name(_first(fields, _RELATIONS)) or unnamed,
-            _text(fields.get("description", "")),
-            tuple(dict.fromkeys(word.strip() for word in keywords if word.strip())),
-            weight_of(fields.get("weight"), f"{path}, edge {number}"),
-            _chunks(fields, units),
-        )
-
-
-def _first(fields: Fields, names: tuple[str, ...]) -> str:
+def _first(fields: Fields, *names: str) -> str:
     return next((fields[name].strip() for name in names if fields.get(name, "").strip()), "")
 
 
-def _text(text: str) -> str:
-    return " ".join(part.strip() for part in text.split(SEPARATOR) if part.strip())
-
-
-def _chunks(fields: Fields, units: Mapping[str, Chunks]) -> Chunks:
-    return _rows((part.strip() for part in fields.get("source_id", "").split(SEPARATOR)), units)
-
-
-def _rows(ids: Iterator[str], units: Mapping[str, Chunks]) -> Chunks:
-    return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
+def _parts(fields: Fields, name: str) -> list[str]:
+    parts = [part.strip() for part in fields.get(name, "").split(SEPARATOR)]
+    return list(filter(None, parts))
 
 
 def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
@@ -213,8 +179,8 @@ def triples(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy =
     """
     documents = {name: tuple(chunk_table.chunks_of(name)) for name in chunk_table.documents}
     rows = [_row(fields, place, documents) for place, fields in _lines(import_from)]
-    kept = [row for row in rows if row.relation]
-    return imported_graph(import_from, (), kept, chunk_table, chunks_by, columns=())
+    named = [row for row in rows if row.relation]
+    return imported_graph(import_from, (), named, chunk_table, chunks_by, columns=())
 
 
 def _row(

@@ -11,12 +11,11 @@ import numpy as np
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.importers.rows import (
-    ATTRIBUTES,
     Chunks,
     ChunksBy,
-    Column,
     ImportedNode,
     ImportedRelationship,
+    chunks_of,
     chunks_of_texts,
     imported_graph,
     weight_of,
@@ -58,26 +57,13 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
     return ChunkTable.of(rows)
 
 
-@artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES, fixed={"columns": ("described",)})
-@artifact(
-    "graph.msgraphrag_attributed",
-    provides=TKG_ATTRIBUTES | {"node.attributes"},
-    fixed={"columns": ("described", "attributes")},
-)
-def graph(
-    *,
-    import_from: Path,
-    chunk_table: ChunkTable,
-    columns: tuple[Column, ...],
-    chunks_by: ChunksBy = "auto",
-) -> Graph:
+@artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES)
+def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
     """The textual knowledge graph of the folder, with its types, descriptions and weights.
 
     Nodes are in the order of entities.parquet, relationships in that of relationships.parquet.
     Names are normalised as everywhere; entities whose names become the same are merged. Text
-    units are found in the chunk table by their text. `msgraphrag_attributed` has the attributes of
-    nodes that our own export writes: `node_attributes` of entities.parquet are structs of name,
-    value and text_unit_ids.
+    units are found in the chunk table by their text.
     """
     entities = read_parquet(import_from, "entities", ("id", "title"))
     rows = read_parquet(import_from, "relationships", ("source", "target"))
@@ -88,12 +74,7 @@ def graph(
             text_of(row["title"]),
             text_of(row.get("type")).lower(),
             text_of(row.get("description")),
-            _chunks(row, units),
-            [
-                (text_of(one.get("name")), text_of(one.get("value")), _chunks(one, units))
-                for one in row.get(ATTRIBUTES) or ()
-                if isinstance(one, Mapping)
-            ],
+            chunks_of(list_of(row.get("text_unit_ids")), units),
         )
         for row in entities
     ]
@@ -103,11 +84,13 @@ def graph(
             text_of(row["target"]),
             description=text_of(row.get("description")),
             weight=weight_of(row.get("weight"), f"{table}, row {number}"),
-            chunks=_chunks(row, units),
+            chunks=chunks_of(list_of(row.get("text_unit_ids")), units),
         )
         for number, row in enumerate(rows, 1)
     ]
-    return imported_graph(import_from, nodes, relationships, chunk_table, chunks_by, columns)
+    return imported_graph(
+        import_from, nodes, relationships, chunk_table, chunks_by, columns=("described",)
+    )
 
 
 @artifact("communities.msgraphrag")
@@ -142,7 +125,7 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
         nodes=incidence(members, graph.n_nodes),
         chunks=incidence(
             (
-                _chunks(row, units)
+                chunks_of(list_of(row.get("text_unit_ids")), units)
                 or {chunk for node in nodes for chunk in row_ids(graph.node_chunk, node).tolist()}
                 for row, nodes in zip(rows, members, strict=True)
             ),
@@ -190,11 +173,6 @@ def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
     return chunks_of_texts({str(row["id"]): text_of(row["text"]) for row in rows}, chunk_table)
 
 
-def _chunks(row: Row, units: Mapping[str, Chunks]) -> Chunks:
-    named = list_of(row.get("text_unit_ids"))
-    return tuple(dict.fromkeys(chunk for unit in named for chunk in units.get(unit, ())))
-
-
 def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
     if not (folder / "documents.parquet").is_file():
         return {}
@@ -234,14 +212,6 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:
         )
     rows: list[Row] = table.to_pylist()
     return rows
-
-
-def has_column(folder: Path, name: str, column: str) -> bool:
-    """Return whether `<folder>/<name>.parquet` has a column; False for another file."""
-    try:
-        return column in pyarrow("pyarrow.parquet").read_schema(folder / f"{name}.parquet").names
-    except (OSError, ValueError):
-        return False
 
 
 def text_of(value: Any) -> str:

@@ -28,16 +28,11 @@ def variants_for(path: Path) -> dict[str, str]:
     units as the chunk table.
     """
     if (path / "entities.parquet").is_file():
-        from graphrag_bench.artifacts.importers.msgraphrag import has_column
-        from graphrag_bench.artifacts.importers.rows import ATTRIBUTES
-
-        found = {
+        return {
             resource: "msgraphrag"
             for resource, table in _MADE_FROM.items()
             if resource == "graph" or (path / f"{table}.parquet").is_file()
         }
-        attributed = has_column(path, "entities", ATTRIBUTES)
-        return {**found, "graph": "msgraphrag_attributed"} if attributed else found
     file = file_of(path)
     kind = file.suffix.lower() if file.is_file() else ""
     if kind == ".graphml":

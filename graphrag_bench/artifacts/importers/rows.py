@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from graphrag_bench.algorithms.graph import Graph
@@ -18,21 +18,18 @@ from graphrag_bench.graphs.merging import Merger
 from graphrag_bench.text import normalise_name, squash
 
 ChunksBy = Literal["auto", "source", "mentions"]
-Column = Literal["described", "keywords", "attributes"]
+Column = Literal["described", "keywords"]
 Chunks = tuple[int, ...]
 """Rows of the chunk table; none where the file names none."""
-ATTRIBUTES = "node_attributes"
-"""The field of a file, or column of a table, that holds the attributes of nodes."""
 
 
 class ImportedNode(NamedTuple):
-    """A node of a file; an attribute is a name, a value and the chunks that state it."""
+    """A node of a file."""
 
     name: str
-    type: str = ""
-    description: str = ""
-    chunks: Chunks = ()
-    attributes: Sequence[tuple[str, str, Chunks]] = ()
+    kind: str
+    description: str
+    chunks: Chunks
 
 
 class ImportedRelationship(NamedTuple):
@@ -66,7 +63,7 @@ def imported_graph(
     relationships: Sequence[ImportedRelationship],
     chunk_table: ChunkTable,
     chunks_by: ChunksBy,
-    columns: Collection[Column],
+    columns: tuple[Column, ...],
 ) -> Graph:
     """Return the graph of what the file `where` holds, with columns as of `Merger`.
 
@@ -74,9 +71,7 @@ def imported_graph(
 
     `source` puts nodes and relationships into the chunks that the file names, `mentions` into
     those that name the node, or both ends; `auto` takes mentions where the file names no
-    chunk at all; an attribute is then in the chunks that name its node. With `attributes` nodes
-    have types and attributes. Raises UserError for a file without nodes, and when `source` finds
-    no chunk.
+    chunk at all. Raises UserError for a file without nodes, and when `source` finds no chunk.
     """
     sourced = any(row.chunks for row in nodes) or any(row.chunks for row in relationships)
     if chunks_by == "source" and not sourced:
@@ -84,34 +79,31 @@ def imported_graph(
             f"{where}: no chunk that it names is one of the corpus; the corpus and its "
             "chunking must be those of the file, or set build.graph.chunks_by=mentions."
         )
-    by_mention = chunks_by == "mentions" or not sourced
-    ends = [name for row in relationships for name in (row.source, row.target)]
-    names = [*(node.name for node in nodes), *ends]
-    named_in = mentions(names, chunk_table) if by_mention else {}
-    attributes, described = "attributes" in columns, "described" in columns
-    merger = Merger(named=not described)
+    if chunks_by == "mentions" or not sourced:
+        ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
+        named_in = mentions([*(node.name for node in nodes), *ends], chunk_table)
+        nodes = [node._replace(chunks=named_in.get(node.name, ())) for node in nodes]
+        nodes += [ImportedNode(name, "", "", named_in.get(name, ())) for name in ends]
+        both = [set(named_in.get(row.target, ())) for row in relationships]
+        relationships = [
+            row._replace(chunks=tuple(one for one in named_in.get(row.source, ()) if one in tail))
+            for row, tail in zip(relationships, both, strict=True)
+        ]
+    merger = Merger(named="described" not in columns)
     for node in nodes:
-        chunks = named_in.get(node.name, ()) if by_mention else node.chunks
-        merger.node(node.name, node.type, node.description, chunks)
-        for name, value, stating in node.attributes if attributes else ():
-            merger.attribute(node.name, name, value, chunks if by_mention else stating)
-    for name in dict.fromkeys(ends) if by_mention else ():
-        merger.node(name, chunks=named_in.get(name, ()))
+        merger.node(*node)
     for row in relationships:
-        chunks = row.chunks
-        if by_mention:
-            both = set(named_in.get(row.target, ()))
-            chunks = tuple(chunk for chunk in named_in.get(row.source, ()) if chunk in both)
-        merger.relationship(**row._replace(chunks=chunks)._asdict())
+        merger.relationship(**row._asdict())
     if not merger.nodes:
         raise UserError(f"{where}: it holds no node with a name.")
     return merger.graph(
-        len(chunk_table),
-        described=described,
-        typed=attributes,
-        keywords="keywords" in columns,
-        attributes=attributes,
+        len(chunk_table), described="described" in columns, keywords="keywords" in columns
     )
+
+
+def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
+    """Return the chunks of some text units, each once."""
+    return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
@@ -122,13 +114,13 @@ def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[s
     """
     squashed = [squash(text) for text in chunk_table.texts]
     same = _rows_of(squashed)
-    found = {}
+    units = {}
     for unit, text in texts.items():
         wanted = squash(text)
-        found[unit] = same.get(wanted) or tuple(
+        units[unit] = same.get(wanted) or tuple(
             row for row, own in enumerate(squashed) if wanted and (wanted in own or own in wanted)
         )
-    return found
+    return units
 
 
 def chunks_by_digest(chunk_table: ChunkTable) -> dict[str, Chunks]:
@@ -143,10 +135,10 @@ def chunk_id(text: str) -> str:
 
 
 def _rows_of(keys: Iterable[str]) -> dict[str, Chunks]:
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, key in enumerate(keys):
-        found[key].append(row)
-    return {key: tuple(rows) for key, rows in found.items()}
+        rows[key].append(row)
+    return {key: tuple(own) for key, own in rows.items()}
 
 
 def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, Chunks]:
@@ -159,11 +151,11 @@ def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, Chunks]
         wanted[tuple(normalise_name(name).split())].append(name)
     wanted.pop((), None)
     lengths = sorted({len(words) for words in wanted})
-    found: defaultdict[str, dict[int, None]] = defaultdict(dict)
+    rows: defaultdict[str, dict[int, None]] = defaultdict(dict)
     for row, passage in enumerate(chunk_table.passages):
         words = normalise_name(passage).split()
         for start in range(len(words)):
             for length in lengths:
                 for name in wanted.get(tuple(words[start : start + length]), ()):
-                    found[name][row] = None
-    return {name: tuple(rows) for name, rows in found.items()}
+                    rows[name][row] = None
+    return {name: tuple(own) for name, own in rows.items()}
