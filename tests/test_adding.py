@@ -63,7 +63,8 @@ def test_every_kind_of_thing_to_add_names_its_proof() -> None:
 
 def test_a_command_is_a_file_and_a_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "hello.py").write_text(
-        "def main(arguments):\n    print('hello', *arguments)\n    return 0\n"
+        "def declare(parser):\n    parser.word('name', 'NAME', 'who is greeted')\n"
+        "def main(options):\n    print('hello', options.name)\n"
     )
     monkeypatch.setattr(graphrag_bench.cli, "__path__", [*graphrag_bench.cli.__path__, str(here)])
     monkeypatch.setitem(GROUPS["run"], "hello", "say hello")

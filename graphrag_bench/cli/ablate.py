@@ -1,10 +1,20 @@
-"""`graphrag-bench ablate`: what each step of a method is worth."""
+"""Prints the contribution of each step of a method.
+
+That is the evidence retrieved without it, with the paired difference, its interval and p. A step
+that later ones depend on is replaced by each operator with the same output that calls no model; a
+switch is fixed to each of its cases, a branch loses each of its arms. Steps upstream of a change
+are not recomputed. No answers are generated, and no model is called without --calls.
+
+examples
+  graphrag-bench ablate dataset=sample method=hipporag
+  graphrag-bench ablate dataset=sample method=entitypassage split=dev --metric all_evidence@5
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from argparse import Namespace
 
-from graphrag_bench.cli.parsing import settings_parser
+from graphrag_bench.cli.parsing import Parser, show_settings
 from graphrag_bench.config.compose import composed
 from graphrag_bench.explain.ablation import ablation, ablation_table
 from graphrag_bench.explain.replay import Player
@@ -12,27 +22,17 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.checking import refuse_unused
 
-_ABOUT = """
-Prints the contribution of each step of a method: the evidence retrieved without it, with the paired
-difference, its interval and p. A step that later ones depend on is replaced by each operator with
-the same output that calls no model; a switch is fixed to each of its cases, a branch loses each of
-its arms. Steps upstream of a change are not recomputed. No answers are generated, and no model is
-called without --calls.
 
-examples
-  graphrag-bench ablate dataset=sample method=hipporag
-  graphrag-bench ablate dataset=sample method=entitypassage split=dev --metric all_evidence@5
-"""
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Print the table."""
-    parser = settings_parser("ablate", _ABOUT, "[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
-    parser.add_argument("words", nargs="*", metavar="WORD", help="groups and settings, as of a run")
+def declare(parser: Parser) -> None:
+    """Take groups and settings of a run, a metric, and whether models are called."""
+    show_settings(parser, "[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
+    parser.words()
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
     parser.flag("--calls", "let steps ask a model for replies that are not stored")
-    options = parser.read(arguments)
+
+
+def main(options: Namespace) -> None:
+    """Print the table."""
     player = Player.of_settings(composed(options.words), Progress(), calls=options.calls)
     refuse_unused(options.words, [player.experiment])
     show(ablation_table(ablation(player, options.metric)))
-    return 0

@@ -1,12 +1,21 @@
-"""`graphrag-bench ask`: one question of your own against a data set, by one method or several."""
+"""Answers a question of your own by one or more methods (method=A,B) and prints how.
+
+It prints the context with its scores, and every step with the nodes, relationships and chunks it
+found. Answers are stored in HOME/runs/.asked with their artifacts and reused while nothing changes;
+cache.mode=refresh asks the model again.
+
+examples
+  graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
+  graphrag-bench ask dataset=folder dataset.root=FOLDER method=bm25,vanilla --json "What is ...?"
+"""
 
 from __future__ import annotations
 
 import json
-import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
-from graphrag_bench.cli.parsing import is_setting, name_of, settings_parser
+from graphrag_bench.cli.parsing import Parser, is_setting, name_of, show_settings
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.names import Names
@@ -24,25 +33,18 @@ UNREAD = {
     "trace": "every step is shown.",
 }
 """What only the questions of a data set give a meaning."""
-_ABOUT = """
-Answers a question of your own by one or more methods (method=A,B) and prints how: the context with
-its scores, and every step with the nodes, relationships and chunks it found. Answers are stored in
-HOME/runs/.asked with their artifacts and reused while nothing changes; cache.mode=refresh asks the
-model again.
-
-examples
-  graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
-  graphrag-bench ask dataset=folder dataset.root=FOLDER method=bm25,vanilla --json "What is ...?"
-"""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print for each method the answer, the context with its scores, and the steps by name."""
+def declare(parser: Parser) -> None:
+    """Take settings of a run and one question."""
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
-    parser = settings_parser("ask", _ABOUT, usage, without=(*UNREAD, "graph.per"))
-    parser.add_argument("words", nargs="*", metavar='"QUESTION"', help="one question of your own")
+    show_settings(parser, usage, without=(*UNREAD, "graph.per"))
+    parser.word("words", '"QUESTION"', "one question of your own", "*")
     parser.flag("--json", "print all rows, for a program")
-    options = parser.read(arguments)
+
+
+def main(options: Namespace) -> None:
+    """Print for each method the answer, the context with its scores, and the steps by name."""
     words = [word for word in options.words if is_setting(word)]
     questions = [word for word in options.words if not is_setting(word)]
     if len(questions) != 1 or not questions[0].strip():
@@ -52,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         listed = "\n".join(lines)
         raise UserError(f"{len(lines)} setting(s) would change nothing in ask:\n{listed}")
     experiments = []
-    for settings in by_method(words):
+    for settings in _by_method(words):
         experiments.append(Experiment.prepare(composed(settings)))
         refuse_unused(settings, experiments[-1:])
     answers = []
@@ -61,19 +63,18 @@ def main(arguments: Sequence[str]) -> int:
         roots = [root for root in (experiment.artifacts, experiment.shared_artifacts) if root]
         answers.append(explanation(own, Names.read(roots, own.artifacts)))
     if options.json:
-        sys.stdout.write(json.dumps(answers, ensure_ascii=False, indent=1) + "\n")
-        return 0
+        print(json.dumps(answers, ensure_ascii=False, indent=1))
+        return
     for one in answers:
-        head = f"== {one['title']} ==\n" if len(answers) > 1 else ""
-        sys.stdout.write(head + "\n".join(explained_lines(one)) + "\n" + ("\n" if head else ""))
-    return 0
+        lines = list(explained_lines(one))
+        print(*([f"== {one['title']} ==", *lines, ""] if answers[1:] else lines), sep="\n")
 
 
-def by_method(settings: Sequence[str]) -> list[list[str]]:
+def _by_method(settings: Sequence[str]) -> list[list[str]]:
     """Return the settings once for each method of `method=a,b`, in order."""
-    names = [word.partition("=")[2] for word in settings if word.startswith("method=")]
-    if not names or "," not in names[-1]:
+    chosen = [word.partition("=")[2] for word in settings if word.startswith("method=")]
+    if not chosen or "," not in chosen[-1]:
         return [list(settings)]
     rest = [word for word in settings if not word.startswith("method=")]
-    several = dict.fromkeys(name.strip() for name in names[-1].split(",") if name.strip())
-    return [[*rest, f"method={name}"] for name in several]
+    names = dict.fromkeys(name.strip() for name in chosen[-1].split(",") if name.strip())
+    return [[*rest, f"method={name}"] for name in names]

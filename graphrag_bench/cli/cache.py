@@ -1,23 +1,5 @@
-"""`graphrag-bench cache`: the paid replies counted, exported and imported."""
+"""Counts, exports and imports the replies that were paid for.
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from pathlib import Path
-
-from graphrag_bench.cli.parsing import Parser
-from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.llm.cache import VERDICTS
-from graphrag_bench.llm.cache_exchange import (
-    VECTORS,
-    CacheStats,
-    cache_stats,
-    export_rows,
-    import_rows,
-)
-from graphrag_bench.report.rendering import Table, show
-
-_ABOUT = """
 Every reply of a language model (and every embedding by API) is cached on arrival in
 HOME/cache/replies.sqlite and never paid for twice. An export of the replies behind a paper lets
 anyone reproduce its tables without a model. Vectors of local embedders are cached in
@@ -31,74 +13,75 @@ examples
   graphrag-bench cache import replies.jsonl.gz                   runs request only missing replies
 """
 
+from __future__ import annotations
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the table of `stats`, or how many replies were written."""
-    options = _parser().read(arguments)
+from argparse import Namespace
+from pathlib import Path
+
+from graphrag_bench.cli.parsing import Parser
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.llm.cache import VERDICTS
+from graphrag_bench.llm.cache_exchange import VECTORS, cache_stats, export_rows, import_rows
+from graphrag_bench.report.rendering import Table, show
+
+_NOTE = (
+    "new: no reader has judged them yet; corrected: unreadable, but the second try was not; "
+    "unreadable and failed ones are asked for again; cut: reached max_tokens; vectors: texts "
+    "embedded"
+)
+
+
+def declare(parser: Parser) -> None:
+    """Take one of three actions."""
+    counting = parser.action(
+        "stats", _show, "what the store holds: replies, tokens, price by model"
+    )
+    exporting = parser.action("export", _export, "write the replies to FILE.jsonl or FILE.jsonl.gz")
+    importing = parser.action("import", _import, "add the replies of FILE; those there stay")
+    for action in (exporting, importing):
+        action.word("file", "FILE", "of replies, to write or to read")
+    exporting.option("--identity", "MODEL", "only those of this model, as stats names it")
+    for action in (counting, exporting, importing):
+        action.home(None, "the folder that holds cache/ (paths.home of a run); default: .")
+        action.option("--path", "STORE", "the store itself (cache.path); for stats also an export")
+
+
+def _store(options: Namespace) -> Path:
     if options.path and options.home:
         raise UserError("--path names the store itself, --home its folder: give one of the two.")
     store = Path(options.path or f"{options.home or '.'}/cache/replies.sqlite")
-    if options.action == "stats":
-        show(_table(store, cache_stats(store)))
-        return 0
-    file = Path(options.file)
-    if file.resolve() == store.resolve():
-        raise UserError(f"'{file}' is the store itself; name another file.")
-    if options.action == "export":
-        print(_exported(store, file, options.identity))  # noqa: T201 - read by scripts
-    else:
-        print(f"{import_rows(file, store)} rows from {file} to {store}")  # noqa: T201
-    return 0
+    if hasattr(options, "file") and Path(options.file).resolve() == store.resolve():
+        raise UserError(f"'{options.file}' is the store itself; name another file.")
+    return store
 
 
-def _parser() -> Parser:
-    parser = Parser("cache", _ABOUT)
-    actions = [
-        parser.action("stats", "what the store holds: replies, tokens and price by model"),
-        exporting := parser.action(
-            "export", "write the replies to FILE (JSON lines; compressed when it ends in .gz)"
-        ),
-        importing := parser.action(
-            "import", "put the replies of FILE into the store; readable ones that are there stay"
-        ),
-    ]
-    for action in (exporting, importing):
-        action.add_argument("file", metavar="FILE", help="of replies, to write or to read")
-    exporting.option("--identity", "MODEL", "only those of this model, as stats names it")
-    for action in actions:
-        action.home(None, "the folder that holds cache/ (paths.home of a run); default: .")
-        action.option("--path", "STORE", "the store itself (cache.path of a run); for stats also "
-                      "an exported file")  # fmt: skip
-    return parser
+def _show(options: Namespace) -> None:
+    store = _store(options)
+    rows = []
+    for stats in cache_stats(store):
+        counts = dict(stats.verdicts)
+        n_vectors = counts.pop(VECTORS, 0)
+        verdicts = [counts.get(verdict, 0) for verdict in VERDICTS]
+        tokens = (stats.prompt_tokens, stats.completion_tokens)
+        numbers = (sum(counts.values()), *verdicts, stats.truncated, n_vectors, *tokens)
+        rows.append((stats.identity, *(f"{n:,}" for n in numbers), f"{stats.usd:.4f}"))
+    heads = ("model", "replies", *VERDICTS, "cut", VECTORS, "prompt tokens", "completion tokens")
+    show(Table(str(store), (*heads, "USD"), tuple(rows), (_NOTE,), texts=heads[:1]))
 
 
-def _exported(store: Path, file: Path, identity: str | None) -> str:
+def _export(options: Namespace) -> None:
+    store, file = _store(options), Path(options.file)
     if not file.parent.is_dir():
         raise UserError(f"There is no folder '{file.parent}' to write to.")
     if file.is_dir():
         raise UserError(f"'{file}' is a folder; name a file in it, e.g. {file}/replies.jsonl.gz.")
-    n_written = export_rows(store, file, identity)
-    if identity is not None and not n_written:
+    n_written = export_rows(store, file, options.identity)
+    if options.identity is not None and not n_written:
         file.unlink()
-        raise unknown("model", identity, [stats.identity for stats in cache_stats(store)])
-    return f"{n_written} rows from {store} to {file}"
+        raise unknown("model", options.identity, [stats.identity for stats in cache_stats(store)])
+    print(f"{n_written} rows from {store} to {file}")
 
 
-def _table(store: Path, every: Sequence[CacheStats]) -> Table:
-    numbers = (*VERDICTS, "cut", VECTORS, "prompt tokens", "completion tokens", "USD")
-    heads = ("model", "replies", *numbers)
-    rows = []
-    for stats in every:
-        counts = dict(stats.verdicts)
-        n_vectors = counts.pop(VECTORS, 0)
-        row = [stats.identity, f"{sum(counts.values()):,}"]
-        row += [f"{counts.get(verdict, 0):,}" for verdict in VERDICTS]
-        row += [f"{stats.truncated:,}", f"{n_vectors:,}", f"{stats.prompt_tokens:,}"]
-        row += [f"{stats.completion_tokens:,}", f"{stats.usd:.4f}"]
-        rows.append(tuple(row))
-    notes = (
-        "new: no reader has judged them yet; corrected: unreadable, but the second try was not; "
-        "unreadable and failed ones are asked for again; cut: reached max_tokens; vectors: texts "
-        "embedded",
-    )
-    return Table(str(store), heads, tuple(rows), notes, texts=heads[:1])
+def _import(options: Namespace) -> None:
+    store, file = _store(options), Path(options.file)
+    print(f"{import_rows(file, store)} rows from {file} to {store}")

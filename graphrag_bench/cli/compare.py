@@ -1,14 +1,24 @@
-"""`graphrag-bench compare`: answers of stored runs head to head, by a judge."""
+r"""Lets a language model compare the answers of runs pairwise.
+
+It compares two answers to the same question: for every pair of runs, every question that all runs
+answered, in both orders. Prints win rates with intervals and the judge's position and length bias;
+where another judge has compared the same runs, Cohen's kappa between both. Verdicts are stored in
+HOME/comparisons/<key>/verdicts.jsonl: repeating the command resumes it, and repeats no call.
+
+examples
+  graphrag-bench compare RUN_A RUN_B llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
+  graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm@llm_judge=local \
+      llm_judge.model_path=weights.gguf --plot wins.pdf
+"""
 
 from __future__ import annotations
 
-import argparse
-import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.judge import judging_parser, runs_to_judge
-from graphrag_bench.cli.parsing import check_figure, take_plot, tell_plot
+from graphrag_bench.cli.judge import declare_judge, runs_to_judge
+from graphrag_bench.cli.parsing import Parser, check_figure
 from graphrag_bench.errors import UserError
 from graphrag_bench.judging import pairs, tables
 from graphrag_bench.judging.answers import dataset_of
@@ -20,25 +30,27 @@ from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.folder import Row, RunFolder, write_whole
 from graphrag_bench.run.models import Models
 
-_ABOUT = """
-A language model compares two answers to the same question: for every pair of runs, every question
-that all runs answered, in both orders. Prints win rates with intervals and the judge's position and
-length bias; where another judge has compared the same runs, Cohen's kappa between both. Verdicts
-are stored in HOME/comparisons/<key>/verdicts.jsonl: repeating the command resumes it, and repeats
-no call.
-
-examples
-  graphrag-bench compare RUN_A RUN_B llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
-  graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm@llm_judge=local \\
-      llm_judge.model_path=weights.gguf --plot wins.pdf
-"""
+_CRITERIA = (
+    "comprehensiveness, diversity, empowerment, logicality, relevance, coherence, overall; or "
+    f"those of a paper, by its name: {', '.join(pairs.OF_PAPERS)}. Default: zhou2025"
+)
 
 
-def main(arguments: Sequence[str]) -> int:
+def declare(parser: Parser) -> None:
+    """Take runs, settings of a judge, criteria and a figure."""
+    parser.takes("RUN_A RUN_B [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
+    declare_judge(parser)
+    parser.option("--criteria", "A,B", _CRITERIA, "zhou2025")
+    parser.plot()
+
+
+def main(options: Namespace) -> None:
     """Judge and print."""
-    options = _options(arguments)
+    check_figure(options)
+    if options.plot is not None and options.plan:
+        raise UserError("--plot draws verdicts: it does not go with --plan.")
     criteria = pairs.criteria_of([name for name in options.criteria.split(",") if name])
-    runs, settings = runs_to_judge("compare", options.words, options.home, 2)
+    runs, settings = runs_to_judge("compare", options, 2)
     check_one_corpus([run.metrics for run in runs])
     comparison = pairs.Comparison.of(runs, options.limit)
     models = Models(settings, dataset_of(runs[0]))
@@ -47,30 +59,11 @@ def main(arguments: Sequence[str]) -> int:
     if options.plan:
         duels = pairs.pending(comparison, panel)
         n_tokens = pairs.prompt_tokens(comparison, panel, duels)
-        sys.stdout.write(f"at most {len(duels)} calls, {n_tokens:,} prompt tokens (cl100k)\n")
-        return 0
+        print(f"at most {len(duels)} calls, {n_tokens:,} prompt tokens (cl100k)")
+        return
     models.charge(panel.folder / pairs.LEDGER, tuple)
     rows = pairs.judge_pairs(comparison, panel, Progress())
     _write(comparison, panel, list(_matches(comparison, criteria, rows)), options)
-    return 0
-
-
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    usage = "RUN_A RUN_B [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
-    parser = judging_parser("compare", _ABOUT, usage)
-    parser.option(
-        "--criteria",
-        "A,B",
-        "comprehensiveness, diversity, empowerment, logicality, relevance, coherence, overall; or "
-        f"those of a paper, by its name: {', '.join(pairs.OF_PAPERS)}. Default: zhou2025",
-        "zhou2025",
-    )
-    take_plot(parser)
-    options = parser.read(arguments)
-    check_figure(options)
-    if options.plot is not None and options.plan:
-        raise UserError("--plot draws verdicts: it does not go with --plan.")
-    return options
 
 
 def _matches(
@@ -88,7 +81,7 @@ def _write(
     comparison: pairs.Comparison,
     panel: pairs.Panel,
     matches: Sequence[tables.Match],
-    options: argparse.Namespace,
+    options: Namespace,
 ) -> None:
     judge = panel.models.identity("llm_judge")
     titles = [comparison.titles[key] for key in comparison.keys]
@@ -108,11 +101,10 @@ def _write(
     )  # fmt: skip
     write_whole(panel.folder / "table.md", "\n".join(map(markdown, printed)))
     if options.plot is not None:
-        caption = "{}: wins of row against column, %"
         grids = [
-            Grid(caption.format(name), "", "", titles, titles, matrix, decimals=1)
+            Grid(f"{name}: wins of row against column, %", "", "", titles, titles, matrix, 1)
             for name, matrix in tables.matrices(titles, matches).items()
         ]
         plot_wins(options.plot, grids, span=options.span)
-        tell_plot(options.plot)
-    sys.stdout.write(f"comparison: {panel.folder.resolve()}\n")
+        print(f"plot: {options.plot}")
+    print(f"comparison: {panel.folder.resolve()}")

@@ -1,9 +1,16 @@
-"""`graphrag-bench diff`: two stored runs compared question by question, at no cost."""
+"""Compares two finished runs over the questions that both were scored on.
+
+No model is called. Every metric with the paired difference and its interval, which questions were
+gained and lost, and the settings that differ.
+
+example
+  graphrag-bench diff runs/musique/vanilla/0a1b2c3d4e5f runs/musique/hipporag2/f5e4d3c2b1a0
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Iterator
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError
@@ -14,29 +21,22 @@ from graphrag_bench.report.rows import check_one_corpus, differ
 from graphrag_bench.run.scoring import contexts
 from graphrag_bench.run.stored import StoredRun, find_run, scores_of
 
-_ABOUT = """
-Compares two finished runs over the questions that both were scored on, with no model call: every
-metric with the paired difference and its interval, which questions were gained and lost, and the
-settings that differ.
-
-example
-  graphrag-bench diff runs/musique/vanilla/0a1b2c3d4e5f runs/musique/hipporag2/f5e4d3c2b1a0
-"""
 _FLIPS = ("accuracy", "all_evidence@5")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the comparison."""
-    parser = Parser("diff", _ABOUT)
-    parser.add_argument("first", metavar="RUN_A", help=RUN)
-    parser.add_argument("second", metavar="RUN_B", help="the run that it is compared with")
+def declare(parser: Parser) -> None:
+    """Take two runs."""
+    parser.word("first", "RUN_A", RUN)
+    parser.word("second", "RUN_B", "the run that it is compared with")
     parser.flag("--across-corpora", "compare runs over different versions of a corpus all the same")
     parser.home()
-    options = parser.read(arguments)
+
+
+def main(options: Namespace) -> None:
+    """Print the comparison."""
     first, second = (find_run(name, options.home) for name in (options.first, options.second))
     for line in diff_lines(first, second, across_corpora=options.across_corpora):
-        sys.stdout.write(line + "\n") if isinstance(line, str) else show(line)
-    return 0
+        print(line) if isinstance(line, str) else show(line)
 
 
 def diff_lines(

@@ -1,8 +1,20 @@
-"""`graphrag-bench doctor`: checks the models of a run before it costs anything."""
+r"""Checks the models that a run with the same settings would use, with a few small real calls.
+
+Address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
+length; how many tokens the embedder reads, and how many chunks of the data set are longer. Writes
+nothing; a key is never printed.
+
+examples
+  graphrag-bench doctor                            the packaged models of this machine
+  graphrag-bench doctor llm=openai_compatible llm.model=qwen3:8b \
+      llm.base_url=http://localhost:11434/v1 llm.api_key_env=null
+
+exit code: 0 when everything passes, 1 when something has to be fixed, 2 for a wrong setting
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from argparse import Namespace
 
 from graphrag_bench.cli.parsing import Parser, refuse_but
 from graphrag_bench.config.compose import composed
@@ -11,19 +23,6 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.run.model_check import examine, examine_texts
 
-_ABOUT = """
-Checks the models that a run with the same settings would use, with a few small real calls:
-address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
-length; how many tokens the embedder reads, and how many chunks of the data set are longer. Writes
-nothing; a key is never printed.
-
-examples
-  graphrag-bench doctor                            the packaged models of this machine
-  graphrag-bench doctor llm=openai_compatible llm.model=qwen3:8b \\
-      llm.base_url=http://localhost:11434/v1 llm.api_key_env=null
-
-exit code: 0 when everything passes, 1 when something has to be fixed, 2 for a wrong setting
-"""
 _MODELS = ("llm", "llm_build", "embedder")
 _TAKEN = (
     *_MODELS, "llm_judge", "nlp", "cross_encoder", "dataset", "method", "chunking", "build",
@@ -33,20 +32,22 @@ _TAKEN = (
 """What models, and the texts that they are given, depend on."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the table; 0 when everything passes, 1 otherwise."""
-    parser = Parser("doctor", _ABOUT, "[MODEL=NAME ...] [SETTING=VALUE ...]")
-    parser.add_argument("words", nargs="*", metavar="WORD", help="a model, or a setting of a run")
+def declare(parser: Parser) -> None:
+    """Take models, and settings of a run."""
+    parser.alone = True
+    parser.takes("[MODEL=NAME ...] [SETTING=VALUE ...]")
+    parser.word("words", "WORD", "a model, or a setting of a run", "*")
     parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])
-    words = parser.read(arguments, alone=True).words
-    refuse_but("doctor", words, _TAKEN)
-    values = composed(words)
+
+
+def main(options: Namespace) -> int:
+    """Print the table; 0 when everything passes, 1 otherwise."""
+    refuse_but("doctor", options.words, _TAKEN)
+    values = composed(options.words)
     checks = [*examine(check_settings(values)), *examine_texts(values)]
     rows = tuple((check.part, check.name, check.result, check.said) for check in checks)
-    n_fix = sum(check.result == "fix" for check in checks)
-    n_open = sum(check.result == "not tried" for check in checks)
+    n_fix, n_open = (sum(check.result == one for check in checks) for one in ("fix", "not tried"))
     note = f"to fix: {n_fix}; not tried before that is done: {n_open}"
-    note = note if n_fix else "everything passes"
     heads = ("part", "check", "result", "found, or what to fix")
-    show(Table("models", heads, rows, (note,), texts=heads))
+    show(Table("models", heads, rows, (note if n_fix else "everything passes",), texts=heads))
     return 1 if n_fix else 0

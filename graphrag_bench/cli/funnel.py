@@ -1,22 +1,5 @@
-"""`graphrag-bench funnel`: at which stage stored runs lost the gold evidence, at no cost."""
+"""Shows at which stage a method lost the gold evidence, from a run's rows, chunks and graph.
 
-from __future__ import annotations
-
-import json
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
-
-from graphrag_bench.cli.parsing import RUN, Parser
-from graphrag_bench.explain.funnel import RunFunnel, run_funnel
-from graphrag_bench.explain.stages import LEGEND, SAID, funnel_lines, funnel_table
-from graphrag_bench.report.notes import with_cut_notes
-from graphrag_bench.report.rendering import show
-from graphrag_bench.run.stored import find_run
-
-_ABOUT = """
-Shows at which stage a method lost the gold evidence, from a run's stored rows, chunks and graph.
 Every document in a question's evidence is counted once, at the first stage it did not pass:
 
   in corpus      the data set holds the document
@@ -40,32 +23,47 @@ example
   graphrag-bench funnel runs/sample/vanilla/0a1b2c3d4e5f runs/sample/hipporag/f5e4d3c2b1a0
 """
 
+from __future__ import annotations
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the funnel of every run, and a table when there are several."""
-    parser = Parser("funnel", _ABOUT)
-    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.cli.parsing import RUN, Parser
+from graphrag_bench.explain.funnel import RunFunnel, run_funnel
+from graphrag_bench.explain.stages import LEGEND, SAID, funnel_lines, funnel_table
+from graphrag_bench.report.notes import with_cut_notes
+from graphrag_bench.report.rendering import show
+from graphrag_bench.run.stored import find_run
+
+
+def declare(parser: Parser) -> None:
+    """Take runs, and what is printed of them."""
+    parser.word("runs", "RUN", RUN, "+")
     parser.flag("--questions", "ids of the questions that lost their first evidence at each stage")
     parser.flag("--json", "counts, and the fate of every document, as JSON")
     parser.home()
     parser.shared()
-    options = parser.read(arguments)
+
+
+def main(options: Namespace) -> None:
+    """Print the funnel of every run, and a table when there are several."""
     home = Path(options.home)
     runs = [find_run(name, home) for name in options.runs]
     funnels = [run_funnel(run, home, options.shared) for run in runs]
     if options.json:
-        text = json.dumps([_as_json(one) for one in funnels], indent=1, ensure_ascii=False)
-        sys.stdout.write(text + "\n")
-        return 0
+        print(json.dumps([_as_json(one) for one in funnels], indent=1, ensure_ascii=False))
+        return
     for one in funnels:
-        sys.stdout.writelines(f"{line}\n" for line in (*_lines(one, options.questions), ""))
-    sys.stdout.write(f"{LEGEND}\n")
+        print(*_lines(one, options.questions), "", sep="\n")
+    print(LEGEND)
     if len(funnels) > 1:
         sets = ", ".join(sorted({one.dataset for one in funnels}))
         rows = [(one.title, one.funnel) for one in funnels]
         table = funnel_table(f"{sets}: where evidence was lost", rows)
         show(with_cut_notes(table, [run.metrics for run in runs]))
-    return 0
 
 
 def _lines(one: RunFunnel, questions: bool) -> Iterator[str]:

@@ -1,9 +1,21 @@
-"""`graphrag-bench judge`: the answers of stored runs judged one by one by a language model."""
+r"""Lets a language model grade the answers of runs one by one.
+
+Values are stored in the run's folder (judged.jsonl): repeating the command resumes it, and repeats
+no call. For judged_correctness the judge first lists what an answer claims without seeing the gold
+answer; a second call compares a single claim that is worded differently from the gold. An
+unreadable reply is a missing value and enters no mean. Contexts are those that the run stored (none
+with trace=off).
+
+examples
+  graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
+  graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm@llm_judge=openai_compatible \
+      llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \
+      llm_judge.api_key_env=null
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from argparse import Namespace
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, is_setting, positive, refuse_but
@@ -20,22 +32,6 @@ from graphrag_bench.run.judged import judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun, find_run
 
-_ABOUT = """
-A language model grades the answers of runs one by one. Values are stored in the run's folder
-(judged.jsonl): repeating the command resumes it, and repeats no call.
-
-For judged_correctness the judge first lists what an answer claims without seeing the gold answer;
-a second call compares a single claim that is worded differently from the gold.
-
-An unreadable reply is a missing value and enters no mean. Contexts are those that the run stored
-(none with trace=off).
-
-examples
-  graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
-  graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm@llm_judge=openai_compatible \\
-      llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \\
-      llm_judge.api_key_env=null
-"""
 _METRICS = {
     "judged_correctness": "does the answer offer what the gold says, and nothing else? A list of "
     "everything is wrong, whatever it contains",
@@ -49,32 +45,45 @@ _METRICS = {
     "context_relevance": "by name only: is the context enough for an answer? 0, 0.5 or 1",
     "evidence_statements": "by name only: share of the evidence's statements in the context",
 }
-
-
 _TAKEN = ("llm_judge", "cache", "budget", "failures")
 """The settings of a run that judging takes."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Judge, and print a table of all judged values of these runs."""
-    usage = "RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
-    parser = judging_parser("judge", _ABOUT, usage, "embedder= ")
+def declare(parser: Parser) -> None:
+    """Take runs, settings of a judge, and metrics."""
+    parser.takes("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
+    declare_judge(parser, "embedder= ")
     parser.rows("metrics", _METRICS.items())
     parser.option("--metrics", "A,B", "only these; default: all that data set and run allow", "")
-    options = parser.read(arguments)
-    task = answers.JudgeTask(
-        tuple(filter(None, options.metrics.split(","))), options.limit, options.retry
-    )
+
+
+def declare_judge(parser: Parser, more: str = "") -> None:
+    """Take runs and settings of a judge; `more` are settings that the command takes too."""
+    parser.word("words", "RUN", "a run's folder, or its key's beginning; or a judge's setting", "+")
+    parser.home(None, "the folder that holds runs/; default: that of the first run")
+    judges = f"{', '.join(names('llm'))}; no default: a judge has to be chosen"
+    as_of_run = "as of a run; budget.usd=1 stops before it is passed"
+    settings = [("llm@llm_judge=", judges), (f"{more}cache.* budget.* failures.*", as_of_run)]
+    parser.rows("settings", settings)
+    parser.option("--limit", "N", "only the first N questions, stratified by type", None, positive)
+    parser.flag("--plan", "say how many calls it would take at most, and make none")
+    parser.flag("--retry", "ask again where a reply could not be read")
+
+
+def main(options: Namespace) -> None:
+    """Judge, and print a table of all judged values of these runs."""
+    metrics = tuple(filter(None, options.metrics.split(",")))
+    task = answers.JudgeTask(metrics, options.limit, options.retry)
     task.measures()
-    runs, settings = runs_to_judge("judge", options.words, options.home, 1, (*_TAKEN, "embedder"))
+    runs, settings = runs_to_judge("judge", options, 1, "embedder")
     models = Models(settings, answers.dataset_of(runs[0]))
     models.identity("llm_judge")
     if options.plan:
         for run in runs:
             calls = answers.calls_ahead(run, models, task)
             each = ", ".join(f"{name} {n}" for name, n in calls.items())
-            sys.stdout.write(f"{run.folder.path}: at most {sum(calls.values())} calls ({each})\n")
-        return 0
+            print(f"{run.folder.path}: at most {sum(calls.values())} calls ({each})")
+        return
     ledgers = [run.folder.path / answers.LEDGER for run in runs]
     models.charge(ledgers[0], lambda: ledgers[1:])
     judged = []
@@ -83,44 +92,27 @@ def main(arguments: Sequence[str]) -> int:
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
     show(with_cut_notes(judged_table(judged), [run.metrics for run in runs]))
     for run in runs:
-        sys.stdout.write(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}\n")
-    return 0
-
-
-def judging_parser(command: str, about: str, usage: str, more: str = "") -> Parser:
-    """Return a parser of runs and settings of a judge; `more` are settings that it takes too."""
-    parser = Parser(command, about, usage)
-    meaning = "a folder of a run or the beginning of its key; or a setting of the judge"
-    parser.add_argument("words", nargs="+", metavar="RUN", help=meaning)
-    parser.home(None, "the folder that holds runs/; default: that of the first run")
-    judges = f"{', '.join(names('llm'))}; no default: a judge has to be chosen"
-    taken = f"{more}cache.* budget.* failures.*"
-    as_of_run = "as of a run; budget.usd=1 stops before it is passed"
-    parser.rows("settings", [("llm@llm_judge=", judges), (taken, as_of_run)])
-    parser.option("--limit", "N", "only the first N questions, stratified by type", None, positive)
-    parser.flag("--plan", "say how many calls it would take at most, and make none")
-    parser.flag("--retry", "ask again where a reply could not be read")
-    return parser
+        print(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}")
 
 
 def runs_to_judge(
-    command: str, words: Sequence[str], home: str | None, least: int, taken: Sequence[str] = _TAKEN
+    command: str, options: Namespace, least: int, *more: str
 ) -> tuple[list[StoredRun], RunSettings]:
     """Return the runs among the words, each once, and the checked settings with their home.
 
-    A folder that is there is a run, whatever it is called. The home is `home`, else that of the
-    first run. Raises UserError for fewer than `least` runs, for what is not a run, and for a
-    setting that the command does not take.
+    A folder that is there is a run, whatever it is called. The home is `--home`, else that of the
+    first run; `more` are settings that the command takes too. Raises UserError for fewer than
+    `least` runs, for what is not a run, and for a setting that the command does not take.
     """
-    named = [word for word in words if not is_setting(word) or Path(word).is_dir()]
-    settings = [word for word in words if word not in named]
-    refuse_but(command, settings, taken)
+    named = [word for word in options.words if not is_setting(word) or Path(word).is_dir()]
+    settings = [word for word in options.words if word not in named]
+    refuse_but(command, settings, (*_TAKEN, *more))
     if len(named) < least:
         n = ("one run", "two runs")[least - 1]
         raise UserError(f"{command} takes {n} or more: folders, or beginnings of keys.")
     checked = check_settings(composed(settings))
-    runs = [find_run(name, home or ".") for name in named]
+    runs = [find_run(name, options.home or ".") for name in named]
     distinct = list({run.folder.path.resolve(): run for run in runs}.values())
-    own = home or str(distinct[0].folder.path.resolve().parents[3])
-    paths = checked.paths.model_copy(update={"home": own})
+    home = options.home or str(distinct[0].folder.path.resolve().parents[3])
+    paths = checked.paths.model_copy(update={"home": home})
     return distinct, checked.model_copy(update={"paths": paths})

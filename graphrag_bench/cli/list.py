@@ -1,9 +1,17 @@
-"""`graphrag-bench list`: the names that can be chosen."""
+"""Lists what can be chosen.
+
+The names of every group (dataset=, method=, llm=, ...), your own with their files, the data sets
+with their licences, the operators with what they read and write, and the builders.
+
+example
+  graphrag-bench list
+  graphrag-bench list | grep chunk.        the operators and builders of chunks
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 
 from graphrag_bench.cli.parsing import CONFIG_DIR, Parser
 from graphrag_bench.config.compose import value_of
@@ -13,27 +21,21 @@ from graphrag_bench.contract import builders, operators, paper_first
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.errors import UserError
 
-_ABOUT = """
-Lists what can be chosen: the names of every group (dataset=, method=, llm=, ...), your
-own with their files, the data sets with their licences, the operators with what they read and
-write, and the builders.
 
-example
-  graphrag-bench list
-  graphrag-bench list | grep chunk.        the operators and builders of chunks
-"""
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Print the choices of every group, the operators and the builders."""
-    parser = Parser("list", _ABOUT, "[plugins=[PACKAGE]] [--config-dir FOLDER]")
+def declare(parser: Parser) -> None:
+    """Take packages, and folders of configurations."""
+    parser.alone = True
+    parser.takes("[plugins=[PACKAGE]] [--config-dir FOLDER]")
     meaning = "with what your packages hold: operators, builders, configs"
     parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
     parser.rows("folders", [CONFIG_DIR])
-    plugins = value_of(parser.read(arguments, alone=True).plugins, "plugins")
+
+
+def main(options: Namespace) -> None:
+    """Print the choices of every group, the operators and the builders."""
+    plugins = value_of(options.plugins, "plugins")
     load_plugins([str(name) for name in (plugins if isinstance(plugins, list) else [plugins])])
-    sys.stdout.writelines(f"{line}\n" for line in _lines())
-    return 0
+    print(*_lines(), sep="\n")
 
 
 def _lines() -> Iterator[str]:
@@ -58,8 +60,11 @@ def _lines() -> Iterator[str]:
             ours = True
             yield "\noperators of our own"
         reads = ", ".join(read.slot + ("?" if read.optional else "") for read in op.reads)
-        slots = f"{reads} -> {', '.join(op.writes)}"
-        yield f"  {op.name:<24} {slots}: {(op.function.__doc__ or '').strip().splitlines()[0]}"
+        yield f"  {op.name:<24} {reads} -> {', '.join(op.writes)}: {_first_line(op.function)}"
     yield "\nbuilders"
     for builder in builders.all():
-        yield f"  {builder.name:<24} {(builder.function.__doc__ or '').strip().splitlines()[0]}"
+        yield f"  {builder.name:<24} {_first_line(builder.function)}"
+
+
+def _first_line(function: Callable[..., object]) -> str:
+    return (function.__doc__ or "").strip().splitlines()[0]

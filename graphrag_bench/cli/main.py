@@ -139,12 +139,17 @@ def _command(name: str, words: list[str]) -> int:
             refuse_secrets(setting, value)
         elif word.startswith("--"):
             refuse_secrets(word, after)
-    if any(word.lstrip("+").startswith(_FOLDERS) for word in words):
-        from graphrag_bench.cli.parsing import with_folders
+    from graphrag_bench.cli.parsing import Parser, with_folders
 
-        own = with_folders(words)
-        words = words if name == "run" else own  # Hydra takes the options itself
-    return int(import_module(f"graphrag_bench.cli.{name}").main(words))
+    rest = with_folders(words) if any(w.lstrip("+").startswith(_FOLDERS) for w in words) else words
+    module = import_module(f"graphrag_bench.cli.{name}")
+    if name == "run" and not {"--help", "-h"} & set(words):
+        return int(module.run(words))  # Hydra reads them, and the folders too
+    parser = Parser(name, module.__doc__ or "")
+    parser.set_defaults(work=getattr(module, "main", None))
+    module.declare(parser)
+    options = parser.read(rest)
+    return int(options.work(options) or 0)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import config_folders
@@ -36,37 +35,37 @@ _MORE = (
     ("llm.NAME=VALUE", "a setting of the model, e.g. llm.model_path=weights.gguf"),
 )
 _UNKNOWN = "unrecognized arguments: "
-_formatter = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH, max_help_position=COLUMN)
+_NAME = re.compile(r"^ +(?:-\w, )?(--[\w-]+|[\w.@]+=)", re.MULTILINE)
+"""An option or a setting where a help text explains it."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser of options, words and settings `NAME=VALUE`, without abbreviations.
 
-    `about` is shown above the options, from its line `example...` on below them. `usage` is what
-    follows the command; argparse writes it where it is not given. Errors end like any other mistake
-    of the user, with the nearest name.
+    `about` is shown above the options, from its line `example...` on below them. Errors end like
+    any other mistake of the user, with the nearest name.
     """
 
-    def __init__(self, command: str = "", about: str = "", usage: str | None = None) -> None:
-        self._settings: dict[str, str] = {}
-        self._known: list[str] = []
-        self._actions_of: dict[str, Parser] = {}
-        prog = f"graphrag-bench {command}".rstrip()
-        lines = [f"{prog} {line}".rstrip() for line in (usage or "").split("\n")]
+    alone = False
+    """Whether the command does something without arguments; others show their help then."""
+
+    def __init__(self, command: str, about: str) -> None:
         above, sign, below = about.partition("\nexample")
         super().__init__(
-            prog,
-            None if usage is None else "\n       ".join(lines),
-            above.strip(),
-            f"{sign}{below}".strip(),
-            formatter_class=_formatter,
+            f"graphrag-bench {command}",
+            description=above.strip(),
+            epilog=f"{sign}{below}".strip(),
+            formatter_class=partial(
+                argparse.RawDescriptionHelpFormatter, width=WIDTH, max_help_position=COLUMN
+            ),
             allow_abbrev=False,
         )
+        self._settings: dict[str, str] = {}
+        self._actions_of: dict[str, Parser] = {}
 
-    def add_argument(self, *flags: str, **options: Any) -> argparse.Action:
-        """Take an argument, and know its name."""
-        self._known += [flag for flag in flags if flag.startswith("-")]
-        return super().add_argument(*flags, **options)
+    def takes(self, usage: str) -> None:
+        """Say what follows the command, a line for each way to use it."""
+        self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
     def rows(self, title: str, rows: Iterable[tuple[str, str]], description: str = "") -> None:
         """Show a section of words with their meanings, which are not parsed."""
@@ -86,7 +85,14 @@ class Parser(argparse.ArgumentParser):
         self.rows("settings", [(f"{name}={shown}", meaning) for name, shown, _, meaning in every])
         self.set_defaults(**{name: default for name, _, default, _ in every})
         self._settings |= {name: name for name, *_ in every}
-        self._known += [f"{name}=" for name, *_ in every]
+
+    def word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
+        """Take a word, or several (`n` is "?", "*" or "+"), which the help calls `shown`."""
+        self.add_argument(name, metavar=shown, help=meaning, nargs=n)
+
+    def words(self) -> None:
+        """Take groups and settings, as of a run."""
+        self.word("words", "WORD", "groups and settings, as of a run", "*")
 
     def flag(self, name: str, meaning: str, *short: str) -> None:
         """Take an option without a value."""
@@ -114,32 +120,49 @@ class Parser(argparse.ArgumentParser):
         self.option("--shared", "DIR", meaning)
         self._settings["paths.shared_artifacts"] = "shared"
 
-    def action(self, name: str, meaning: str, usage: str | None = None) -> Parser:
-        """Return the parser of one of several actions of the command, its first word."""
-        self._actions_of[name] = Parser(f"{self.command} {name}", f"{meaning}.", usage)
-        return self._actions_of[name]
+    def columns(self) -> None:
+        """Take `columns=main` or `columns=all`."""
+        meaning = (
+            "main (the default): n, the main metric, its difference from the baseline, context and "
+            "cost of each method in 100 columns; all: every metric, difference and cost"
+        )
+        self.settings([("columns", "WHICH", COLUMNS[0], meaning)])
 
-    @property
-    def command(self) -> str:
-        """The command, and its action."""
-        return self.prog.partition(" ")[2]
+    def plot(self, kinds: Sequence[str] = (), usual: str = "") -> None:
+        """Take `--plot` and `--span`, and `--kind` where there are several kinds of figures."""
+        meaning = "also write a figure: .pdf, .svg or .png (needs the extra `figures`)"
+        self.option("--plot", "FILE", meaning, kind=Path)
+        span = "columns of a paper that the figure spans: 1 (85 mm, the default) or 2 (175 mm)"
+        self.option("--span", "1|2", span, 1, int)
+        if kinds:
+            self.option("--kind", "KIND", f"the figure: {', '.join(kinds)}; default: {usual}")
 
-    def read(self, arguments: Sequence[str], *, alone: bool = False) -> argparse.Namespace:
+    def action(
+        self, name: str, work: Callable[[argparse.Namespace], int | None], meaning: str
+    ) -> Parser:
+        """Return the parser of one of several actions of the command, its first word.
+
+        `work` does it with the arguments that were read, and returns an exit code.
+        """
+        action = self._actions_of[name] = Parser(f"{self.prog.split()[1]} {name}", f"{meaning}.")
+        action.alone = True
+        action.set_defaults(work=work)
+        return action
+
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Return what the arguments say; none at all ask for help, unless it runs `alone`.
 
         Raises SystemExit after the help, and UserError for what the command does not take.
         """
-        every = list(arguments) if arguments or alone else ["--help"]
-        if self._actions_of and every[0] in self._actions_of:
-            read = self._actions_of[every[0]].read(every[1:], alone=True)
-            return argparse.Namespace(**vars(read), action=every[0])
-        if self._actions_of and not every[0].startswith("-"):
-            hint = did_you_mean(every[0], self._actions_of)
-            raise UserError(f"{self.prog} has no '{every[0]}'. {hint} See {self.prog} --help.")
-        if self._actions_of:
-            each = self._actions_of.items()
-            self.rows("actions", [(name, (one.description or "")[:-1]) for name, one in each])
-            usages = [one.format_usage().removeprefix("usage: ") for _, one in each]
+        every = list(arguments) if arguments or self.alone else ["--help"]
+        if actions := self._actions_of:
+            if every[0] in actions:
+                return actions[every[0]].read(every[1:])
+            if not every[0].startswith("-"):
+                hint = did_you_mean(every[0], actions)
+                raise UserError(f"{self.prog} has no '{every[0]}'. {hint} See {self.prog} --help.")
+            self.rows("actions", [(name, str(of.description)[:-1]) for name, of in actions.items()])
+            usages = [of.format_usage().removeprefix("usage: ") for of in actions.values()]
             self.usage = "       ".join(usages).rstrip()
         settings, words = {}, []
         for word in every:
@@ -148,17 +171,18 @@ class Parser(argparse.ArgumentParser):
                 settings[self._settings[name]] = value
             else:
                 words.append(word)
-        read = self.parse_intermixed_args(words)
-        return argparse.Namespace(**{**vars(read), **settings})
+        return argparse.Namespace(**{**vars(self.parse_intermixed_args(words)), **settings})
 
     def error(self, message: str) -> NoReturn:
         """Raise UserError; what is unknown is answered with the nearest."""
-        hint = ""
         if message.startswith(_UNKNOWN):
             word = message.removeprefix(_UNKNOWN).partition(" ")[0]
-            message = f"'{word}' is not an option or a setting of {self.prog}"
-            hint = did_you_mean(word.partition("=")[0], self._known)
-        raise UserError(" ".join(filter(None, (f"{message}.", hint, f"See {self.prog} --help."))))
+            hint = did_you_mean(word.partition("=")[0], _NAME.findall(self.format_help()))
+            raise UserError(
+                f"'{word}' is not an option or a setting of {self.prog}. {hint} "
+                f"See {self.prog} --help."
+            )
+        raise UserError(f"{message}. See {self.prog} --help.")
 
 
 def positive(text: str) -> int:
@@ -168,11 +192,9 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def settings_parser(
-    command: str, about: str, usage: str, *, without: Collection[str] = ()
-) -> Parser:
-    """Return a parser of words that shows every group with its choices and every setting."""
-    parser = Parser(command, about, usage)
+def show_settings(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
+    """Let a help show what follows the command, every group with its choices and every setting."""
+    parser.takes(usage)
     groups = [
         (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")
         for group in GROUPS
@@ -181,7 +203,6 @@ def settings_parser(
     roles = [(f"llm@{role}=", "another model for this: as llm=") for role in ROLES]
     parser.rows("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
     parser.rows("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
-    return parser
 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
@@ -246,30 +267,6 @@ def _within(name: str, parts: Iterable[str]) -> bool:
     return any(name == one or name.startswith(f"{one}.") for one in parts)
 
 
-_COLUMNS = (
-    "main (the default): n, the main metric, its difference from the baseline, context and cost of "
-    "each method in 100 columns; all: every metric, difference and cost, with all notes"
-)
-_PLOT = (
-    "also write a figure: .pdf (text stays text), .svg or .png; the same input gives the same "
-    "bytes (needs the extra `figures`)"
-)
-_SPAN = "columns of a paper that the figure spans: 1 (85 mm, the default) or 2 (175 mm)"
-
-
-def take_columns(parser: Parser) -> None:
-    """Let a command take `columns=main` or `columns=all`."""
-    parser.settings([("columns", "WHICH", COLUMNS[0], _COLUMNS)])
-
-
-def take_plot(parser: Parser, kinds: Sequence[str] = (), usual: str = "") -> None:
-    """Let a command take `--plot` and `--span`, and `--kind` where it has several kinds."""
-    parser.option("--plot", "FILE", _PLOT, kind=Path)
-    parser.option("--span", "1|2", _SPAN, 1, int)
-    if kinds:
-        parser.option("--kind", "KIND", f"the figure: {', '.join(kinds)}; default: {usual}")
-
-
 def check_figure(options: argparse.Namespace, kinds: Sequence[str] = ()) -> None:
     """Raise UserError, before any work, for a figure that cannot be written."""
     kind = getattr(options, "kind", None)
@@ -280,8 +277,3 @@ def check_figure(options: argparse.Namespace, kinds: Sequence[str] = ()) -> None
     if kind is not None and kind not in kinds:
         raise UserError(f"--kind {kind}: there is none. {did_you_mean(kind, kinds)}")
     check_plot(options.plot, options.span)
-
-
-def tell_plot(path: Path) -> None:
-    """Say where the figure is."""
-    sys.stdout.write(f"plot: {path}\n")

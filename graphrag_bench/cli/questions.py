@@ -1,8 +1,20 @@
-"""`graphrag-bench questions`: questions made for a corpus, and their review read back."""
+r"""Makes questions for a corpus and writes both into a folder.
+
+Ask them of the same data set, which reuses its graphs (dataset.questions=FOLDER), or run the folder
+as a separate data set (dataset=jsonl dataset.root=FOLDER). The model is llm@llm_build=, or llm=
+where that is not set.
+
+examples
+  graphrag-bench questions dataset=sample kind=specific wording=template n=30
+  graphrag-bench questions dataset=ultradomain_mix kind=abstract \
+      llm@llm_build=openai_compatible llm_build.model=gpt-4o
+  graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
+  graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
+"""
 
 from __future__ import annotations
 
-import sys
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,18 +34,6 @@ from graphrag_bench.questions.specific import SPECIFIC, specific_questions
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import safe_name
 
-_ABOUT = """
-Makes questions for a corpus and writes both into a folder. Ask them of the same data set, which
-reuses its graphs (dataset.questions=FOLDER), or run the folder as a separate data set
-(dataset=jsonl dataset.root=FOLDER). The model is llm@llm_build=, or llm= where that is not set.
-
-examples
-  graphrag-bench questions dataset=sample kind=specific wording=template n=30
-  graphrag-bench questions dataset=ultradomain_mix kind=abstract \\
-      llm@llm_build=openai_compatible llm_build.model=gpt-4o
-  graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
-  graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
-"""
 _TAKEN = (
     "dataset", "method", "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph",
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
@@ -77,46 +77,42 @@ class QuestionSettings(BaseModel):
         return tuple(dict.fromkeys(int(p) if str(p).strip().isdecimal() else p for p in parts))
 
 
-def main(arguments: Sequence[str]) -> int:
+def declare(parser: Parser) -> None:
+    """Take settings of the questions, and of a run."""
+    parser.takes("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
+    parser.word("words", "WORD", f"of a run: {', '.join(_TAKEN)}", "*")
+    rows = []
+    for name, field in QuestionSettings.model_fields.items():
+        default = "abstract|specific" if field.is_required() else str(field.default or "")
+        meaning = " ".join(str(field.description).split())
+        rows.append((name, default.strip("()").replace(" ", ""), None, meaning))
+    meaning = "read a sheet back (decision: keep, drop or edit) and stop"
+    parser.settings([*rows, ("review", "FILE", None, meaning)])
+
+
+def main(options: Namespace) -> None:
     """Make the questions and write them, or read a review back."""
-    own, words = _read(arguments)
+    names = (*QuestionSettings.model_fields, "review")
+    own = {name: value for name in names if (value := getattr(options, name)) is not None}
+    refuse_but("questions", options.words, _TAKEN, names)
     if "review" in own:
-        if len(own) + len(words) > 1:
+        if len(own) + len(options.words) > 1:
             raise UserError("review=FILE takes no other setting: the sheet's folder has the rest.")
         counts = ", ".join(f"{name} {n}" for name, n in reviewed(Path(own["review"])).items())
-        folder = Path(own["review"]).resolve().parent
-        sys.stdout.write(f"review: {counts}\nset: {folder}\n")
-        return 0
-    asked = _checked(own)
-    experiment = _experiment(words, asked)
-    folder = _folder(asked, experiment)
+        print(f"review: {counts}\nset: {Path(own['review']).resolve().parent}")
+        return
+    settings = _checked(own)
+    experiment = _experiment(options.words, settings)
+    folder = _folder(settings, experiment)
     experiment.models.charge(folder / "ledger.jsonl", tuple)
-    questions, refused = _make_questions(asked, experiment)
+    questions, refused = _make_questions(settings, experiment)
     if not questions:
         raise UserError(
             f"No question could be made ({refused} wordings were refused). Try other hops=, "
             "another build.extraction=, or a larger model."
         )
     write_set(folder, experiment.dataset, questions)
-    _tell(folder, questions, refused, experiment)
-    return 0
-
-
-def _read(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    parser = Parser("questions", _ABOUT, "dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
-    parser.add_argument("words", nargs="*", metavar="WORD", help=f"of a run: {', '.join(_TAKEN)}")
-    rows = []
-    for name, field in QuestionSettings.model_fields.items():
-        default = "abstract|specific" if field.is_required() else str(field.default or "")
-        meaning = " ".join(str(field.description).split())
-        rows.append((name, default.strip("()").replace(" ", ""), None, meaning))
-    parser.settings([
-        *rows, ("review", "FILE", None, "read a sheet back (decision: keep, drop or edit) and stop")
-    ])  # fmt: skip
-    given = vars(parser.read(arguments))
-    words, own = given.pop("words"), {name: v for name, v in given.items() if v is not None}
-    refuse_but("questions", words, _TAKEN, tuple(given))
-    return own, words
+    _print(folder, questions, refused, experiment)
 
 
 def _checked(own: Mapping[str, str]) -> QuestionSettings:
@@ -133,9 +129,9 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
         raise UserError(f"{name}={own[name]}: {fault['msg']}. {hint}") from None
 
 
-def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
+def _experiment(rest: Sequence[str], settings: QuestionSettings) -> Experiment:
     values = composed(rest)
-    if asked.kind == "abstract":
+    if settings.kind == "abstract":
         return Experiment.prepare(values)
     build = {"graph": "kg", **(values.get("build") or {})}
     experiment = Experiment.prepare({**values, "build": build})
@@ -144,55 +140,54 @@ def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
     return experiment
 
 
-def _folder(asked: QuestionSettings, experiment: Experiment) -> Path:
-    if asked.out is not None:
-        return Path(asked.out)
-    model = "" if asked.wording == "template" else experiment.models.identity("llm_build")
+def _folder(settings: QuestionSettings, experiment: Experiment) -> Path:
+    if settings.out is not None:
+        return Path(settings.out)
+    model = "" if settings.wording == "template" else experiment.models.identity("llm_build")
     graph = [item.key for item in experiment.plan if item.resource == "graph"]
     prompts = [
         prompt.digest for prompt in (abstract.USERS, abstract.TASKS, abstract.ABSTRACT, SPECIFIC)
     ]
     key = digest(
-        experiment.dataset.corpus_digest, asked.model_dump(exclude={"out"}, mode="json"), model,
-        experiment.settings.seed, graph if asked.kind == "specific" else [], prompts,
+        experiment.dataset.corpus_digest, settings.model_dump(exclude={"out"}, mode="json"), model,
+        experiment.settings.seed, graph if settings.kind == "specific" else [], prompts,
     )  # fmt: skip
     name = safe_name(experiment.dataset.name)
-    return experiment.home / "questions" / name / f"{asked.kind}-{key[:8]}"
+    return experiment.home / "questions" / name / f"{settings.kind}-{key[:8]}"
 
 
-def _make_questions(asked: QuestionSettings, experiment: Experiment) -> tuple[list[Made], int]:
+def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple[list[Made], int]:
     models, failures = experiment.models, experiment.settings.failures
 
     def meter() -> Metered:
         gate = FailureGate("questions", failures.limit, failures.after, failures.in_a_row)
-        log = models.ledger.at("questions", asked.kind)
+        log = models.ledger.at("questions", settings.kind)
         return Metered(models.llm_build, log=log, gate=gate)
 
-    if asked.kind == "abstract":
-        protocol = abstract.Protocol(asked.users, asked.tasks, asked.per_task, asked.n)
-        description = abstract.described(experiment.dataset, asked.description)
+    if settings.kind == "abstract":
+        protocol = abstract.Protocol(settings.users, settings.tasks, settings.per_task, settings.n)
+        description = abstract.described(experiment.dataset, settings.description)
         return abstract.abstract_questions(meter(), description, protocol), 0
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(
-        built["graph"], built["chunk_table"], asked.hops, asked.n or 60,
-        None if asked.wording == "template" else meter(), experiment.settings.seed,
+        built["graph"], built["chunk_table"], settings.hops, settings.n or 60,
+        None if settings.wording == "template" else meter(), experiment.settings.seed,
     )  # fmt: skip
 
 
-def _tell(folder: Path, questions: Sequence[Made], refused: int, experiment: Experiment) -> None:
+def _print(folder: Path, questions: Sequence[Made], refused: int, experiment: Experiment) -> None:
     counts = ", ".join(f"{n} {type}" for type, n in Counter(one.type for one in questions).items())
-    made = f"{len(questions)} questions ({counts})"
-    made += f"; {refused} wordings refused" if refused else ""
-    asked = experiment.settings.dataset
-    root = f" dataset.root={asked.root}" if asked.root else ""
-    source = f"dataset={asked.name}{root} dataset.questions={folder}"
+    more = f"; {refused} wordings refused" if refused else ""
+    dataset = experiment.settings.dataset
+    root = f" dataset.root={dataset.root}" if dataset.root else ""
+    source = f"dataset={dataset.name}{root} dataset.questions={folder}"
     if experiment.dataset.world is not None:
         source = f"dataset=jsonl dataset.root={folder}"
     chunking = experiment.choices["chunk_table"]["variant"]
-    sys.stdout.write(
-        f"made: {made}\n"
-        f"set: {folder.resolve()}\n"
+    print(f"made: {len(questions)} questions ({counts}){more}")
+    print(f"set: {folder.resolve()}")
+    print(
         f"review: {(folder / REVIEW).resolve()} (fill in `decision`, then: graphrag-bench "
-        f"questions review=FILE)\n"
-        f"run: graphrag-bench run {source} chunking={chunking} method=hipporag\n"
+        "questions review=FILE)"
     )
+    print(f"run: graphrag-bench run {source} chunking={chunking} method=hipporag")

@@ -1,8 +1,21 @@
-"""`graphrag-bench replay`: a finished run with a step changed, and which questions flipped."""
+"""Repeats the retrieval of a run with one or more steps changed.
+
+Only steps downstream of a change are recomputed. Prints the paired differences, the questions that
+flipped, and for each of their gold passages the first step at which its rank rose or fell. No
+answers are generated, and no model is called without --calls.
+
+A step is named by its operator (node.ppr) or by its position as `plan` and `show` print it
+(retrieve.1.cases.otherwise.0).
+
+examples
+  graphrag-bench replay 0a1b2c --set node.ppr.damping=0.85
+  graphrag-bench replay 0a1b2c --drop node.link
+  graphrag-bench replay 0a1b2c --swap node.link=node.match --metric all_evidence@5
+"""
 
 from __future__ import annotations
 
-import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -18,20 +31,6 @@ from graphrag_bench.report.comparisons import difference_table, flipped_line
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import find_run
 
-_ABOUT = """
-Repeats the retrieval of a run with one or more steps changed; only steps downstream of a change are
-recomputed. Prints the paired differences, the questions that flipped, and for each of their gold
-passages the first step at which its rank rose or fell. No answers are generated, and no model is
-called without --calls.
-
-A step is named by its operator (node.ppr) or by its position as `plan` and `show` print it
-(retrieve.1.cases.otherwise.0).
-
-examples
-  graphrag-bench replay 0a1b2c --set node.ppr.damping=0.85
-  graphrag-bench replay 0a1b2c --drop node.link
-  graphrag-bench replay 0a1b2c --swap node.link=node.match --metric all_evidence@5
-"""
 _CHANGES: Sequence[tuple[Literal["swap", "set", "drop"], str, str]] = (
     ("swap", "STEP=OPERATOR", "another operator in a step's place"),
     ("set", "STEP.SETTING=VALUE", "another value of a step's setting"),
@@ -41,17 +40,20 @@ _CHANGES: Sequence[tuple[Literal["swap", "set", "drop"], str, str]] = (
 _MOST_SHOWN = 10
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print differences, flips, and what was computed."""
-    parser = Parser("replay", _ABOUT, "RUN --set STEP.SETTING=VALUE [OPTIONS]")
-    parser.add_argument("run", metavar="RUN", help=RUN)
+def declare(parser: Parser) -> None:
+    """Take a run, changes and a metric."""
+    parser.takes("RUN --set STEP.SETTING=VALUE [OPTIONS]")
+    parser.word("run", "RUN", RUN)
     for name, shown, meaning in _CHANGES:
         meaning = f"{meaning}; may be given several times"
         parser.add_argument(f"--{name}", action="append", default=[], metavar=shown, help=meaning)
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
     parser.flag("--calls", "let steps ask a model for replies that are not stored")
     parser.home()
-    options = parser.read(arguments)
+
+
+def main(options: Namespace) -> None:
+    """Print differences, flips, and what was computed."""
     changes = [read_change(name, word) for name, *_ in _CHANGES for word in getattr(options, name)]
     if not changes:
         raise UserError("Nothing is changed: --set, --drop or --swap.")
@@ -67,15 +69,16 @@ def main(arguments: Sequence[str]) -> int:
     scopes = {question.id: question.scope for question in player.questions}
     caption = f"A: {player.experiment.method.title}, B: {', '.join(map(str, changes))}"
     show(difference_table(caption, before.scores, after.scores, scopes))
-    sys.stdout.write(flipped_line(options.metric, before.scores, after.scores) + "\n")
-    sys.stdout.writelines(f"{line}\n" for line in _why(moved(before, after, options.metric)))
-    sys.stdout.writelines(f"! {line}\n" for line in failures(after.found))
+    print(flipped_line(options.metric, before.scores, after.scores))
+    for line in _why(moved(before, after, options.metric)):
+        print(line)
+    for line in failures(after.found):
+        print(f"! {line}")
     labels = ", ".join(label for label, count in after.found.computed.items() if count)
-    sys.stdout.write(
+    print(
         f"\ncomputed {after.n_computed:,} results of steps{': ' if labels else ''}{labels}; "
-        f"{after.n_taken:,} are those of the run\n"
+        f"{after.n_taken:,} are those of the run"
     )
-    return 0
 
 
 def _why(passages: Sequence[Moved]) -> Iterator[str]:

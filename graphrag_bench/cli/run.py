@@ -1,4 +1,26 @@
-"""`graphrag-bench run`: a Hydra application. One run or a sweep, and one table at the end."""
+r"""Answers the questions of a data set by a method, scores them, and prints one table.
+
+Scored are the answers and the evidence. Results are stored below HOME/runs: run the same command
+again to resume. It is a Hydra application: --cfg, --info, --multirun, --config-dir and key=value,
++key, ++key, ~key work as Hydra documents them (--hydra-help).
+
+examples
+  graphrag-bench run dataset=sample method=hipporag limit=5
+  graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
+  graphrag-bench run experiment=pathrag_sizes dataset=toy answer=off
+  graphrag-bench run dataset=jsonl dataset.root=FOLDER method=raptor llm=openai_compatible \
+    llm.model=NAME llm.base_url=ADDRESS
+
+sweeps (-m): cells share what is the same; a failed one is a row that says so, and the same command
+retries it
+  graphrag-bench run -m method=hipporag method.damping=0.1,0.5 answer=off \
+    split=dev objective=evidence_recall@5     names the best cell, and the command to report it by
+  graphrag-bench run experiment=tuning method=hipporag 'method.damping=interval(0.1,0.9)'
+                                              Optuna chooses the cells, on split=dev alone
+
+exit code: 0 when every question has a row; 1 when more questions failed than failures.limit allows,
+or all of them, or a cell of a sweep; 2 for input that is wrong
+"""
 
 from __future__ import annotations
 
@@ -19,7 +41,7 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from graphrag_bench.cli.parsing import is_setting, settings_parser
+from graphrag_bench.cli.parsing import Parser, is_setting, show_settings
 from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, cells, plain_errors, settings_of
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.report.comparisons import comparison_table
@@ -39,40 +61,19 @@ _SHOWN = 3
 """Different errors that are shown of a sweep in which every cell is wrong."""
 _NONE = "No trials are completed yet."
 """What Optuna ends with when every cell has failed."""
-_ABOUT = """
-Answers the questions of a data set by a method, scores the answers and the evidence, and prints one
-table. Results are stored below HOME/runs: run the same command again to resume. It is a Hydra
-application: --cfg, --info, --multirun, --config-dir and key=value, +key, ++key, ~key work as Hydra
-documents them (--hydra-help).
-
-examples
-  graphrag-bench run dataset=sample method=hipporag limit=5
-  graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
-  graphrag-bench run experiment=pathrag_sizes dataset=toy answer=off
-  graphrag-bench run dataset=jsonl dataset.root=FOLDER method=raptor llm=openai_compatible \\
-    llm.model=NAME llm.base_url=ADDRESS
-
-sweeps (-m): cells share what is the same; a failed one is a row that says so, and the same command
-retries it
-  graphrag-bench run -m method=hipporag method.damping=0.1,0.5 answer=off \\
-    split=dev objective=evidence_recall@5     names the best cell, and the command to report it by
-  graphrag-bench run experiment=tuning method=hipporag 'method.damping=interval(0.1,0.9)'
-                                              Optuna chooses the cells, on split=dev alone
-
-exit code: 0 when every question has a row; 1 when more questions failed than failures.limit allows,
-or all of them, or a cell of a sweep; 2 for input that is wrong
-"""
 
 
-def main(arguments: Sequence[str]) -> int:
+def declare(parser: Parser) -> None:
+    """Show what a run takes; Hydra reads it."""
+    show_settings(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
+    parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
+
+
+def run(arguments: Sequence[str]) -> int:
     """Run; 0 when every question has a row.
 
     1 when a cell failed, or more questions of a method than `failures.limit` allows, or all.
     """
-    if {"--help", "-h"} & set(arguments):
-        parser = settings_parser("run", _ABOUT, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
-        parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
-        parser.read(["--help"])
     session.cache_clear()
     before, sys.argv = sys.argv, ["graphrag-bench", *sorted(arguments, key=is_setting)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
@@ -181,7 +182,7 @@ class Results(Callback):
                 result = runs.run(runs.experiment(cell["settings"], swept=True)) if done else None
                 runs.cells[number] = Cell(cell["overrides"], result, str(cell.get("error", "")))
         _or_exit(lambda: _print_results(folder))
-        print(f"sweep: {folder.resolve()}")  # noqa: T201 - read by scripts
+        print(f"sweep: {folder.resolve()}")
 
 
 def _or_exit(work: Callable[[], object]) -> None:
@@ -237,9 +238,9 @@ def _print_results(folder: Path) -> None:
         write_whole(folder / "table.csv", FORMATS["csv"](tables[0]))
     for path in dict.fromkeys(result.folder.path for result in results):
         write_whole(path / TABLE, text)
-        print(f"run: {path.resolve()}")  # noqa: T201 - read by scripts
+        print(f"run: {path.resolve()}")
     for line in lines:
-        print(line)  # noqa: T201 - the answer to `objective`
+        print(line)
     problems = runs.lacking()
     problems += [f"cell {cell} failed: {error}" for cell, error in runs.errors.items()]
     if runs.errors:

@@ -1,31 +1,5 @@
-"""`graphrag-bench runs`: stored runs listed, shown, removed, cited, imported and exported."""
+"""Lists, shows, removes, cites, imports and exports stored runs.
 
-from __future__ import annotations
-
-import argparse
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
-
-from graphrag_bench.artifacts.store import RECIPE
-from graphrag_bench.cli.parsing import RUN, Parser, refuse_but
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.settings import check_settings
-from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.progress import Progress
-from graphrag_bench.report.notes import imported_notes
-from graphrag_bench.report.rendering import Table, csv_text, show
-from graphrag_bench.report.run_page import ListedRun, run_lines, run_sheet, runs_table
-from graphrag_bench.run import cleanup
-from graphrag_bench.run.citation import citations
-from graphrag_bench.run.folder import ENVIRONMENT, METRICS, DamagedRun, RunFolder, read_json
-from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
-from graphrag_bench.run.results import read_references
-from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
-
-_ABOUT = """
 Every run is a folder HOME/runs/<data set>/<method>/<key>/. `graphrag-bench runs ACTION --help` has
 the options of an action.
 
@@ -46,6 +20,32 @@ examples
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
 """
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from graphrag_bench.artifacts.store import RECIPE
+from graphrag_bench.cli.parsing import RUN, Parser, refuse_but
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.settings import check_settings
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.notes import imported_notes
+from graphrag_bench.report.rendering import Table, csv_text, show
+from graphrag_bench.report.run_page import ListedRun, run_lines, run_sheet, runs_table
+from graphrag_bench.run import cleanup
+from graphrag_bench.run.citation import citations
+from graphrag_bench.run.folder import ENVIRONMENT, METRICS, DamagedRun, RunFolder, read_json
+from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
+from graphrag_bench.run.results import read_references
+from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
+
 _CALLS = (
     "calls: of language models, made to build it; their replies stay in the cache, so that "
     "building it again asks for none of them, unless it was built with cache.mode=off"
@@ -58,71 +58,49 @@ _FORMAT = (
 )
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the list, the page, or what was or would be removed; 1 when removal was declined."""
-    options = _parser().read(arguments)
-    home = Path(options.home)
-    match options.action:
-        case "rm":
-            return _remove([cleanup.find_folder(name, home) for name in options.runs], options.yes)
-        case "ls":
-            _list(home, {n: v for n in _FILTERS if (v := getattr(options, n))}, options.format)
-        case "show":
-            sys.stdout.writelines(f"{line}\n" for line in _page(options.run, home))
-        case "cite":
-            runs = [find_run(name, home) for name in options.runs]
-            sys.stdout.write("\n\n".join(citations(runs)) + "\n")
-        case "import":
-            _import(options)
-        case "export":
-            n = export_trec(find_run(options.run, home), Path(options.trec))
-            sys.stdout.write(f"{Path(options.trec) / TREC}, {QRELS}: {n} questions\n")
-        case _:
-            _collect(home, options.delete)
-    return 0
-
-
-def _parser() -> Parser:
-    parser = Parser("runs", _ABOUT)
-    actions = [
-        listing := parser.action("ls", "a line for each run: model, questions, failures, size"),
-        showing := parser.action(
-            "show", "its configuration, metrics, cost, artifacts and environment"
-        ),
-        removing := parser.action("rm", "remove runs that no process is running; artifacts stay"),
-        citing := parser.action("cite", "BibTeX of methods, data sets and this framework"),
-        collecting := parser.action("gc", "what no stored run needs any more"),
-        importing := parser.action(
-            "import", "a run of somebody else's results, scored as ours are",
-            "FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]",
-        ),
-        exporting := parser.action("export", "the rankings of a run, and the gold, as TREC files"),
-    ]  # fmt: skip
+def declare(parser: Parser) -> None:
+    """Take one of seven actions."""
+    listing = parser.action("ls", _list, "a line for each run: model, questions, failures, size")
+    showing = parser.action("show", _show, "configuration, metrics, cost, artifacts, environment")
+    removing = parser.action("rm", _remove, "remove runs that no process is running, not artifacts")
+    citing = parser.action("cite", _cite, "BibTeX of methods, data sets and this framework")
+    collecting = parser.action("gc", _collect, "what no stored run needs any more")
+    importing = parser.action("import", _import, "somebody else's results, scored as ours are")
+    exporting = parser.action(
+        "export", _export, "the rankings of a run, and the gold, as TREC files"
+    )
     listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0])
     for action in (showing, exporting):
-        action.add_argument("run", metavar="RUN", help=RUN)
+        action.word("run", "RUN", RUN)
     for action in (removing, citing):
-        action.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+        action.word("runs", "RUN", RUN, "+")
     removing.flag("--yes", "remove without asking")
     collecting.flag("--delete", "remove what gc lists")
-    importing.add_argument("file", metavar="FILE", help="TREC run, JSON or JSON lines")
-    importing.add_argument(
-        "words", nargs="*", metavar="dataset=NAME", help="the data set, and its dataset.* settings"
-    )
+    importing.takes("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")
+    importing.word("file", "FILE", "TREC run, JSON or JSON lines")
+    importing.word("words", "dataset=NAME", "the data set, and its dataset.* settings", "*")
     importing.settings([
         ("name", "TITLE", None, "the name of the system in tables"),
         ("reference", "URL", "", "where the results were published"),
     ])  # fmt: skip
     importing.flag("--allow-unmatched", "also where over 1 %% of the passages match no document")
-    exporting.add_argument("--trec", metavar="FOLDER", required=True,
-                           help="where run.trec and qrels.trec are written")  # fmt: skip
-    for action in actions:
+    meaning = "where run.trec and qrels.trec are written"
+    exporting.add_argument("--trec", metavar="FOLDER", required=True, help=meaning)
+    for action in (listing, showing, removing, citing, collecting, importing, exporting):
         action.home()
-    return parser
 
 
-def _import(options: argparse.Namespace) -> None:
+def _cite(options: Namespace) -> None:
+    print("\n\n".join(citations([find_run(name, options.home) for name in options.runs])))
+
+
+def _export(options: Namespace) -> None:
+    n = export_trec(find_run(options.run, options.home), Path(options.trec))
+    print(f"{Path(options.trec) / TREC}, {QRELS}: {n} questions")
+
+
+def _import(options: Namespace) -> None:
     if not any(word.startswith("dataset=") for word in options.words) or options.name is None:
         raise UserError("runs import takes FILE dataset=NAME name=TITLE: one of them is missing.")
     refuse_but("runs import", options.words, ("dataset",))
@@ -130,15 +108,16 @@ def _import(options: argparse.Namespace) -> None:
     source = Source(Path(options.file), options.name, options.reference)
     allow = options.allow_unmatched
     run = import_run(source, settings.dataset, options.home, allow_unmatched=allow)
-    sys.stdout.writelines(f"{note}\n" for note in imported_notes([run.metrics]))
-    sys.stdout.write(f"run: {run.folder.path}\n")
+    print(*imported_notes([run.metrics]), f"run: {run.folder.path}", sep="\n")
 
 
-def _list(home: Path, filters: Mapping[str, str], form: str) -> None:
-    if form not in _FORMATS:
-        raise unknown("format", form, _FORMATS)
+def _list(options: Namespace) -> None:
+    if options.format not in _FORMATS:
+        raise unknown("format", options.format, _FORMATS)
+    home = Path(options.home)
+    filters = {name: value for name in _FILTERS if (value := getattr(options, name))}
     runs, damaged = listed_runs(home, filters)
-    if form == _FORMATS[0]:
+    if options.format == _FORMATS[0]:
         table = runs_table(str(home / "runs"), runs)
         show(replace(table, notes=(*table.notes, *damaged)))
         return
@@ -147,7 +126,7 @@ def _list(home: Path, filters: Mapping[str, str], form: str) -> None:
     scored = [home / "runs" / run.dataset / run.method / run.key for run in runs if run.metrics]
     stored = [StoredRun(RunFolder(folder)) for folder in scored]
     rows = [{**run.metrics, "folder": str(run.folder.path)} for run in stored]
-    sys.stdout.write(csv_text(run_sheet(rows, differing_settings(stored))))
+    print(csv_text(run_sheet(rows, differing_settings(stored))), end="")
 
 
 def listed_runs(home: Path, filters: Mapping[str, str]) -> tuple[list[ListedRun], list[str]]:
@@ -180,43 +159,46 @@ def _listed(path: Path) -> ListedRun:
     return ListedRun(dataset, method, key, n_rows, changed, cleanup.size(path), metrics)
 
 
-def _page(name: str, home: Path) -> Iterator[str]:
-    path = cleanup.find_folder(name, home)
+def _show(options: Namespace) -> None:
+    home = Path(options.home)
+    path = cleanup.find_folder(options.run, home)
     run = _listed(path)
-    yield f"{run.metrics.get('title', run.method)} on {run.dataset}, key {run.key}\n{path}"
+    print(f"{run.metrics.get('title', run.method)} on {run.dataset}, key {run.key}\n{path}")
     if not run.metrics:
-        yield f"not scored: {run.n_rows} questions are stored; start it again"
+        print(f"not scored: {run.n_rows} questions are stored; start it again")
     references = read_references(RunFolder(path))
     artifacts = {
         place: "there" if (home / "artifacts" / place / RECIPE).is_file() else "not there"
         for place in (sorted(references.places) if references else ())
     }
     files = [(one.name, cleanup.size(one)) for one in sorted(path.iterdir())]
-    yield from run_lines(run.metrics, read_json(path / ENVIRONMENT), artifacts, files)
+    lines = run_lines(run.metrics, read_json(path / ENVIRONMENT), artifacts, files)
+    print(*lines, sep="\n")
 
 
-def _remove(folders: Sequence[Path], yes: bool) -> int:
-    chosen = list(dict.fromkeys(folders))
-    sys.stdout.writelines(f"{folder}\n" for folder in chosen)
-    if not yes:
-        total = sum(map(cleanup.size, chosen)) / 1e6
-        sys.stdout.write(f"Remove {len(chosen)} run(s), {total:.1f} MB? [y/N] ")
-        sys.stdout.flush()
+def _remove(options: Namespace) -> int:
+    home = Path(options.home)
+    folders = list(dict.fromkeys(cleanup.find_folder(name, home) for name in options.runs))
+    print(*folders, sep="\n")
+    if not options.yes:
+        total = sum(map(cleanup.size, folders)) / 1e6
+        print(f"Remove {len(folders)} run(s), {total:.1f} MB? [y/N] ", end="", flush=True)
         reply = sys.stdin.readline()
         if not reply:
             raise UserError("There is nobody to ask; to remove without asking add --yes.")
         if reply.strip().lower() not in ("y", "yes"):
-            sys.stdout.write("nothing was removed\n")
+            print("nothing was removed")
             return 1
-    for folder in chosen:
+    for folder in folders:
         cleanup.remove_run(folder)
-        sys.stdout.write(f"removed: {folder}\n")
+        print(f"removed: {folder}")
     return 0
 
 
-def _collect(home: Path, delete: bool) -> None:
+def _collect(options: Namespace) -> None:
+    home = Path(options.home)
     garbage, notes = cleanup.garbage(home)
-    items = cleanup.collect(home, garbage) if delete else garbage
+    items = cleanup.collect(home, garbage) if options.delete else garbage
     rows = tuple(
         (item.path.relative_to(home).as_posix(), item.kind, f"{item.n_calls:,}",
          f"{item.n_bytes / 1e6:.1f}")
@@ -224,8 +206,9 @@ def _collect(home: Path, delete: bool) -> None:
     )  # fmt: skip
     heads = ("path", "why", "calls", "MB")
     show(Table(f"what no stored run below {home} needs", heads, rows, (_CALLS,), texts=heads[:2]))
-    n = f"{len(items)} of {len(garbage)} removed" if delete else f"{len(garbage)} could be removed"
-    sys.stdout.write(f"{n}: {sum(item.n_bytes for item in items) / 1e6:.1f} MB\n")
-    if not delete and garbage:
-        sys.stdout.write("nothing was removed; `graphrag-bench runs gc --delete` removes them\n")
-    sys.stdout.writelines(f"{note}\n" for note in notes)
+    removed = f"{len(items)} of {len(garbage)} removed"
+    n = removed if options.delete else f"{len(garbage)} could be removed"
+    print(f"{n}: {sum(item.n_bytes for item in items) / 1e6:.1f} MB")
+    if not options.delete and garbage:
+        print("nothing was removed; `graphrag-bench runs gc --delete` removes them")
+    print(*notes, sep="\n", end="\n" if notes else "")

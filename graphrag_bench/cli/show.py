@@ -1,10 +1,28 @@
-"""`graphrag-bench show`: why a run gave its answer, and how a passage got its rank for it."""
+"""Shows why a finished run gave its answer to a question.
+
+Answer and gold, evidence found and missed, the context as it was sent with tokens and cuts, and
+every step with what it read and wrote by name, its seconds, calls and tokens (with trace=full also
+replies; --calls prints prompts and replies).
+
+With a passage it shows how that got its rank: after each step the rank of its chunks, nodes and
+relationships with their scores, the shortest ways in the graph from the nodes that the first steps
+found, and, where it is not in the context, the step at which it was lost. No model is called.
+
+method=NAME --files lists the files of a method in reading order: its YAML file, its page, the
+builders of its artifacts and its operators.
+
+examples
+  graphrag-bench show 0a1b2c
+  graphrag-bench show 0a1b2c q7 --calls
+  graphrag-bench show 0a1b2c "Who taught" p057
+  graphrag-bench show method=hipporag --files
+"""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,66 +44,49 @@ from graphrag_bench.run.stored import StoredRun, find_run
 from graphrag_bench.text import short
 from graphrag_bench.values import Ranked
 
-_ABOUT = """
-Shows why a finished run gave its answer to a question: answer and gold, evidence found and missed,
-the context as it was sent with tokens and cuts, and every step with what it read and wrote by name,
-its seconds, calls and tokens (with trace=full also replies; --calls prints prompts and replies).
-
-With a passage it shows how that got its rank: after each step the rank of its chunks, nodes and
-relationships with their scores, the shortest ways in the graph from the nodes that the first steps
-found, and, where it is not in the context, the step at which it was lost. No model is called.
-
-method=NAME --files lists the files of a method in reading order: its YAML file, its page, the
-builders of its artifacts and its operators.
-
-examples
-  graphrag-bench show 0a1b2c
-  graphrag-bench show 0a1b2c q7 --calls
-  graphrag-bench show 0a1b2c "Who taught" p057
-  graphrag-bench show method=hipporag --files
-"""
 _MOST_LISTED = 200
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the question, the list of them, or the standing of a passage after each step."""
-    parser = Parser("show", _ABOUT)
-    parser.add_argument("run", metavar="RUN", help=RUN)
+def declare(parser: Parser) -> None:
+    """Take a run, a question and a passage."""
+    parser.word("run", "RUN", RUN)
     meaning = "a question's id, or the beginning of its id or text; without one all are listed"
-    parser.add_argument("question", nargs="?", metavar="QUESTION", help=meaning)
-    parser.add_argument("passage", nargs="?", metavar="PASSAGE", help="the id of a document")
+    parser.word("question", "QUESTION", meaning, "?")
+    parser.word("passage", "PASSAGE", "the id of a document", "?")
     parser.flag("--calls", "print the prompt and the reply of each call of a language model too")
     parser.flag("--json", "print all rows, and all calls, for a program")
     parser.flag("--files", "list the files of method=NAME in reading order")
     parser.home()
-    options = parser.read(arguments)
+
+
+def main(options: Namespace) -> None:
+    """Print the question, the list of them, or the standing of a passage after each step."""
     load_plugins()
     if options.files:
         _files(options.run)
-        return 0
+        return
     run, home = find_run(options.run, options.home), Path(options.home)
     texts = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
     if options.question is None:
         _list(run, texts)
-        return 0
+        return
     run.require_steps()
     if options.passage is not None:
         if options.calls or options.json:
             raise UserError("--calls and --json are of a question: leave out PASSAGE.")
         _passage(run, options.question, options.passage, home)
-        return 0
+        return
     answer = _answer(run, _row(run, options.question, texts), home, options.calls or options.json)
     if options.json:
-        sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=1) + "\n")
-        return 0
-    sys.stdout.write("{question}\n{title} on {dataset}, key {key}\n".format(**answer))
-    sys.stdout.writelines(f"{line}\n" for line in _lines(answer))
+        print(json.dumps(answer, ensure_ascii=False, indent=1))
+        return
+    print("{question}\n{title} on {dataset}, key {key}".format(**answer))
+    print(*_lines(answer), sep="\n")
     if options.calls:
-        sys.stdout.write("\n" + "\n".join(call_lines(answer["calls"])) + "\n")
+        print("", *call_lines(answer["calls"]), sep="\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
-        sys.stdout.write(f"\n! without names: what the run was made over is gone ({gone})\n")
-    return 0
+        print(f"\n! without names: what the run was made over is gone ({gone})")
 
 
 def _files(word: str) -> None:
@@ -94,8 +95,7 @@ def _files(word: str) -> None:
         raise UserError(f"--files lists the files of a method: show method=NAME, not {word}.")
     settings = [word, "dataset=toy", "llm=scripted", "embedder=hashing"]
     for path in method_files(Experiment.prepare(composed(settings), swept=True)):
-        here = path.is_relative_to(Path.cwd())
-        sys.stdout.write(f"{path.relative_to(Path.cwd()) if here else path}\n")
+        print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _answer(run: StoredRun, row: Row, home: Path, calls: bool) -> dict[str, Any]:
@@ -140,9 +140,9 @@ def _row(run: StoredRun, name: str, texts: Mapping[str, str]) -> Row:
 def _list(run: StoredRun, texts: Mapping[str, str]) -> None:
     for name, row in list(run.rows.items())[:_MOST_LISTED]:
         answer = str(row.get("answer", row["status"]))
-        sys.stdout.write(f"{name}  {short(texts.get(name, ''), 80)}  -> {short(answer, 60)}\n")
+        print(f"{name}  {short(texts.get(name, ''), 80)}  -> {short(answer, 60)}")
     if len(run.rows) > _MOST_LISTED:
-        sys.stdout.write(f"... and {len(run.rows) - _MOST_LISTED} more\n")
+        print(f"... and {len(run.rows) - _MOST_LISTED} more")
 
 
 def _passage(run: StoredRun, name: str, document: str, home: Path) -> None:
@@ -158,20 +158,20 @@ def _passage(run: StoredRun, name: str, document: str, home: Path) -> None:
         raise UserError(f"No chunk is of a document '{document}'. {hint}")
     gold = replayed.experiment.dataset.gold[question.id]
     is_gold = " (gold evidence)" if document in gold.evidence else ""
-    sys.stdout.write(f"{question.text}\n{document}{is_gold}\n\n")
+    print(f"{question.text}\n{document}{is_gold}\n")
     ranks = passage.standings(finished)
     for one in ranks:
-        sys.stdout.write(f"{one.step}\n    {one}\n")
+        print(f"{one.step}\n    {one}")
         for name, rank, score in one.rows:
-            sys.stdout.write(f"      {rank:>5}  {score:.6f}  {name}\n")
+            print(f"      {rank:>5}  {score:.6f}  {name}")
     first = (step.wrote.get("nodes") for step in finished.trace)
     nodes = next((one for one in first if isinstance(one, Ranked) and len(one)), None)
     if isinstance(graph := passage.graph, Graph) and nodes is not None:
-        lines = [f"    {way}\n" for way in ways(graph, list(map(int, nodes.ids)), passage)]
-        sys.stdout.write("\nshortest ways from the first nodes to those of the passage\n")
-        sys.stdout.write("".join(lines) or "    none\n")
+        print("\nshortest ways from the first nodes to those of the passage")
+        for way in list(ways(graph, list(map(int, nodes.ids)), passage)) or ["none"]:
+            print(f"    {way}")
     lost = lost_at(ranks)
     if finished.failure is not None:
-        sys.stdout.write(f"\nthe question failed: {finished.failure.message}\n")
+        print(f"\nthe question failed: {finished.failure.message}")
     elif lost is not None:
-        sys.stdout.write(f"\nlost at {lost.step}: {lost}\n")
+        print(f"\nlost at {lost.step}: {lost}")

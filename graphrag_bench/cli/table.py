@@ -1,14 +1,34 @@
-"""`graphrag-bench table`: a paper's table with our figures, or a free table over stored runs."""
+"""Prints a paper's table with our figures, or a table over stored runs.
+
+Alone it lists the tables and figures of the papers. RUN ... alone prints the table of runs.
+
+PAPER/TABLE prints the paper's figures with ours next to them, from the stored runs; nothing is run.
+Each of ours has its interval, n, model, profile and a grade:
+  A  same data, models, settings and prompts
+  B  the same data and language model; what differs is named
+  C  other data, a part of it (limit=, split=), or another language model
+Data are the same where documents, tokens and questions are within 2 % of the paper's. Differences
+are of A and B only; of C the rank correlation of the methods, from 6 methods and 30 questions on.
+† marks a doubtful printed figure. The last note is the command that runs what is missing.
+
+The free table has a row and a column for each value of a field: method, title, dataset, llm,
+embedder, profile, fidelity, extraction, corpus, or any setting by its path.
+
+examples
+  graphrag-bench table zhou2025/table5
+  graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
+  graphrag-bench table runs/sample --plot pareto.pdf --kind pareto
+  graphrag-bench table rows=method cols=dataset values=accuracy by=hops
+"""
 
 from __future__ import annotations
 
-import argparse
-import sys
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUN, Parser, check_figure, take_columns, take_plot, tell_plot
+from graphrag_bench.cli.parsing import RUN, Parser, check_figure
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
 from graphrag_bench.papers.printed import (
@@ -40,27 +60,6 @@ from graphrag_bench.tables.free_tables import (
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table, plot_paper
 
-_ABOUT = """
-Alone it lists the tables and figures of the papers. RUN ... alone prints the table of runs.
-
-PAPER/TABLE prints the paper's figures with ours next to them, from the stored runs; nothing is run.
-Each of ours has its interval, n, model, profile and a grade:
-  A  same data, models, settings and prompts
-  B  the same data and language model; what differs is named
-  C  other data, a part of it (limit=, split=), or another language model
-Data are the same where documents, tokens and questions are within 2 % of the paper's. Differences
-are of A and B only; of C the rank correlation of the methods, from 6 methods and 30 questions on.
-† marks a doubtful printed figure. The last note is the command that runs what is missing.
-
-The free table has a row and a column for each value of a field: method, title, dataset, llm,
-embedder, profile, fidelity, extraction, corpus, or any setting by its path.
-
-examples
-  graphrag-bench table zhou2025/table5
-  graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
-  graphrag-bench table runs/sample --plot pareto.pdf --kind pareto
-  graphrag-bench table rows=method cols=dataset values=accuracy by=hops
-"""
 _USAGE = """
 PAPER/TABLE [OPTIONS]
 RUN [RUN ...] [columns=all] [--metric NAME] [OPTIONS]
@@ -76,9 +75,27 @@ _TERMINAL = "terminal"
 _ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
-def main(arguments: Sequence[str]) -> int:
+def declare(parser: Parser) -> None:
+    """Take a paper's table, or runs and a layout; a figure, a format and a file."""
+    parser.alone = True
+    parser.takes(_USAGE.strip())
+    words = f"PAPER/TABLE; or runs, each {RUN}; without any, all runs below HOME are taken"
+    parser.word("words", "WORD", words, "*")
+    parser.settings((name, shown, None, says) for name, (shown, _, says) in _LAYOUT.items())
+    parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
+    parser.flag("--across-corpora", "put runs over versions of a corpus into one table too")
+    parser.columns()
+    parser.option("--metric", "NAME", "the main metric of the table of runs")
+    parser.plot(_KINDS, "bars, and heat where rows and columns are numbers")
+    formats = "terminal, markdown, latex (booktabs) or csv (a row for each cell)"
+    parser.option("--format", "FORMAT", formats)
+    meaning = "write it there; .md, .tex and .csv choose the format"
+    parser.option("--out", "FILE", meaning, kind=Path)
+    parser.home()
+
+
+def main(options: Namespace) -> None:
     """Print the table."""
-    options = _parser().read(arguments, alone=True)
     check_figure(options, _KINDS)
     form = options.format or _TERMINAL
     if options.out and not options.format:
@@ -112,26 +129,7 @@ def main(arguments: Sequence[str]) -> int:
         tables = _free(words, {**defaults, **layout}, options, form)
     _put(tables, form, options.out)
     if options.plot is not None:
-        tell_plot(options.plot)
-    return 0
-
-
-def _parser() -> Parser:
-    parser = Parser("table", _ABOUT, _USAGE)
-    words = f"PAPER/TABLE; or runs, each {RUN}; without any, all runs below HOME are taken"
-    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
-    parser.settings((name, shown, None, says) for name, (shown, _, says) in _LAYOUT.items())
-    parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
-    parser.flag("--across-corpora", "put runs over versions of a corpus into one table too")
-    take_columns(parser)
-    parser.option("--metric", "NAME", "the main metric of the table of runs")
-    take_plot(parser, _KINDS, "bars, and heat where rows and columns are numbers")
-    formats = "terminal, markdown, latex (booktabs) or csv (a row for each cell)"
-    parser.option("--format", "FORMAT", formats)
-    meaning = "write it there; .md, .tex and .csv choose the format"
-    parser.option("--out", "FILE", meaning, kind=Path)
-    parser.home()
-    return parser
+        print(f"plot: {options.plot}")
 
 
 def _is_of_paper(word: str) -> bool:
@@ -153,7 +151,7 @@ def _listing(papers: Sequence[str]) -> Table:
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(table: PaperTable, options: argparse.Namespace, form: str) -> list[Table]:
+def _of_paper(table: PaperTable, options: Namespace, form: str) -> list[Table]:
     load_plugins()
     runs = stored_runs(options.home)
     for note in corpus_notes([run.metrics for run in runs]):
@@ -165,7 +163,7 @@ def _of_paper(table: PaperTable, options: argparse.Namespace, form: str) -> list
     return [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
 
 
-def _of_runs(names: Sequence[str], options: argparse.Namespace) -> list[Table]:
+def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     stored = named_runs(list(names), options.home)
     if not options.across_corpora:
         check_one_corpus([run.metrics for run in stored])
@@ -183,7 +181,7 @@ def _of_runs(names: Sequence[str], options: argparse.Namespace) -> list[Table]:
 
 
 def _free(
-    names: Sequence[str], layout: Mapping[str, str], options: argparse.Namespace, form: str
+    names: Sequence[str], layout: Mapping[str, str], options: Namespace, form: str
 ) -> list[Table]:
     stored = named_runs(list(names), options.home)
     if not options.across_corpora and "corpus" not in (layout["rows"], layout["cols"]):
@@ -213,9 +211,9 @@ def _put(tables: Sequence[Table], form: str, out: Path | None) -> None:
         return
     text = "\n".join(map(FORMATS["markdown" if form == _TERMINAL else form], tables))
     if out is None:
-        sys.stdout.write(text)
+        print(text, end="")
         return
     if not out.parent.is_dir():
         raise UserError(f"There is no folder '{out.parent}' to write to.")
     write_whole(out, text)
-    print(f"table: {out}")  # noqa: T201 - read by scripts
+    print(f"table: {out}")

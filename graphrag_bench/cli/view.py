@@ -1,10 +1,22 @@
-"""`graphrag-bench view`: stored runs as a page that opens in a browser, from disk or served."""
+"""Shows stored runs in a browser.
+
+Scores against tokens, the evidence funnel, costs, every question with its context, prompts, replies
+and the graph of its answer, what differs between two methods, and the health of their graphs.
+Nothing is run, and no model is called.
+
+With --out a folder is written that opens from disk, offline, with the texts and prompts of its
+runs. Without it the page is served to this machine alone, and written again when its runs change;
+Ctrl-C ends it.
+
+examples
+  graphrag-bench view                               the newest runs
+  graphrag-bench view 0a1b2c f5e4d3 --out page      then open page/index.html
+"""
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Sequence
+from argparse import Namespace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,33 +27,23 @@ from graphrag_bench.run.folder import METRICS
 from graphrag_bench.run.stored import StoredRun, find_run, stored_runs
 from graphrag_bench.view.page import served, write_page
 
-_ABOUT = """
-Shows stored runs in a browser: scores against tokens, the evidence funnel, costs, every question
-with its context, prompts, replies and the graph of its answer, what differs between two methods,
-and the health of their graphs. Nothing is run, and no model is called.
-
-With --out a folder is written that opens from disk, offline, with the texts and prompts of its
-runs. Without it the page is served to this machine alone, and written again when its runs change;
-Ctrl-C ends it.
-
-examples
-  graphrag-bench view                               the newest runs
-  graphrag-bench view 0a1b2c f5e4d3 --out page      then open page/index.html
-"""
 NEWEST = 8
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the page, or serve it until it is stopped."""
-    parser = Parser("view", _ABOUT)
-    parser.add_argument("runs", nargs="*", metavar="RUN", help=f"{RUN}; without one the newest")
+def declare(parser: Parser) -> None:
+    """Take runs, and where the page is written or served."""
+    parser.alone = True
+    parser.word("runs", "RUN", f"{RUN}; without one the newest", "*")
     parser.option("--out", "FOLDER", "write the page there: an empty folder, or an earlier page")
     meaning = f"how many runs, where none is named; default: {NEWEST}"
     parser.option("--newest", "N", meaning, NEWEST, positive)
     parser.option("--port", "N", "the port to serve at; default: any that is free", 0, int)
     parser.home()
     parser.shared()
-    options = parser.read(arguments, alone=True)
+
+
+def main(options: Namespace) -> None:
+    """Write the page, or serve it until it is stopped."""
     if not 0 <= options.port <= 65535:
         raise UserError(f"--port {options.port}: from 1 to 65535.")
     load_plugins()
@@ -52,17 +54,14 @@ def main(arguments: Sequence[str]) -> int:
         return named or newest(home, options.newest)
 
     if options.out is not None:
-        page = write_page(find(), Path(options.out), home, options.shared)
-        sys.stdout.write(f"{page}\n")
-        return 0
+        print(write_page(find(), Path(options.out), home, options.shared))
+        return
     with (
         TemporaryDirectory(prefix="graphrag-bench-view-") as folder,
         served(find, Path(folder), home, options.shared, options.port) as address,
     ):
-        sys.stdout.write(f"{address}  (Ctrl-C ends it)\n")
-        sys.stdout.flush()
+        print(f"{address}  (Ctrl-C ends it)", flush=True)
         threading.Event().wait()
-    return 0
 
 
 def newest(home: Path, n: int) -> list[StoredRun]:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, asked, ran, refused
+from toy_runs import TOY, asked, command, ran
 
-from graphrag_bench.cli import curve
-from graphrag_bench.report.curves import Point, curve_table
-from graphrag_bench.report.rendering import Table
+from graphrag_bench.cli.curve import points_along
+from graphrag_bench.errors import UserError
+from graphrag_bench.report.curves import BUDGET, Point, check_metric, curve_table
 
 pytestmark = pytest.mark.slow
 
@@ -23,47 +23,41 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[Table]:
-    """The tables that the command prints."""
-    tables: list[Table] = []
-    monkeypatch.setattr(curve, "show", tables.append)
-    return tables
-
-
-def test_a_curve_reads_stored_runs_and_asks_no_model(shown: list[Table]) -> None:
+def test_a_curve_reads_stored_runs_and_asks_no_model() -> None:
     ran("-m", *QUIET, "method=vanilla", "budget_context=90,40,200")
     ran(*QUIET, "method=vanilla", "budget_context=native")
     asked.clear()
-    assert curve.main(["--dataset", "toy"]) == 0
+    shown = command("curve", "--dataset", "toy")
+    assert shown.code == 0 and "toy: VanillaRAG" in shown.out
     assert asked == []
-    (table,) = shown
-    assert [row[:2] for row in table.rows] == [
+    rows = curve_table(points_along(BUDGET, dataset="toy")[1]).rows
+    assert [row[:2] for row in rows] == [
         ("toy: VanillaRAG", budget) for budget in ("40", "90", "200")
     ]  # fmt: skip
-    tokens = [int(row[3]) for row in table.rows]
+    tokens = [int(row[3]) for row in rows]
     assert tokens == sorted(tokens)
     assert all(used <= budget for used, budget in zip(tokens, (40, 90, 200), strict=True))
-    evidence = [float(row[4].split(" ")[0]) for row in table.rows]
+    evidence = [float(row[4].split(" ")[0]) for row in rows]
     assert evidence == sorted(evidence)
     assert evidence[0] < evidence[-1]
+    with pytest.raises(UserError, match="on toy"):
+        points_along(BUDGET, dataset="sample")
+    with pytest.raises(UserError, match="evidence_recall@5"):
+        check_metric([point.metrics for point in points_along(BUDGET)[1]], "evidence_recal@5")
 
 
-def test_a_curve_is_along_any_setting_that_is_a_number(shown: list[Table]) -> None:
+def test_a_curve_is_along_any_setting_that_is_a_number() -> None:
+    with pytest.raises(UserError, match="budget_context"):
+        points_along(BUDGET)
     ran("-m", *QUIET, "method=hipporag", "method.damping=0.3,0.1", "method.top_k=2,5")
     for name in ("method.damping", "damping"):
-        assert curve.main([f"x={name}"]) == 0
-        assert [row[:2] for row in shown.pop().rows] == [
+        path, points = points_along(name)
+        assert path == "method.damping"
+        assert [row[:2] for row in curve_table(points, along=path).rows] == [
             (f"toy: HippoRAG top_k={top_k}", value) for top_k in (2, 5) for value in ("0.1", "0.3")
         ]
-    assert "method.damping" in refused("x=method.dampin", name="curve")
-
-
-def test_mistakes_are_answered_with_what_there_is() -> None:
-    assert "budget_context" in refused(name="curve")
-    ran(*QUIET, "method=vanilla", "budget_context=60")
-    assert "toy" in refused("--dataset", "sample", name="curve")
-    assert "evidence_recall@5" in refused("--metrics", "evidence_recal@5", name="curve")
+    with pytest.raises(UserError, match="method.damping"):
+        points_along("method.dampin")
 
 
 def point(method: str, tokens: float, accuracy: float) -> Point:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, ran
 
-from graphrag_bench.cli.show import main as show
 from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.funnel import run_funnel
@@ -106,7 +105,7 @@ def test_what_opens_a_run_says_that_an_imported_one_has_no_steps(
     with pytest.raises(UserError, match="no steps"):
         Player.of_run(runs[1], tmp_path)
     with pytest.raises(UserError, match="no steps"):
-        show([str(runs[1].folder.path), "q1"])
+        runs[1].require_steps()
 
 
 def test_the_page_has_its_questions_without_tokens_contexts_and_seconds(
