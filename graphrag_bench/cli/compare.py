@@ -84,7 +84,7 @@ def _write(
     options: Namespace,
 ) -> None:
     judge = panel.models.identity("llm_judge")
-    titles = [comparison.titles[key] for key in comparison.keys]
+    titles = list(comparison.titles.values())
     caption = f"{len(comparison.questions)} questions, judged by {judge}"
     rates = tables.match_table(caption, matches)
     printed = [with_cut_notes(rates, [run.metrics for run in comparison.runs])]

@@ -5,38 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.judging.graphragbench import (
-    CLASSED,
-    COVERED,
-    HELD,
-    RATED,
-    answer_correctness,
-    context_relevance,
-    coverage,
-    evidence_statements,
-)
-from graphrag_bench.judging.measures import (
-    AGREES,
-    ASKED_BACK,
-    OFFERED,
-    PRECISION,
-    RECALL,
-    STATEMENTS,
-    SUPPORTED,
-    Bench,
-    Case,
-    Judgement,
-    correctness,
-    faithfulness,
-    precision,
-    recall,
-    relevance,
-)
+from graphrag_bench.judging import graphragbench, measures
+from graphrag_bench.judging.measures import Bench, Case, Judgement, Metric, judge
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import FailureGate, Metered
 from graphrag_bench.progress import Progress
@@ -47,29 +23,34 @@ from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import context_texts
 from graphrag_bench.run.stored import StoredRun
 
+T = TypeVar("T")
 LEDGER, LOCK = "judge_ledger.jsonl", "judge.lock"
 NOT_KEPT = (
     "were not kept (trace=off), or the data set has changed since: remove the run and run it again "
     "without trace=off; replies in the cache are not paid for twice"
 )
 BLOCK = 32
-"""How many answers are judged before their rows are written; replies are kept as they arrive."""
+"""How many prompts are judged before their rows are written; replies are kept as they arrive."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A judged metric: its prompts, what a case must have for it, and how it is judged.
+    """A judged metric: its prompts, and what a case must have for it.
 
     One that is `named` is judged only where it is asked for by name.
     """
 
-    judge: Callable[[Bench, Sequence[Case]], list[Judgement]]
+    metric: Metric
     prompts: tuple[Prompt, ...]
     gold: bool = False
     context: bool = False
     embeds: bool = False
     statements: bool = False
     named: bool = False
+
+    def judge(self, bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+        """Return the judgement of each case."""
+        return judge(self.metric, bench, cases)
 
     def fits(self, case: Case) -> bool:
         """Return whether the case has what the metric is about."""
@@ -85,22 +66,41 @@ class Measure:
             return digest(case.question, case.statements, context)
         return digest(case.question, case.answer, golds, context)
 
+    def key(self, name: str, models: Models) -> Row:
+        """Return the fields of a row that say which metric this is, by which judge and prompts."""
+        embedder = models.identity("embedder") if self.embeds else ""
+        how = digest([prompt.digest for prompt in self.prompts], embedder)
+        return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
+
 
 MEASURES: Mapping[str, Measure] = {
-    "judged_correctness": Measure(correctness, (OFFERED, AGREES), gold=True),
-    "faithfulness": Measure(faithfulness, (STATEMENTS, SUPPORTED), context=True),
-    "answer_relevance": Measure(relevance, (ASKED_BACK,), embeds=True),
-    "context_recall": Measure(recall, (RECALL,), gold=True, context=True),
-    "context_precision": Measure(precision, (PRECISION,), gold=True, context=True),
+    "judged_correctness": Measure(
+        measures.correctness, (measures.OFFERED, measures.AGREES), gold=True
+    ),
+    "faithfulness": Measure(
+        measures.faithfulness, (measures.STATEMENTS, measures.SUPPORTED), context=True
+    ),
+    "answer_relevance": Measure(measures.relevance, (measures.ASKED_BACK,), embeds=True),
+    "context_recall": Measure(measures.recall, (measures.RECALL,), gold=True, context=True),
+    "context_precision": Measure(
+        measures.precision, (measures.PRECISION,), gold=True, context=True
+    ),
     "answer_correctness": Measure(
-        answer_correctness, (STATEMENTS, STATEMENTS, CLASSED), gold=True, embeds=True, named=True
+        graphragbench.answer_correctness,
+        (measures.STATEMENTS, measures.STATEMENTS, graphragbench.CLASSED),
+        gold=True, embeds=True, named=True,
     ),
-    "coverage": Measure(coverage, (STATEMENTS, COVERED), gold=True, named=True),
-    "context_relevance": Measure(context_relevance, (RATED,), context=True, named=True),
+    "coverage": Measure(
+        graphragbench.coverage, (measures.STATEMENTS, graphragbench.COVERED), gold=True, named=True
+    ),
+    "context_relevance": Measure(
+        graphragbench.context_relevance, (graphragbench.RATED,), context=True, named=True
+    ),
     "evidence_statements": Measure(
-        evidence_statements, (HELD,), context=True, statements=True, named=True
+        graphragbench.evidence_statements, (graphragbench.HELD,),
+        context=True, statements=True, named=True,
     ),
-}
+}  # fmt: skip
 """The judged metrics by name; every one is the better the higher, in 0..1."""
 
 
@@ -115,24 +115,22 @@ class JudgeTask:
     limit: int | None = None
     retry: bool = False
 
-    def measures_of(self, stored: StoredRun) -> dict[str, Measure]:
-        """The metrics asked for; raises UserError where one needs contexts of an imported run."""
-        measures = self.measures()
-        if any(measures[name].context for name in self.metrics):
-            stored.require_steps()
-        return measures
+    def measures(self, stored: StoredRun | None = None) -> dict[str, Measure]:
+        """Return the metrics asked for.
 
-    def measures(self) -> dict[str, Measure]:
-        """The metrics asked for; raises UserError for an unknown one."""
+        Raises UserError for an unknown one, and where one needs contexts of an imported run.
+        """
         for name in self.metrics:
             if name not in MEASURES:
                 raise unknown("judged metric", name, MEASURES)
+        if stored is not None and any(MEASURES[name].context for name in self.metrics):
+            stored.require_steps()
         wanted = self.metrics or [name for name, one in MEASURES.items() if not one.named]
         return {name: MEASURES[name] for name in MEASURES if name in wanted}
 
 
 def dataset_of(stored: StoredRun) -> Dataset:
-    """The data set of a stored run; raises UserError when it is no longer at hand."""
+    """Return the data set of a stored run; raise UserError when it is no longer at hand."""
     if stored.dataset is None:
         raise UserError(
             f"The data set of {stored.folder.path} is not at hand; its questions are needed."
@@ -141,14 +139,14 @@ def dataset_of(stored: StoredRun) -> Dataset:
 
 
 def judging(folder: Path) -> str:
-    """The message for a second process in a folder."""
+    """Return the message for a second process in a folder."""
     return f"Another process is judging {folder}. Wait for its end."
 
 
 def judge_answers(
-    stored: StoredRun, models: Models, asked: JudgeTask, progress: Progress
+    stored: StoredRun, models: Models, task: JudgeTask, progress: Progress
 ) -> list[Row]:
-    """The rows of `judged.jsonl` after the answers that lack a value were judged.
+    """Return the rows of `judged.jsonl` after the answers that lack a value were judged.
 
     A metric is left out for questions that it cannot be about: without gold answers, or without a
     context whose texts the run has kept. A reply that cannot be read is kept as missing; a call
@@ -156,36 +154,34 @@ def judge_answers(
     is answered, when every metric needs a context and none was kept, or another process judges the
     same run; RunStopped when nothing further can succeed.
     """
-    dataset, measures = dataset_of(stored), asked.measures_of(stored)
-    cases = _cases(stored, asked.limit)
+    dataset, wanted = dataset_of(stored), task.measures(stored)
+    cases = _cases(stored, task.limit)
     folder = stored.folder.path
     with locked(folder / LOCK, judging(folder)):
-        todo = {n: _todo(folder, n, m, cases, models, asked.retry) for n, m in measures.items()}
+        todo = {name: _todo(folder, name, cases, models, task.retry) for name in wanted}
         texts = _texts(stored)
-        of_contexts = all(measure.context for measure in measures.values())
+        of_contexts = all(measure.context for measure in wanted.values())
         if any(todo.values()) and not texts and of_contexts:
             raise UserError(f"The contexts of {folder} {NOT_KEPT}.")
-        for name, measure in measures.items():
+        for name, measure in wanted.items():
             part = todo[name]
             if measure.context:
-                part = [(replace(case, passages=texts[case.id]), of) for case, of in part
-                        if case.id in texts]  # fmt: skip
+                part = [replace(case, passages=texts[case.id]) for case in part if case.id in texts]
                 if lost := len(todo[name]) - len(part):
                     progress.say(f"{name}: the contexts of {lost} answers {NOT_KEPT}")
             if part:
-                _judge(folder, name, measure, part, models, progress)
+                _judge(folder, name, part, models, progress)
         rows = in_order(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
         write_rows(folder / JUDGED, rows)
     return rows
 
 
-def calls_ahead(stored: StoredRun, models: Models, asked: JudgeTask) -> dict[str, int]:
-    """How many calls each metric would cost at most, corrections of unreadable replies aside."""
-    cases = _cases(stored, asked.limit)
+def calls_ahead(stored: StoredRun, models: Models, task: JudgeTask) -> dict[str, int]:
+    """Return how many calls each metric costs at most, corrections of replies aside."""
+    cases = _cases(stored, task.limit)
     return {
-        name: len(measure.prompts)
-        * len(_todo(stored.folder.path, name, measure, cases, models, asked.retry))
-        for name, measure in asked.measures_of(stored).items()
+        name: len(measure.prompts) * len(_todo(stored.folder.path, name, cases, models, task.retry))
+        for name, measure in task.measures(stored).items()
     }
 
 
@@ -211,63 +207,62 @@ def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
 
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    whole: dict[str, tuple[str, ...]] = {}
-    for name, texts in context_texts(stored.folder, stored.rows, dataset_of(stored)).items():
-        known = tuple(text for text in texts if text is not None)
-        if len(known) == len(texts):
-            whole[name] = known
-    return whole
-
-
-def _same(name: str, measure: Measure, models: Models) -> Row:
-    embedder = models.identity("embedder") if measure.embeds else ""
-    how = digest([prompt.digest for prompt in measure.prompts], embedder)
-    return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
+    """The texts of each context of which all are known."""
+    found = context_texts(stored.folder, stored.rows, dataset_of(stored))
+    known = {
+        name: tuple(text for text in texts if text is not None) for name, texts in found.items()
+    }
+    return {name: texts for name, texts in known.items() if len(texts) == len(found[name])}
 
 
 def _todo(
-    folder: Path, name: str, measure: Measure, cases: Sequence[Case], models: Models, retry: bool
-) -> list[tuple[Case, str]]:
-    same = _same(name, measure, models)
+    folder: Path, name: str, cases: Sequence[Case], models: Models, retry: bool
+) -> list[Case]:
+    measure = MEASURES[name]
+    key = measure.key(name, models)
     settled = ("", "nothing") if retry else ("", "nothing", "unreadable")
     judged = {
         row["question"]: row["of"]
         for row in judged_rows(folder)
-        if all(row[key] == value for key, value in same.items()) and row["missing"] in settled
+        if key.items() <= row.items() and row["missing"] in settled
     }
-    fitting = [(case, measure.of(case)) for case in cases if measure.fits(case)]
-    return [(case, of) for case, of in fitting if judged.get(case.id) != of]
+    return [one for one in cases if measure.fits(one) and judged.get(one.id) != measure.of(one)]
 
 
 def _judge(
-    folder: Path,
-    name: str,
-    measure: Measure,
-    todo: Sequence[tuple[Case, str]],
-    models: Models,
+    folder: Path, name: str, cases: Sequence[Case], models: Models, progress: Progress
+) -> None:
+    measure = MEASURES[name]
+    key = measure.key(name, models)
+    log, gate = Ledger(folder / LEDGER).at("judge", name), gate_of(models, f"judge {name}")
+
+    def rows_of(part: Sequence[Case]) -> list[Row]:
+        bench = Bench(Metered(models.llm_judge, log=log, gate=gate), lambda: models.embedder)
+        return [
+            {"question": case.id, **vars(one), "reason": one.reason[:300], "of": measure.of(case)}
+            | key
+            for case, one in zip(part, measure.judge(bench, part), strict=True)
+        ]
+
+    in_blocks(folder / JUDGED, cases, rows_of, f"judging {name}", progress)
+
+
+def gate_of(models: Models, step: str) -> FailureGate:
+    """Return what stops a step of judging after too many failures."""
+    limits = models.settings.failures
+    return FailureGate(step, limits.limit, limits.after, limits.in_a_row)
+
+
+def in_blocks(
+    file: Path,
+    todo: Sequence[T],
+    rows_of: Callable[[Sequence[T]], list[Row]],
+    message: str,
     progress: Progress,
 ) -> None:
-    same = _same(name, measure, models)
-    limits = models.settings.failures
-    gate = FailureGate(f"judge {name}", limits.limit, limits.after, limits.in_a_row)
-    log = Ledger(folder / LEDGER).at("judge", name)
-    with progress.task(f"judging {name}", len(todo)) as advance:
-        for first in range(0, len(todo), BLOCK):
-            part = todo[first : first + BLOCK]
-            bench = Bench(Metered(models.llm_judge, log=log, gate=gate), lambda: models.embedder)
-            judgements = measure.judge(bench, [case for case, _ in part])
-            rows = [
-                _row(case, of, one) | same for (case, of), one in zip(part, judgements, strict=True)
-            ]
-            append_lines(folder / JUDGED, rows)
+    """Judge what is to do, a block at a time, and append the rows of each to a file."""
+    with progress.task(message, len(todo)) as advance:
+        for start in range(0, len(todo), BLOCK):
+            part = todo[start : start + BLOCK]
+            append_lines(file, rows_of(part))
             advance(len(part))
-
-
-def _row(case: Case, of: str, judgement: Judgement) -> Row:
-    return {
-        "question": case.id,
-        "value": judgement.value,
-        "missing": judgement.missing,
-        "reason": judgement.reason[:300],
-        "of": of,
-    }

@@ -8,26 +8,14 @@ each is classed once; texts are not cut (there: contexts at 20,000 signs, refere
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from statistics import fmean
-from typing import Literal
+from collections.abc import Generator
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.judging.measures import (
-    PROMPTS,
-    Bench,
-    Case,
-    Claims,
-    Judgement,
-    claims,
-    in_range,
-    judge_by_row,
-    judgement_of,
-)
-from graphrag_bench.llm.calls import Chat
+from graphrag_bench.judging.measures import PROMPTS, Ask, Bench, Case, Judging, claims, in_range
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
 
@@ -53,7 +41,7 @@ class _Rated(BaseModel):
     score: Literal[0, 1, 2]
 
 
-def answer_correctness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def answer_correctness(case: Case, bench: Bench) -> Judging:
     """Judge 0.75 of the F1 of the answer's statements and 0.25 of its likeness to the gold, 0..1.
 
     True positives are the answer's statements that the gold supports, false positives the others,
@@ -62,114 +50,71 @@ def answer_correctness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     read leaves no value.
     Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
     """
-    return [
-        one
-        if one.value is None
-        else Judgement(round(FACTS * one.value + LIKENESS * likeness, DECIMALS))
-        for one, likeness in zip(_facts(bench, cases), _alike(bench, cases), strict=True)
-    ]
+    golds = yield from _gold_claims(case)
+    texts = yield from claims(case, case.answer)
+    f1 = 0.0
+    if texts:
+        chat = CLASSED.render({"question": case.question, "answer": texts, "gold": golds})
+        reply = yield Ask("correctness", chat, _Classed)
+        true = len(in_range(reply.supported, len(texts), "correctness", "statements"))
+        missed = len(in_range(reply.missing, len(golds), "correctness", "statements"))
+        f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
+    return FACTS * f1 + LIKENESS * _likeness(case, bench)
 
 
-def _facts(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
-    def f1(row: int, reply: _Classed) -> float:
-        true = len(in_range(reply.supported, len(texts[row]), "correctness", "statements"))
-        missed = len(in_range(reply.missing, len(golds[row]), "correctness", "statements"))
-        return 2 * true / (true + len(texts[row]) + missed) if true else 0.0
-
-    of_golds = claims(bench, cases, {row: case.gold for row, case in enumerate(cases)})
-    golds = _listed(of_golds)
-    of_answers = claims(bench, cases, {row: cases[row].answer for row in golds})
-    texts = _listed(of_answers)
-    chats = {
-        row: CLASSED.render({"question": cases[row].question, "answer": one, "gold": golds[row]})
-        for row, one in texts.items()
-    }
-    judged = {row: _no_gold(one) for row, one in of_golds.items() if row not in golds}
-    judged |= {row: judgement_of(one, lambda _: 0.0) for row, one in of_answers.items()}
-    judged |= judge_by_row(bench, cases, chats, _Classed, "correctness", f1)
-    return [judged[row] for row in range(len(cases))]
-
-
-def _listed(claimed: Mapping[int, Claims]) -> dict[int, list[str]]:
-    return {row: one for row, one in claimed.items() if isinstance(one, list) and one}
-
-
-def _no_gold(claimed: Claims) -> Judgement:
-    def nothing(_: list[str]) -> float:
+def _gold_claims(case: Case) -> Generator[Ask, Any, list[str]]:
+    golds = yield from claims(case, case.gold)
+    if not golds:
         raise UnreadableReply("statements", "no statement of the reference answer")
-
-    return judgement_of(claimed, nothing)
-
-
-def _alike(bench: Bench, cases: Sequence[Case]) -> list[float]:
-    embedder = bench.embedder()
-    answers = embedder.encode([case.answer for case in cases], kind="question")
-    golds = embedder.encode([case.gold for case in cases], kind="question")
-    cosines = np.clip((answers * golds).sum(axis=1, dtype=np.float64), -1, 1)
-    there = np.array([bool(case.answer.strip()) for case in cases])
-    return [float(one) for one in np.where(there, (cosines + 1) / 2, 0.0)]
+    return golds
 
 
-def coverage(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def _likeness(case: Case, bench: Bench) -> float:
+    if not case.answer.strip():
+        return 0.0
+    answer, gold = bench.embedder().encode([case.answer, case.gold], kind="question")
+    return float(np.clip((answer * gold).sum(dtype=np.float64), -1, 1) + 1) / 2
+
+
+def coverage(case: Case, bench: Bench) -> Judging:
     """Judge the share of the gold answer's statements that the answer holds.
 
     Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
     """
-    of_golds = claims(bench, cases, {row: case.gold for row, case in enumerate(cases)})
-    golds = _listed(of_golds)
-    chats = {
-        row: COVERED.render(
-            {"question": cases[row].question, "statements": one, "answer": cases[row].answer}
-        )
-        for row, one in golds.items()
-    }
-    judged = _shares(bench, cases, chats, golds)
-    return [judged.get(row) or _no_gold(one) for row, one in of_golds.items()]
+    golds = yield from _gold_claims(case)
+    chat = COVERED.render({"question": case.question, "statements": golds, "answer": case.answer})
+    return (yield from _share(Ask("statements held", chat, _Numbered), len(golds)))
 
 
-def evidence_statements(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def evidence_statements(case: Case, bench: Bench) -> Judging:
     """Judge the share of the statements of the evidence that the context holds; 0 if it is empty.
 
     Source: Xiang et al. 2025, `evidence_recall.py`.
     """
-    chats = {
-        row: HELD.render({"question": c.question, "statements": list(c.statements),
-                          "passages": c.passages})
-        for row, c in enumerate(cases)
-        if c.passages
-    }  # fmt: skip
-    judged = _shares(bench, cases, chats, {row: cases[row].statements for row in chats})
-    return [judged.get(row, Judgement(0.0)) for row in range(len(cases))]
+    if not case.passages:
+        return 0.0
+    statements = list(case.statements)
+    chat = HELD.render(
+        {"question": case.question, "statements": statements, "passages": case.passages}
+    )
+    return (yield from _share(Ask("statements held", chat, _Numbered), len(statements)))
 
 
-def _shares(
-    bench: Bench,
-    cases: Sequence[Case],
-    chats: Mapping[int, Chat],
-    statements: Mapping[int, Sequence[str]],
-) -> dict[int, Judgement]:
-    def share(row: int, reply: _Numbered) -> float:
-        n = len(statements[row])
-        numbers = in_range(reply.held, n, "statements held", "statements")
-        return fmean(number in numbers for number in range(1, n + 1))
-
-    return judge_by_row(bench, cases, chats, _Numbered, "statements held", share)
+def _share(ask: Ask, n: int) -> Judging:
+    reply = yield ask
+    return len(in_range(reply.held, n, ask.purpose, "statements")) / n
 
 
-def context_relevance(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def context_relevance(case: Case, bench: Bench) -> Judging:
     """Judge whether the context holds what answers the question: all 1, a part 0.5, nothing 0.
 
     An empty context has 0, and so has one that is part of the question. Deviation: rated once; the
     released evaluation asks twice and takes the mean, which at temperature 0 is the same reply.
     Source: Xiang et al. 2025, `context_relevance.py`.
     """
-    texts = ["\n".join(case.passages or ()).strip() for case in cases]
-    chats = {
-        row: RATED.render({"question": case.question, "passages": case.passages})
-        for row, case in enumerate(cases)
-        if texts[row] and texts[row] not in case.question
-    }
-    judged = judge_by_row(
-        bench, cases, chats, _Rated, "context relevance", lambda _, reply: reply.score / _BEST
-    )
-    return [judged.get(row, Judgement(0.0)) for row in range(len(cases))]
+    text = "\n".join(case.passages or ()).strip()
+    if text in case.question:
+        return 0.0
+    chat = RATED.render({"question": case.question, "passages": case.passages})
+    reply = yield Ask("context relevance", chat, _Rated)
+    return float(reply.score / _BEST)

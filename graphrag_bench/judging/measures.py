@@ -1,16 +1,16 @@
-"""The judged metrics of one answer: what each asks the judge, and the value of its reply.
+"""The judged metrics of one answer: what each asks the judge, and the value of its replies.
 
-A reply that cannot be read leaves the metric without a value; it never scores.
+A metric is a generator over one case: it yields what it asks, is sent the reply, and returns a
+value in 0..1. A reply that cannot be read leaves the metric without a value; it never scores.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from statistics import fmean
-from typing import Literal, TypeVar
+from typing import Any, Literal
 from unicodedata import normalize
 
 import numpy as np
@@ -20,13 +20,11 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.evaluation.answers import abstained
 from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.json_replies import ModelT
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.structured import ask_all
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
 
-ReplyT = TypeVar("ReplyT")
 MAX_TOKENS = 1024
 PROMPTS = "graphrag_bench.judging:prompts"
 STATEMENTS = Prompt(f"{PROMPTS}/statements.j2")
@@ -93,48 +91,56 @@ class Bench:
     embedder: Callable[[], Embedder]
 
 
-def replies_by_row(
-    bench: Bench,
-    cases: Sequence[Case],
-    chats: Mapping[int, Chat],
-    model: type[ModelT],
-    purpose: str,
-) -> dict[int, ModelT | UnreadableReply | CallFailed]:
-    """Return what the judge replied to the chats of some cases, by row, or the failure instead."""
-    ids = [cases[row].id for row in chats]
-    replies = ask_all(
-        bench.meter, list(chats.values()), model, max_tokens=MAX_TOKENS, purpose=purpose, items=ids
-    )
-    return dict(zip(chats, replies, strict=True))
+@dataclass(frozen=True)
+class Ask:
+    """A prompt for the judge, and the model of its reply; `purpose` names it in errors."""
+
+    purpose: str
+    chat: Chat
+    reply: type[BaseModel]
 
 
-def judgement_of(
-    reply: ReplyT | UnreadableReply | CallFailed, value: Callable[[ReplyT], float]
-) -> Judgement:
-    """Return the value of a reply, rounded to 6 decimals, or what is missing."""
+Judging = Generator[Ask, Any, float]
+Metric = Callable[[Case, Bench], Judging]
+
+
+def judge(metric: Metric, bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+    """Return the judgement of each case; what the cases ask is asked side by side."""
+    judgings = [metric(case, bench) for case in cases]
+    judgements: dict[int, Judgement] = {}
+    replies: dict[int, Any] = dict.fromkeys(range(len(cases)))
+    while replies:
+        asked: dict[int, Ask] = {}
+        for row, reply in replies.items():
+            step = _next(judgings[row], reply)
+            if isinstance(step, Ask):
+                asked[row] = step
+            else:
+                judgements[row] = step
+        replies = {}
+        for kind in dict.fromkeys((one.purpose, one.reply) for one in asked.values()):
+            rows = [row for row, one in asked.items() if (one.purpose, one.reply) == kind]
+            found = ask_all(
+                bench.meter, [asked[row].chat for row in rows], kind[1], max_tokens=MAX_TOKENS,
+                purpose=kind[0], items=[cases[row].id for row in rows],
+            )  # fmt: skip
+            replies |= zip(rows, found, strict=True)
+    return [judgements[row] for row in range(len(cases))]
+
+
+def _next(judging: Judging, reply: Any) -> Ask | Judgement:
     if isinstance(reply, CallFailed):
         return Judgement(None, "failed", str(reply))
     try:
         if isinstance(reply, UnreadableReply):
             raise reply
-        return Judgement(round(value(reply), DECIMALS))
+        return judging.send(reply)
+    except StopIteration as end:
+        return Judgement(round(end.value, DECIMALS))
     except UnreadableReply as error:
         return Judgement(None, "unreadable", str(error))
     except NothingToJudge as error:
         return Judgement(None, "nothing", str(error))
-
-
-def judge_by_row(
-    bench: Bench,
-    cases: Sequence[Case],
-    chats: Mapping[int, Chat],
-    model: type[ModelT],
-    purpose: str,
-    value: Callable[[int, ModelT], float],
-) -> dict[int, Judgement]:
-    """Return the judgement of each case that has a chat, by row; `value` takes row and reply."""
-    replies = replies_by_row(bench, cases, chats, model, purpose)
-    return {row: judgement_of(reply, partial(value, row)) for row, reply in replies.items()}
 
 
 def in_range(numbers: Sequence[int], n: int, purpose: str, what: str) -> set[int]:
@@ -148,25 +154,14 @@ class _Statements(BaseModel):
     statements: list[str]
 
 
-Claims = list[str] | UnreadableReply | CallFailed
+def claims(case: Case, text: str) -> Generator[Ask, Any, list[str]]:
+    """Ask what a text claims as an answer to the question; a text that claims nothing has none.
 
-
-def claims(bench: Bench, cases: Sequence[Case], texts: Mapping[int, str]) -> dict[int, Claims]:
-    """Return what the text of each row claims as an answer to its question, or the failure instead.
-
-    A text that claims nothing has none. Source: Es et al. 2024, section 3.
+    Source: Es et al. 2024, section 3.
     """
-    chats = {
-        row: STATEMENTS.render({"question": cases[row].question, "answer": text})
-        for row, text in texts.items()
-    }
-    replies = replies_by_row(bench, cases, chats, _Statements, "statements")
-    return {
-        row: [text for text in one.statements if text.strip()]
-        if isinstance(one, _Statements)
-        else one
-        for row, one in replies.items()
-    }
+    chat = STATEMENTS.render({"question": case.question, "answer": text})
+    reply = yield Ask("statements", chat, _Statements)
+    return [claim for claim in reply.statements if claim.strip()]
 
 
 class _Offered(BaseModel):
@@ -177,47 +172,27 @@ class _Agreed(BaseModel):
     agrees: bool
 
 
-def correctness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def correctness(case: Case, bench: Bench) -> Judging:
     """Judge 1 for an answer that offers what the gold says and nothing else, else 0.
 
     What it offers is read from its form (`_by_form`), or by the judge, who is not shown the gold: a
     judge who sees that finds it in any list and overlooks the rest. Then `_mark` decides, or the
     judge is asked whether the two mean the same.
     """
-    offered = {row: form for row, case in enumerate(cases) if (form := _by_form(case)) is not None}
-    chats = {
-        row: OFFERED.render({"question": c.question, "answer": c.answer, "listed": c.listed})
-        for row, c in enumerate(cases)
-        if row not in offered
-    }
-    judgements: dict[int, Judgement] = {}
-    for row, one in replies_by_row(bench, cases, chats, _Offered, "offered").items():
-        if isinstance(one, _Offered):
-            offered[row] = one.offered
-        else:
-            judgements[row] = judgement_of(one, lambda _: 0.0)
-    chats = {}
-    for row in sorted(offered):
-        case, texts = cases[row], offered[row]
-        if (mark := _mark(texts, case)) is not None:
-            judgements[row] = Judgement(mark)
-            continue
-        named: dict[str, str] = {}
-        for text in texts:
-            if plain := _plain(text):
-                named.setdefault(plain, text)
-        chats[row] = AGREES.render(
-            {
-                "question": case.question,
-                "golds": case.golds,
-                "listed": case.listed,
-                "offered": list(named.values()),
-            }
-        )
-    judgements |= judge_by_row(
-        bench, cases, chats, _Agreed, "agrees", lambda _, reply: float(reply.agrees)
-    )
-    return [judgements[row] for row in range(len(cases))]
+    shared = {"question": case.question, "listed": case.listed}
+    offered = _by_form(case)
+    if offered is None:
+        reply = yield Ask("offered", OFFERED.render({**shared, "answer": case.answer}), _Offered)
+        offered = reply.offered
+    if (mark := _mark(offered, case)) is not None:
+        return mark
+    distinct: dict[str, str] = {}
+    for text in offered:
+        if plain := _plain(text):
+            distinct.setdefault(plain, text)
+    chat = AGREES.render({**shared, "golds": case.golds, "offered": list(distinct.values())})
+    reply = yield Ask("agrees", chat, _Agreed)
+    return float(reply.agrees)
 
 
 def _by_form(case: Case) -> Sequence[str] | None:
@@ -270,29 +245,20 @@ class _SupportVerdicts(BaseModel):
     verdicts: list[Supported]
 
 
-def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def faithfulness(case: Case, bench: Bench) -> Judging:
     """Judge the share of the answer's statements that the context supports.
 
     No value for an answer that claims nothing. Source: Es et al. 2024, section 3.
     """
-
-    def no_claim(_: list[str]) -> float:
+    claimed = yield from claims(case, case.answer)
+    if not claimed:
         raise NothingToJudge("the answer claims nothing")
-
-    def supported(row: int, reply: _SupportVerdicts) -> float:
-        n = len(texts[row])
-        if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
-            raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
-        return fmean(one.supported for one in reply.verdicts)
-
-    claimed = claims(bench, cases, {row: case.answer for row, case in enumerate(cases)})
-    texts = {row: one for row, one in claimed.items() if isinstance(one, list) and one}
-    chats = {
-        row: SUPPORTED.render({"statements": one, "passages": cases[row].passages})
-        for row, one in texts.items()
-    }
-    judged = judge_by_row(bench, cases, chats, _SupportVerdicts, "supported", supported)
-    return [judged.get(row) or judgement_of(one, no_claim) for row, one in claimed.items()]
+    chat = SUPPORTED.render({"statements": claimed, "passages": case.passages})
+    reply = yield Ask("supported", chat, _SupportVerdicts)
+    n = len(claimed)
+    if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
+        raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
+    return fmean(one.supported for one in reply.verdicts)
 
 
 class _AskedBack(BaseModel):
@@ -300,25 +266,19 @@ class _AskedBack(BaseModel):
     evasive: bool
 
 
-def relevance(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def relevance(case: Case, bench: Bench) -> Judging:
     """Judge the mean cosine of the question with questions made from the answer; 0 if evasive.
 
     A mean below 0 counts as 0. Source: Es et al. 2024, section 3; ragas for evasive answers.
     """
-
-    def likeness(row: int, reply: _AskedBack) -> float:
-        questions = [text for text in reply.questions if text.strip()][:N_ASKED_BACK]
-        if not questions:
-            raise UnreadableReply("asked back", "no question")
-        vectors = bench.embedder().encode([cases[row].question, *questions], kind="question")
-        cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
-        return 0.0 if reply.evasive else min(max(fmean(cosines), 0.0), 1.0)
-
-    chats = {
-        row: ASKED_BACK.render({"answer": case.answer, "n": N_ASKED_BACK})
-        for row, case in enumerate(cases)
-    }
-    return [*judge_by_row(bench, cases, chats, _AskedBack, "asked back", likeness).values()]
+    chat = ASKED_BACK.render({"answer": case.answer, "n": N_ASKED_BACK})
+    reply = yield Ask("asked back", chat, _AskedBack)
+    questions = [text for text in reply.questions if text.strip()][:N_ASKED_BACK]
+    if not questions:
+        raise UnreadableReply("asked back", "no question")
+    vectors = bench.embedder().encode([case.question, *questions], kind="question")
+    cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
+    return 0.0 if reply.evasive else min(max(fmean(cosines), 0.0), 1.0)
 
 
 class Found(BaseModel):
@@ -332,51 +292,35 @@ class _Recalled(BaseModel):
     statements: list[Found]
 
 
-def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def recall(case: Case, bench: Bench) -> Judging:
     """Judge the share of the gold answer's statements that the context holds; 0 for an empty one.
 
     Source: ragas.
     """
-
-    def recalled(_: int, reply: _Recalled) -> float:
-        if not reply.statements:
-            raise UnreadableReply("context recall", "no statement of the reference answer")
-        return fmean(one.found for one in reply.statements)
-
-    return _of_contexts(bench, cases, RECALL, _Recalled, recalled)
+    if not case.passages:
+        return 0.0
+    reply = yield Ask(RECALL.name, RECALL.render(_with_gold(case)), _Recalled)
+    if not reply.statements:
+        raise UnreadableReply("context recall", "no statement of the reference answer")
+    return fmean(one.found for one in reply.statements)
 
 
 class _Useful(BaseModel):
     useful: list[int]
 
 
-def precision(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def precision(case: Case, bench: Bench) -> Judging:
     """Judge the mean of precision@rank over the ranks of useful pieces; 0 for an empty context.
 
     Source: ragas. Deviation: ragas asks about one piece at a time; here one prompt has all.
     """
+    if not case.passages:
+        return 0.0
+    reply = yield Ask(PRECISION.name, PRECISION.render(_with_gold(case)), _Useful)
+    useful = in_range(reply.useful, len(case.passages), "context precision", "pieces")
+    ranks = sorted(useful)
+    return fmean(n / rank for n, rank in enumerate(ranks, 1)) if ranks else 0.0
 
-    def precise(row: int, reply: _Useful) -> float:
-        n = len(cases[row].passages or ())
-        ranks = sorted(in_range(reply.useful, n, "context precision", "pieces"))
-        return fmean(n / rank for n, rank in enumerate(ranks, 1)) if ranks else 0.0
 
-    return _of_contexts(bench, cases, PRECISION, _Useful, precise)
-
-
-def _of_contexts(
-    bench: Bench,
-    cases: Sequence[Case],
-    prompt: Prompt,
-    model: type[ModelT],
-    value: Callable[[int, ModelT], float],
-) -> list[Judgement]:
-    chats = {
-        row: prompt.render(
-            {"question": case.question, "gold": case.gold, "passages": case.passages}
-        )
-        for row, case in enumerate(cases)
-        if case.passages
-    }
-    judged = judge_by_row(bench, cases, chats, model, prompt.name, value)
-    return [judged.get(row, Judgement(0.0)) for row in range(len(cases))]
+def _with_gold(case: Case) -> dict[str, object]:
+    return {"question": case.question, "gold": case.gold, "passages": case.passages}

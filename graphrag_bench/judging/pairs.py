@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -14,14 +14,14 @@ from pydantic import BaseModel, BeforeValidator, create_model
 from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.judging.answers import dataset_of, judging
+from graphrag_bench.judging.answers import dataset_of, gate_of, in_blocks, judging
 from graphrag_bench.judging.win_rates import BothOrders, Item, Labels
 from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.structured import ask_all
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.run.folder import Row, append_lines, locked, read_lines, write_rows
+from graphrag_bench.run.folder import Row, locked, read_lines, write_rows
 from graphrag_bench.run.judged import judged_rows, judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
@@ -43,11 +43,10 @@ OF_PAPERS: Mapping[str, tuple[str, ...]] = {
 """The criteria that each paper compares by."""
 MAX_TOKENS = 1024
 VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
-_BLOCK = 32
 
 
 def criteria_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The criteria of names and papers, each once, in the order of CRITERIA; raises UserError."""
+    """Return the criteria of names and papers, each once, in the order of CRITERIA."""
     chosen: set[str] = set()
     for name in names:
         if name not in (*CRITERIA, *OF_PAPERS):
@@ -68,13 +67,8 @@ class Choice(BaseModel):
     winner: Annotated[Literal["Answer 1", "Answer 2"], BeforeValidator(_winner)]
 
 
-@dataclass(frozen=True)
-class Duel:
-    """One question with the answers of two runs, in the order in which they are shown."""
-
-    question: str
-    first: str
-    second: str
+Duel = tuple[str, str, str]
+"""A question, and the keys of two runs in the order in which their answers are shown."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,7 @@ class Comparison:
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> Comparison:
-        """The comparison of the first `limit` questions, stratified by type.
+        """Return the comparison of the first `limit` questions, stratified by type.
 
         Raises UserError for fewer than two runs, different questions, or no shared answer.
         """
@@ -96,52 +90,53 @@ class Comparison:
             raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
         sets = [dataset_of(run) for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
-        answers = {run.folder.path.name: _answered(run) for run in runs}
+        answers = {
+            run.folder.path.name: {
+                name: row["answer"] for name, row in run.rows.items() if row["status"] == "answered"
+            }
+            for run in runs
+        }
         shared = [
             question.id
             for question in sets[0].interleaved()
-            if all(question.id in texts_of for texts_of in answers.values())
-            and all(texts_of.get(question.id) == question.text for texts_of in texts)
+            if all(question.id in by_question for by_question in answers.values())
+            and all(by_id.get(question.id) == question.text for by_id in texts)
         ][:limit]
         if not shared:
             raise UserError("The runs have answered no question in common.")
         titles = {run.folder.path.name: _title(run, runs) for run in runs}
         return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
 
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of the runs, in the order given."""
-        return tuple(run.folder.path.name for run in self.runs)
-
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Every two runs once, in the order given."""
-        return list(combinations(self.keys, 2))
+        return list(combinations(self.titles, 2))
 
     def duels(self) -> Iterator[Duel]:
-        """Every question and pair, in both orders."""
+        """Yield every question and pair, in both orders."""
         for question in self.questions:
             for a, b in self.pairs:
-                yield from (Duel(question, a, b), Duel(question, b, a))
+                yield from ((question, a, b), (question, b, a))
+
+    def shown(self, duel: Duel) -> dict[str, str]:
+        """Return the texts that the judge is shown: the question, and the two answers."""
+        question, *keys = duel
+        first, second = (self.answers[key][question] for key in keys)
+        return {"question": self.questions[question], "first": first, "second": second}
 
     def of_duel(self, duel: Duel) -> str:
-        """A fingerprint of what is shown: a regenerated answer is judged again."""
-        shown = (self.answers[key][duel.question] for key in (duel.first, duel.second))
-        return digest(self.questions[duel.question], *shown)
+        """Return a fingerprint of what is shown: a regenerated answer is judged again."""
+        return digest(*self.shown(duel).values())
 
     def chat(self, duel: Duel, criteria: Sequence[str]) -> Chat:
-        """The prompt of a duel."""
-        first, second = (self.answers[key][duel.question] for key in (duel.first, duel.second))
-        question = self.questions[duel.question]
-        return COMPARE.render(
-            {"criteria": criteria, "question": question, "first": first, "second": second}
-        )
+        """Return the prompt of a duel."""
+        return COMPARE.render({"criteria": criteria, **self.shown(duel)})
 
     @cached_property
     def _n_tokens(self) -> Mapping[str, Mapping[str, int]]:
         return {
-            key: {question: count_tokens(held[question]) for question in self.questions}
-            for key, held in self.answers.items()
+            key: {question: count_tokens(answers[question]) for question in self.questions}
+            for key, answers in self.answers.items()
         }
 
     @property
@@ -150,13 +145,9 @@ class Comparison:
         return self.runs[0].scopes
 
     def longer(self, question: str, a: str, b: str) -> int:
-        """1 where the answer of `a` has more tokens, -1 where that of `b` has, else 0."""
+        """Return 1 where the answer of `a` has more tokens, -1 where that of `b` has, else 0."""
         n_a, n_b = (self._n_tokens[key][question] for key in (a, b))
         return (n_a > n_b) - (n_a < n_b)
-
-
-def _answered(run: StoredRun) -> dict[str, str]:
-    return {n: row["answer"] for n, row in run.rows.items() if row["status"] == "answered"}
 
 
 def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
@@ -167,7 +158,7 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
 
 def panel_key(comparison: Comparison, judge: str, criteria: tuple[str, ...]) -> str:
     """Return the name of the folder of a judge's verdicts."""
-    return digest(sorted(comparison.keys), judge, criteria, COMPARE.digest)
+    return digest(sorted(comparison.titles), judge, criteria, COMPARE.digest)
 
 
 @dataclass(frozen=True)
@@ -184,95 +175,74 @@ class Panel:
         cls, comparison: Comparison, models: Models, criteria: tuple[str, ...], home: Path,
         retry: bool = False,
     ) -> Panel:  # fmt: skip
-        """The panel; HOME/comparisons/<key> is named by runs, judge, criteria and prompt."""
+        """Return the panel; HOME/comparisons/<key> is named by runs, judge, criteria and prompt."""
         key = panel_key(comparison, models.identity("llm_judge"), criteria)
         return cls(models, criteria, home / "comparisons" / key, retry)
 
-    @cached_property
-    def shape(self) -> type[BaseModel]:
-        """The form of a reply: a choice for each criterion."""
-        fields: dict[str, Any] = {name: (Choice, ...) for name in self.criteria}
-        return create_model("Choices", **fields)
-
     def rows(self) -> list[Row]:
-        """The valid verdicts; a later row replaces an earlier one."""
-        latest: dict[tuple[str, ...], Row] = {}
-        for row in read_lines(self.folder / VERDICTS):
-            latest[row["question"], row["first"], row["second"], row["criterion"]] = row
-        return list(latest.values())
+        """Return the valid verdicts."""
+        return _rows(self.folder / VERDICTS)
+
+
+def _rows(file: Path) -> list[Row]:
+    """The verdicts of a file: a later row replaces an earlier one."""
+    names = ("question", "first", "second", "criterion")
+    return list({tuple(row[name] for name in names): row for row in read_lines(file)}.values())
 
 
 def pending(comparison: Comparison, panel: Panel) -> list[Duel]:
-    """The duels that have no verdict yet: one call each, one more where it cannot be read."""
-    keep = ("",) if panel.retry else ("", "unreadable")
+    """Return the duels without a verdict: one call each, one more where it cannot be read."""
+    settled = ("",) if panel.retry else ("", "unreadable")
     done = {
         (row["question"], row["first"], row["second"], row["of"])
         for row in panel.rows()
-        if row["missing"] in keep
+        if row["missing"] in settled
     }
-    return [
-        duel
-        for duel in comparison.duels()
-        if (duel.question, duel.first, duel.second, comparison.of_duel(duel)) not in done
-    ]
+    return [duel for duel in comparison.duels() if (*duel, comparison.of_duel(duel)) not in done]
 
 
 def prompt_tokens(comparison: Comparison, panel: Panel, duels: Sequence[Duel]) -> int:
-    """The tokens of the prompts of some duels, as cl100k counts them."""
+    """Return the tokens of the prompts of some duels, as cl100k counts them."""
     chats = (comparison.chat(duel, panel.criteria) for duel in duels)
     return sum(count_tokens(message.content) for chat in chats for message in chat)
 
 
 def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> list[Row]:
-    """The verdict rows of every pair, question, order and criterion, those of before among them.
+    """Return the verdicts of every pair, question, order and criterion, those of before too.
 
     `winner` is the key of a run, or null where the verdict is missing. Calls that failed are made
     again, unreadable replies with `retry` alone. Raises RunStopped when nothing further can
     succeed; what is done is kept.
     """
+    models, file = panel.models, panel.folder / VERDICTS
+    fields: dict[str, Any] = {name: (Choice, ...) for name in panel.criteria}
+    choices = create_model("Choices", **fields)
+    log, gate = models.ledger.at("judge", "compare"), gate_of(models, "compare")
+
+    def rows_of(duels: Sequence[Duel]) -> list[Row]:
+        replies = ask_all(
+            Metered(models.llm_judge, log=log, gate=gate),
+            [comparison.chat(duel, panel.criteria) for duel in duels], choices,
+            max_tokens=MAX_TOKENS, purpose="compare", items=[duel[0] for duel in duels],
+        )  # fmt: skip
+        return [
+            {"question": duel[0], "first": duel[1], "second": duel[2], "criterion": name,
+             "of": comparison.of_duel(duel), "judge": models.identity("llm_judge")}
+            | _verdict(reply, name, duel)
+            for duel, reply in zip(duels, replies, strict=True)
+            for name in panel.criteria
+        ]  # fmt: skip
+
+    def place(row: Row) -> tuple[Any, ...]:
+        pair = sorted((row["first"], row["second"]))
+        return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
+
     with locked(panel.folder / "compare.lock", judging(panel.folder)):
         todo = pending(comparison, panel)
-        limits = panel.models.settings.failures
-        gate = FailureGate("compare", limits.limit, limits.after, limits.in_a_row)
-        with progress.task("comparing, both orders", len(todo)) as advance:
-            for start in range(0, len(todo), _BLOCK):
-                part = todo[start : start + _BLOCK]
-                rows = _judged(comparison, panel, part, gate)
-                append_lines(panel.folder / VERDICTS, rows)
-                advance(len(part))
-        rows = sorted(panel.rows(), key=_place)
-        write_rows(panel.folder / VERDICTS, rows)
+        in_blocks(file, todo, rows_of, "comparing, both orders", progress)
+        rows = sorted(panel.rows(), key=place)
+        write_rows(file, rows)
     return rows
-
-
-def _place(row: Row) -> tuple[Any, ...]:
-    pair = sorted((row["first"], row["second"]))
-    return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
-
-
-def _judged(
-    comparison: Comparison, panel: Panel, duels: Sequence[Duel], gate: FailureGate
-) -> list[Row]:
-    chats = [comparison.chat(duel, panel.criteria) for duel in duels]
-    log = panel.models.ledger.at("judge", "compare")
-    meter = Metered(panel.models.llm_judge, log=log, gate=gate)
-    replies = ask_all(
-        meter, chats, panel.shape, max_tokens=MAX_TOKENS, purpose="compare",
-        items=[duel.question for duel in duels],
-    )  # fmt: skip
-    return [
-        {
-            "question": duel.question,
-            "first": duel.first,
-            "second": duel.second,
-            "criterion": name,
-            "of": comparison.of_duel(duel),
-            "judge": panel.models.identity("llm_judge"),
-        }
-        | _verdict(reply, name, duel)
-        for duel, reply in zip(duels, replies, strict=True)
-        for name in panel.criteria
-    ]
 
 
 def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: Duel) -> Row:
@@ -280,7 +250,7 @@ def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: D
         missing = "failed" if isinstance(reply, CallFailed) else "unreadable"
         return {"winner": None, "missing": missing, "reason": str(reply)[:300]}
     choice: Choice = getattr(reply, name)
-    winner = duel.first if choice.winner == "Answer 1" else duel.second
+    winner = duel[1] if choice.winner == "Answer 1" else duel[2]
     return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
 
 
@@ -293,7 +263,7 @@ def raters(comparison: Comparison, panel: Panel) -> Mapping[str, Labels]:
     names = {1.0: "A", 0.5: "tie", 0.0: "B"}
     labels_of: dict[str, dict[Item, str]] = {}
     for file in sorted(panel.folder.parent.glob(f"*/{VERDICTS}")):
-        rows = replace(panel, folder=file.parent).rows()
+        rows = _rows(file)
         judge = str(rows[0]["judge"]) if rows else ""
         if panel_key(comparison, judge, panel.criteria) != file.parent.name:
             continue
@@ -309,13 +279,13 @@ def raters(comparison: Comparison, panel: Panel) -> Mapping[str, Labels]:
 def both_orders(
     comparison: Comparison, rows: Sequence[Row], a: str, b: str, criterion: str
 ) -> dict[str, BothOrders]:
-    """For each question of the comparison, whether `a` beat `b` in either order."""
-    won: dict[tuple[str, str], bool | None] = {}
-    for row in rows:
-        if row["criterion"] == criterion and {row["first"], row["second"]} == {a, b}:
-            won[row["question"], row["first"]] = (
-                None if row["winner"] is None else row["winner"] == a
-            )
+    """Return for each question of the comparison whether `a` beat `b` in either order."""
+    won = {
+        (row["question"], row["first"]): row["winner"] == a
+        for row in rows
+        if row["criterion"] == criterion and {row["first"], row["second"]} == {a, b}
+        and row["winner"] is not None
+    }  # fmt: skip
     return {
         name: BothOrders(won.get((name, a)), won.get((name, b)), comparison.longer(name, a, b))
         for name in comparison.questions
@@ -349,12 +319,12 @@ class StoredVerdicts:
         return won
 
     def judges(self, first: str, second: str, criterion: str) -> list[str]:
-        """The judges, sorted, who compared two runs, given by key, by a criterion."""
+        """Return the judges, sorted, who compared two runs, given by key, by a criterion."""
         compared = [*sorted((first, second)), criterion]
         return sorted(judge for *asked, judge in self._won if asked == compared)
 
     def won(self, first: str, second: str, criterion: str, judge: str) -> dict[str, float]:
-        """Question to what the first run won of it, 0..1; one win in two orders is half.
+        """Return what the first run won of each question, 0..1; one win in two orders is half.
 
         Questions without a verdict in both orders are left out.
         """
@@ -366,8 +336,8 @@ class StoredVerdicts:
             if len(orders) == 2
         }
 
-    def win_rate(self, compared: Sequence[Compared], scopes: Scopes) -> Mean | None:
-        """The share of questions that the first runs won, 0..1; None when there is none.
+    def win_rate(self, compared: Iterable[Compared], scopes: Scopes) -> Mean | None:
+        """Return the share of questions that the first runs won, 0..1; None without any.
 
         Of several comparisons (criteria, seeds) each question counts with the mean over those that
         it has. The interval draws questions of one scope together.
@@ -376,12 +346,11 @@ class StoredVerdicts:
         for one in compared:
             for question, value in self.won(*one).items():
                 points.setdefault(question, []).append(value)
-        return mean_of(
-            {question: sum(values) / len(values) for question, values in points.items()}, scopes
-        )
+        means = {question: sum(values) / len(values) for question, values in points.items()}
+        return mean_of(means, scopes)
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
-        """The judges, sorted, who judged the answers of a run by a metric."""
+        """Return the judges, sorted, who judged the answers of a run by a metric."""
         return sorted(
             judge
             for judge, metrics in self._of_run(folder).items()
@@ -389,7 +358,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """The mean of the judged values, 0..1, over questions with one; None without any."""
+        """Return the mean of the judged values, 0..1, over questions with one; None without any."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:
@@ -399,7 +368,7 @@ class StoredVerdicts:
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
-    """The mean over the questions that have a value, drawn by scope; None without any."""
+    """Return the mean over the questions that have a value, drawn by scope; None without any."""
     known = {question: value for question, value in values.items() if value is not None}
     if not known:
         return None

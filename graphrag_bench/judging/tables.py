@@ -22,18 +22,11 @@ from graphrag_bench.judging.win_rates import (
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
 
-_HEADS = (
-    "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]",
-    "p",
-)  # fmt: skip
+_OF_MATCH = ("A", "B", "criterion")
 _NOTES = (
     "every pair was judged in both orders; a tie is a pair whose winner changed with the order, "
     "and counts half; missing: one of the two verdicts failed or could not be read, in no rate",
 )
-_AUDITED = (
-    "A", "B", "criterion", "flips [95 %]", "first wins [95 %]", "longer wins [95 %]",
-    "length effect [95 %]",
-)  # fmt: skip
 _OF_AUDIT = (
     "flips: share of pairs that changed with the order (a judge that always takes the first: "
     "100 %); first wins: share of verdicts for the answer shown first (fair: 50 %)",
@@ -71,22 +64,22 @@ def match_table(caption: str, matches: Sequence[Match]) -> Table:
 
     Holm's correction is over all rows that have a verdict.
     """
+    n_tests = sum(match.rates.n > 0 for match in matches)
+    corrected = iter(holm([match.rates.p for match in matches if match.rates.n]))
     rows = []
-    known = [match for match in matches if match.rates.n]
-    ps = dict(zip(map(id, known), holm([match.rates.p for match in known]), strict=True))
     for match in matches:
         rates = match.rates
         counts = (rates.n, rates.missing, rates.wins, rates.ties, rates.losses)
-        p = shown_p(ps[id(match)]) if rates.n else MISSING
+        p = shown_p(next(corrected)) if rates.n else MISSING
         rows.append((*match.names, *map(str, counts), _percent(rates.rate), p))
     of_p = (
         "p: two-sided paired permutation test of A's points against B's (mid-p; of questions by "
         "themselves the sign test of wins against losses), Holm-corrected for the "
-        f"{len(known)} tests of this table"
+        f"{n_tests} tests of this table"
     )
-    notes = [f"intervals are 95 % bootstrap over {_drawn(matches)}", of_p]
-    heads = tuple(p_head([len(known)]) if head == "p" else head for head in _HEADS)
-    return Table(caption, heads, tuple(rows), (*_NOTES, *notes), texts=_HEADS[:3])
+    notes = (*_NOTES, f"intervals are 95 % bootstrap over {_drawn(matches)}", of_p)
+    heads = (*_OF_MATCH, "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]")
+    return Table(caption, (*heads, p_head([n_tests])), tuple(rows), notes, texts=_OF_MATCH)
 
 
 def _drawn(matches: Sequence[Match]) -> str:
@@ -94,7 +87,7 @@ def _drawn(matches: Sequence[Match]) -> str:
 
 
 def audit_table(matches: Sequence[Match]) -> Table:
-    """A row for each pair and criterion: how far places and lengths have decided."""
+    """Return a row for each pair and criterion: how far places and lengths have decided."""
     rows = []
     for match in matches:
         both = match.rates
@@ -103,7 +96,8 @@ def audit_table(matches: Sequence[Match]) -> Table:
         rates = map(_percent, (both.flips, both.first, both.longer))
         rows.append((*match.names, *rates, shown))
     notes = (f"intervals as above, over {_drawn(matches)}", *_OF_AUDIT)
-    return Table("the judge", _AUDITED, tuple(rows), notes, texts=_AUDITED[:3])
+    heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]", "length effect [95 %]")
+    return Table("the judge", (*_OF_MATCH, *heads), tuple(rows), notes, texts=_OF_MATCH)
 
 
 def _percent(mean: Mean | None) -> str:
@@ -115,9 +109,9 @@ def _percent(mean: Mean | None) -> str:
 def matrices(
     titles: Sequence[str], matches: Sequence[Match]
 ) -> dict[str, list[list[float | None]]]:
-    """For each criterion the percentage of questions that the row wins against the column.
+    """Return for each criterion the percentage of questions that the row wins, as `win_matrix`.
 
-    Rows and columns are the runs of these titles, in their order; see `win_matrix`.
+    Rows and columns are the runs of these titles, in their order.
     """
     by_criterion = {}
     for criterion in dict.fromkeys(match.criterion for match in matches):
@@ -129,23 +123,23 @@ def matrices(
 
 
 def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:
-    """The `matrices` as tables."""
+    """Return the `matrices` as tables."""
+    note = (
+        "row against column, percent; a cell and its mirror sum to 100; the first table has "
+        "the intervals and p of each pair"
+    )
     tables = []
     for criterion, matrix in matrices(titles, matches).items():
         rows = tuple(
             (title, *[MISSING if cell is None else f"{cell:.1f}" for cell in cells])
             for title, cells in zip(titles, matrix, strict=True)
         )
-        note = (
-            "row against column, percent; a cell and its mirror sum to 100; the first table has "
-            "the intervals and p of each pair"
-        )
         tables.append(Table(f"{criterion}: win rates", ("", *titles), rows, (note,), texts=("",)))
     return tables
 
 
 def agreement_table(raters: Mapping[str, Labels], scopes: Scopes) -> Table:
-    """A row for each two raters and criterion, and one over all criteria.
+    """Return a row for each two raters and criterion, and one over all criteria.
 
     Intervals draw the items of one question together, and those of one scope (`scopes`, by
     question).
@@ -182,7 +176,7 @@ def _agreed(agreement: Agreement | None) -> tuple[str, str, str]:
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
-    """A row for each run, metric and judge; means are over the answers that have a value.
+    """Return a row for each run, metric and judge; means are over answers that have a value.
 
     Runs are (title, values, scopes); intervals draw the questions of one scope together.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -61,35 +61,37 @@ class HeadToHead:
 
     n: int
     missing: int
-    wins: int
-    ties: int
-    losses: int
-    rate: Mean | None
-    flips: Mean | None
-    first: Mean | None
-    longer: Mean | None
-    length: Mean | None
-    p: float
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    rate: Mean | None = None
+    flips: Mean | None = None
+    first: Mean | None = None
+    longer: Mean | None = None
+    length: Mean | None = None
+    p: float = 1.0
 
 
 def head_to_head(
     pairs: Sequence[BothOrders], *, scopes: Sequence[str | None] | None = None
 ) -> HeadToHead:
-    """The win rates from the verdicts on the questions; None where no question has both orders.
+    """Return the win rates from the verdicts on the questions.
 
     `scopes` are those of the questions, in the same order.
     """
-    every = [None] * len(pairs) if scopes is None else scopes
+    every = scopes or [None] * len(pairs)
     known = [(one, of) for one, of in zip(pairs, every, strict=True) if one.points is not None]
     n = len(known)
     if not known:
-        return HeadToHead(0, len(pairs), 0, 0, 0, None, None, None, None, None, 1.0)
+        return HeadToHead(0, len(pairs))
     points = np.array([pair.points for pair, _ in known], float)
     lengths = np.array([pair.longer for pair, _ in known])
-    firsts = [(bool(pair.forward) + (not pair.backward)) / 2 for pair, _ in known]
     drawn = [scope for _, scope in known]
-    wins, losses = int(np.sum(points == 1)), int(np.sum(points == 0))
-    ties = points == 0.5
+
+    def mean(values: Iterable[float], scopes: Sequence[str | None] = drawn) -> Mean:
+        return mean_with_interval([float(value) for value in values], scopes=scopes)
+
+    wins, losses, ties = int(np.sum(points == 1)), int(np.sum(points == 0)), points == 0.5
     longer = np.where(lengths == 1, points, 1 - points)[lengths != 0]
     of_longer = [scope for scope, one in zip(drawn, lengths, strict=True) if one]
     clusters = clusters_of(drawn)
@@ -100,21 +102,20 @@ def head_to_head(
         wins,
         n - wins - losses,
         losses,
-        mean_with_interval(list(points), scopes=drawn),
-        proportion(int(ties.sum()), n)  # its interval has a width also where all or none are ties
-        if clusters is None
-        else mean_with_interval(list(ties.astype(float)), scopes=drawn),
-        mean_with_interval(firsts, scopes=drawn),
-        mean_with_interval(list(longer), scopes=of_longer) if len(longer) else None,
-        _length_effect(points, lengths, drawn),
-        round(float(p), 6),
+        rate=mean(points),
+        # Wilson's interval has a width also where all or none are ties
+        flips=proportion(int(ties.sum()), n) if clusters is None else mean(ties),
+        first=mean((bool(pair.forward) + (not pair.backward)) / 2 for pair, _ in known),
+        longer=mean(longer, of_longer) if len(longer) else None,
+        length=_length_effect(points, lengths, drawn),
+        p=round(float(p), 6),
     )
 
 
 def _length_effect(
     points: NDArray[Any], lengths: NDArray[Any], scopes: Sequence[str | None]
 ) -> Mean | None:
-    """The mean of the points of A where it is longer less that where B is, in -1..1.
+    """The mean of the points of A where it is longer, less that where B is, in -1..1.
 
     None where either side has less than two questions. The interval is that of the mean of what
     each question adds to the difference (its influence), whose mean is the difference itself.
@@ -130,7 +131,7 @@ def _length_effect(
 
 
 def proportion(count: int, total: int) -> Mean:
-    """A share with its 95 % Wilson interval; raises ValueError for a total of 0.
+    """Return a share with its 95 % Wilson interval; raise ValueError for a total of 0.
 
     Source: Wilson 1927.
     """
@@ -142,15 +143,13 @@ def proportion(count: int, total: int) -> Mean:
 
 
 def win_matrix(rates: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
-    """The percentage of row against column, from rates of row against column above the diagonal.
+    """Return the percentage of row against column, from rates above the diagonal.
 
     The diagonal is 50, and a cell and its mirror sum to 100. Source: Zhou et al. 2025, Fig. 7.
     """
-    n = len(rates)
-    cells: list[list[float | None]] = [[50.0] * n for _ in range(n)]
-    for row in range(n):
-        for column in range(row + 1, n):
-            rate = rates[row][column]
+    cells: list[list[float | None]] = [[50.0] * len(rates) for _ in rates]
+    for row, of_row in enumerate(rates):
+        for column, rate in enumerate(of_row[row + 1 :], row + 1):
             cells[row][column] = None if rate is None else 100 * rate
             cells[column][row] = None if rate is None else 100 * (1 - rate)
     return cells

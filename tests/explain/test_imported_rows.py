@@ -92,9 +92,9 @@ def test_answers_are_compared_and_judged_and_contexts_are_asked_for_in_vain(runs
     compared = Comparison.of(runs)
     assert list(compared.titles.values())[1].startswith("Other (imported")
     assert len(compared.questions) == 6
-    assert "faithfulness" in JudgeTask().measures_of(runs[1])
+    assert "faithfulness" in JudgeTask().measures(runs[1])
     with pytest.raises(UserError, match="imported run"):
-        JudgeTask(("faithfulness",)).measures_of(runs[1])
+        JudgeTask(("faithfulness",)).measures(runs[1])
 
 
 def test_what_opens_a_run_says_that_an_imported_one_has_no_steps(
