@@ -1,11 +1,12 @@
-"""Compiled loops of the shortest paths of unit cost between many pairs, of at most four hops.
+"""Compiled searches of paths: of at most four hops between many pairs, and loopless of any length.
 
-A path of three hops is two hops from one end and a neighbour of the other; a path of four joins
-the two hops of both ends in the middle. The two hops of a node are listed once, in a table.
+A path of h hops joins two half paths in the middle: (h + 1) // 2 hops from one end and h // 2 from
+the other. The half paths of a node are listed once, in a table, for all pairs that it is in.
 """
 
 from __future__ import annotations
 
+import heapq
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from graphrag_bench.values import IntArray
 
 NOTHING = -(2**31)
 """Below every similarity."""
+FAR = 2**62
 
 
 class Edges(NamedTuple):
@@ -35,11 +37,12 @@ class Edges(NamedTuple):
     known: NDArray[np.bool_]
 
 
-class TwoHops(NamedTuple):
-    """The nodes two hops from one node, and the ways there.
+class Halves(NamedTuple):
+    """The half paths from one node.
 
-    `reached` lists the nodes, `best` the highest sum of similarities of a way to each, `first` its
-    first way; way i goes over `middle[i]`, has the sum `sums[i]` and is followed by `after[i]`.
+    `reached` lists their ends, `best` the highest sum of similarities of a way to each, `first` its
+    first way; way i goes over `middle[i]` (-1: over no node), has the sum `sums[i]` and is followed
+    by `after[i]`.
     """
 
     reached: Int32Array
@@ -51,26 +54,44 @@ class TwoHops(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Tables of two hops of some nodes.
+    """The half paths of some nodes, of as many `hops`, 0 to 2.
 
     `nodes` int32 (n,); table i takes up `begins[i]:begins[i + 1]` of `room`, `begins` int64
     (n + 1,), at the most; `sizes[i]` is how many nodes it reaches, int64 (n,).
     """
 
     nodes: Int32Array
+    hops: int
     begins: IntArray
     sizes: IntArray
-    room: TwoHops
+    room: Halves
+
+
+class Best(NamedTuple):
+    """The paths of each pair, and how many it has (`n_paths`, int32 (n_pairs,)).
+
+    `nodes` int32 (n_pairs, k, 5); `sums` of similarities int32, and `hops` int8, (n_pairs, k).
+    """
+
+    nodes: Int32Array
+    sums: Int32Array
+    hops: NDArray[np.int8]
+    n_paths: Int32Array
 
 
 @kernel
-def count_ways(edges: Edges, nodes: Int32Array) -> IntArray:
-    """How many ways of two hops leave each node, those back to it included, int64 (n,)."""
-    counts = np.zeros(len(nodes), np.int64)
+def count_ways(edges: Edges, nodes: Int32Array, hops: int) -> IntArray:
+    """How many ways of so many hops leave each node, those back to it included, int64 (n,)."""
+    counts = np.ones(len(nodes), np.int64)
     for at in range(len(nodes)):
-        for place in range(edges.starts[nodes[at]], edges.starts[nodes[at] + 1]):
-            middle = edges.nodes[place]
-            counts[at] += edges.starts[middle + 1] - edges.starts[middle]
+        begin, end = edges.starts[nodes[at]], edges.starts[nodes[at] + 1]
+        if hops:
+            counts[at] = end - begin
+        if hops == 2:
+            counts[at] = 0
+            for place in range(begin, end):
+                middle = edges.nodes[place]
+                counts[at] += edges.starts[middle + 1] - edges.starts[middle]
     return counts
 
 
@@ -99,37 +120,54 @@ def highest_sum(edges: Edges, nodes: Int32Array) -> int:
 
 
 @kernel
-def tables_of(edges: Edges, nodes: Int32Array, ways: IntArray, floor: int) -> Tables:
-    """The tables of these nodes, of the ways with a sum of at least `floor`.
+def tables_of(edges: Edges, nodes: Int32Array, hops: int, ways: IntArray, floor: int) -> Tables:
+    """The half paths of these nodes with a sum of at least `floor`.
 
     `ways` is what `count_ways` says, or 0 for a node whose table is not needed and stays empty.
     """
     begins = np.zeros(len(nodes) + 1, np.int64)
     begins[1:] = np.cumsum(ways)
     n_ways = begins[-1]
-    room = TwoHops(
+    room = Halves(
         np.empty(n_ways, np.int32), np.empty(n_ways, np.int32), np.empty(n_ways, np.int32),
         np.empty(n_ways, np.int32), np.empty(n_ways, np.int32), np.empty(n_ways, np.int32),
     )  # fmt: skip
-    tables = Tables(nodes, begins, np.zeros(len(nodes), np.int64), room)
+    tables = Tables(nodes, hops, begins, np.zeros(len(nodes), np.int64), room)
     slot = np.full(len(edges.starts) - 1, -1, np.int32)
     for which in range(len(nodes)):
-        begin, end = begins[which], begins[which + 1]
-        if begin < end:
-            table = TwoHops(
-                room.reached[begin:end], room.best[begin:end], room.first[begin:end],
-                room.middle[begin:end], room.sums[begin:end], room.after[begin:end],
-            )  # fmt: skip
-            tables.sizes[which] = _list(edges, nodes[which], floor, table, slot)
+        if begins[which] < begins[which + 1]:
+            tables.sizes[which] = begins[which + 1] - begins[which]
+            tables.sizes[which] = _list(
+                edges, nodes[which], hops, floor, _table(tables, which), slot
+            )
     return tables
 
 
 @kernel
-def _list(edges: Edges, node: int, floor: int, table: TwoHops, slot: Int32Array) -> int:
+def _table(tables: Tables, which: int) -> Halves:
+    begin, end, room = tables.begins[which], tables.begins[which + 1], tables.room
+    size = begin + tables.sizes[which]
+    return Halves(
+        room.reached[begin:size], room.best[begin:size], room.first[begin:size],
+        room.middle[begin:end], room.sums[begin:end], room.after[begin:end],
+    )  # fmt: skip
+
+
+@kernel
+def _list(edges: Edges, node: int, hops: int, floor: int, table: Halves, slot: Int32Array) -> int:
+    if hops == 0:
+        table.reached[0], table.best[0], table.first[0] = node, 0, 0
+        table.middle[0], table.sums[0], table.after[0] = -1, 0, -1
+        return 1
     way = n_reached = 0
     _know(edges, node)
     for place in range(edges.starts[node], edges.starts[node + 1]):
         middle, near = edges.nodes[place], edges.along[place]
+        if hops == 1:
+            table.reached[way], table.best[way], table.first[way] = middle, near, way
+            table.middle[way], table.sums[way], table.after[way] = -1, near, -1
+            way += 1
+            continue
         _know(edges, middle)
         if near + edges.top[middle] < floor:
             continue
@@ -150,35 +188,65 @@ def _list(edges: Edges, node: int, floor: int, table: TwoHops, slot: Int32Array)
             way += 1
     for at in range(n_reached):
         slot[table.reached[at]] = -1
-    return n_reached
+    return way if hops == 1 else n_reached
 
 
-class Best(NamedTuple):
-    """The paths of each pair, and how many it has (`n_found`, int32 (n_pairs,)).
+@kernel
+def join(
+    left: Tables, right: Tables, pairs: Int32Array, floor: int, n_nodes: int, best: Best
+) -> None:
+    """Add the paths of each pair that two half paths make, those with a sum of at least `floor`.
 
-    `nodes` int32 (n_pairs, k, 5); `sums` of similarities int32, and `hops` int8, (n_pairs, k).
+    `pairs` is (n_pairs, 4), sorted: the places of two ends in the left and the right tables,
+    whether the path leads from the second to the first, and the pair's place in `best`. It costs
+    the nodes that the second end reaches, for each pair.
     """
-
-    nodes: Int32Array
-    sums: Int32Array
-    hops: NDArray[np.int8]
-    n_found: Int32Array
+    hops = left.hops + right.hops
+    slot = np.full(n_nodes, -1, np.int32)
+    nodes, walk = np.empty(4, np.int32), np.empty(5, np.int32)
+    for at in range(len(pairs)):
+        here, there = left.nodes[pairs[at, 0]], right.nodes[pairs[at, 1]]
+        turned, pair = pairs[at, 2] == 1, pairs[at, 3]
+        wide, narrow = _table(left, pairs[at, 0]), _table(right, pairs[at, 1])
+        if at == 0 or pairs[at - 1, 0] != pairs[at, 0]:
+            for place in range(len(wide.reached)):
+                slot[wide.reached[place]] = place
+        least = max(floor, _least(best, pair, hops))
+        for place in range(len(narrow.reached)):
+            middle = narrow.reached[place]
+            met = slot[middle]
+            if met < 0 or wide.best[met] + narrow.best[place] < least:
+                continue
+            way = wide.first[met]
+            while way >= 0:
+                near = wide.middle[way]
+                onward = narrow.first[place] if near != there else -1
+                while onward >= 0:
+                    far = narrow.middle[onward]
+                    total = wide.sums[way] + narrow.sums[onward]
+                    if total >= least and far != here and (far < 0 or far != near):
+                        nodes[0], nodes[1], nodes[2], nodes[3] = here, near, middle, far
+                        step = 0
+                        for node in nodes:
+                            if node >= 0 and node != there:
+                                walk[hops - step if turned else step] = node
+                                step += 1
+                        walk[0 if turned else hops] = there
+                        _add(best, pair, total, walk, hops)
+                    onward = narrow.after[onward]
+                way = wide.after[way]
+            least = max(floor, _least(best, pair, hops))
+        if at + 1 == len(pairs) or pairs[at + 1, 0] != pairs[at, 0]:
+            for place in range(len(wide.reached)):
+                slot[wide.reached[place]] = -1
 
 
 @kernel
-def _table(tables: Tables, which: int) -> TwoHops:
-    begin, end, room = tables.begins[which], tables.begins[which + 1], tables.room
-    size = begin + tables.sizes[which]
-    return TwoHops(
-        room.reached[begin:size], room.best[begin:size], room.first[begin:size],
-        room.middle[begin:end], room.sums[begin:end], room.after[begin:end],
-    )  # fmt: skip
-
-
-@kernel
-def _note(slot: Int32Array, table: TwoHops, present: bool) -> None:
-    for at in range(len(table.reached)):
-        slot[table.reached[at]] = at if present else -1
+def _least(best: Best, pair: int, hops: int) -> int:
+    k = best.sums.shape[1]
+    if best.n_paths[pair] < k:
+        return NOTHING
+    return best.sums[pair, k - 1] if best.hops[pair, k - 1] == hops else 2**31
 
 
 @kernel
@@ -193,143 +261,232 @@ def _before(best: Best, pair: int, at: int, total: int, walk: Int32Array, hops: 
 
 @kernel
 def _add(best: Best, pair: int, total: int, walk: Int32Array, hops: int) -> None:
-    k = best.sums.shape[1]
-    count = best.n_found[pair]
-    if count == k:
-        last = k - 1
-        if best.hops[pair, last] < hops or not _before(best, pair, last, total, walk, hops):
-            return
-        at = last
+    at, last = best.n_paths[pair], best.sums.shape[1] - 1
+    if at <= last:
+        best.n_paths[pair] = at + 1
+    elif best.hops[pair, last] < hops or not _before(best, pair, last, total, walk, hops):
+        return
     else:
-        at = count
-        best.n_found[pair] = count + 1
+        at = last
     while at and best.hops[pair, at - 1] == hops and _before(best, pair, at - 1, total, walk, hops):
         best.nodes[pair, at] = best.nodes[pair, at - 1]
         best.sums[pair, at] = best.sums[pair, at - 1]
         best.hops[pair, at] = hops
         at -= 1
     best.sums[pair, at], best.hops[pair, at] = total, hops
-    for hop in range(hops + 1):
-        best.nodes[pair, at, hop] = walk[hop]
+    best.nodes[pair, at, : hops + 1] = walk[: hops + 1]
 
 
 @kernel
-def _least(best: Best, pair: int, hops: int) -> int:
-    k = best.sums.shape[1]
-    if best.n_found[pair] < k:
-        return -(2**31)
-    return best.sums[pair, k - 1] if best.hops[pair, k - 1] == hops else 2**31
+def least_costs(
+    starts: Int32Array, nodes: Int32Array, cost: IntArray, target: int, most: int
+) -> IntArray:
+    """The least cost of a walk of at most h hops from each node to the target, by h and node.
 
-
-@kernel
-def _oriented(walk: Int32Array, turned: bool, nodes: tuple[int, ...]) -> None:
-    hops = len(nodes) - 1
-    for at in range(hops + 1):
-        walk[hops - at if turned else at] = nodes[at]
-
-
-@kernel
-def up_to_two_hops(edges: Edges, pairs: Int32Array, most: int, best: Best) -> None:
-    """The paths of one hop and, where these are not k and `most` allows, of two.
-
-    `pairs` is (n_pairs, 4), sorted: two ends, whether the path leads from the second to the first,
-    and the pair's place in `best`. It costs the degree of the second end, for each pair.
+    `cost`, int64, is that of each place in millionths, above 0. Int64 (most + 1, n_nodes), `FAR`
+    where no such walk is.
     """
-    starts, nodes, rows, similarity = edges.starts, edges.nodes, edges.rows, edges.similarity
-    joining = np.full(len(starts) - 1, -1, np.int32)
-    walk = np.empty(best.nodes.shape[2], np.int32)
-    for at in range(len(pairs)):
-        here, there, turned, pair = pairs[at]
-        if at == 0 or pairs[at - 1, 0] != here:
-            for place in range(starts[here], starts[here + 1]):
-                joining[nodes[place]] = rows[place]
-        if joining[there] >= 0:
-            _oriented(walk, turned == 1, (here, there))
-            _add(best, pair, similarity[joining[there]], walk, 1)
-        if most >= 2 and best.n_found[pair] < best.sums.shape[1]:
-            for place in range(starts[there], starts[there + 1]):
-                middle = nodes[place]
-                if joining[middle] >= 0:
-                    total = similarity[joining[middle]] + similarity[rows[place]]
-                    _oriented(walk, turned == 1, (here, middle, there))
-                    _add(best, pair, total, walk, 2)
-        if at + 1 == len(pairs) or pairs[at + 1, 0] != here:
-            for place in range(starts[here], starts[here + 1]):
-                joining[nodes[place]] = -1
+    n_nodes = len(starts) - 1
+    least = np.full((most + 1, n_nodes), FAR, np.int64)
+    least[0, target] = 0
+    changed = np.array([target], np.int64)
+    seen = np.full(n_nodes, -1, np.int64)
+    for hops in range(1, most + 1):
+        least[hops] = least[hops - 1]
+        again = [np.int64(0) for _ in range(0)]
+        for node in changed:
+            for place in range(starts[node], starts[node + 1]):
+                near = nodes[place]
+                total = least[hops - 1, node] + cost[place]
+                if total < least[hops, near]:
+                    least[hops, near] = total
+                    if seen[near] != hops:
+                        seen[near] = hops
+                        again.append(np.int64(near))
+        changed = np.array(again, dtype=np.int64)
+    return least
 
 
 @kernel
-def three_hops(edges: Edges, tables: Tables, pairs: Int32Array, best: Best) -> None:
-    """The paths of three hops of each pair: two from the first end, one from the second.
+def cheapest(
+    starts: Int32Array, nodes: Int32Array, cost: IntArray, source: int, target: int, k: int,
+    least: IntArray,
+) -> tuple[IntArray, IntArray]:  # fmt: skip
+    """The cheapest loopless paths, with all that cost as much as the k-th, by rising cost.
 
-    `pairs` is (n_pairs, 4), sorted: places of two ends in the tables, whether the path leads from
-    the second to the first, and the pair's place in `best`.
+    Places in `nodes`, int64 (n_paths, most), -1 after the last; and the costs, int64 (n_paths,).
+    `least` is what `least_costs` says of the target.
     """
-    slot = np.full(len(edges.starts) - 1, -1, np.int32)
-    walk = np.empty(best.nodes.shape[2], np.int32)
-    for at in range(len(pairs)):
-        here, there = tables.nodes[pairs[at, 0]], tables.nodes[pairs[at, 1]]
-        turned, pair = pairs[at, 2] == 1, pairs[at, 3]
-        table = _table(tables, pairs[at, 0])
-        if at == 0 or pairs[at - 1, 0] != pairs[at, 0]:
-            _note(slot, table, True)
-        least = _least(best, pair, 3)
-        for place in range(edges.starts[there], edges.starts[there + 1]):
-            near, hop = edges.nodes[place], edges.similarity[edges.rows[place]]
-            if slot[near] < 0 or table.best[slot[near]] + hop < least:
-                continue
-            way = table.first[slot[near]]
-            while way >= 0:
-                if table.middle[way] != there:
-                    _oriented(walk, turned, (here, table.middle[way], near, there))
-                    _add(best, pair, table.sums[way] + hop, walk, 3)
-                way = table.after[way]
-            least = _least(best, pair, 3)
-        if at + 1 == len(pairs) or pairs[at + 1, 0] != pairs[at, 0]:
-            _note(slot, table, False)
-
-
-@kernel
-def four_hops(tables: Tables, pairs: Int32Array, floor: int, n_nodes: int, best: Best) -> None:
-    """The paths of four hops of each pair with a sum of at least `floor`: two from either end.
-
-    `pairs` as in `three_hops`; it costs the nodes two hops from the second end, for each pair.
-    """
-    slot = np.full(n_nodes, -1, np.int32)
-    for at in range(len(pairs)):
-        wide, narrow = _table(tables, pairs[at, 0]), _table(tables, pairs[at, 1])
-        if at == 0 or pairs[at - 1, 0] != pairs[at, 0]:
-            _note(slot, wide, True)
-        ends = (tables.nodes[pairs[at, 0]], tables.nodes[pairs[at, 1]])
-        _meetings(ends, pairs[at], wide, slot, narrow, floor, best)
-        if at + 1 == len(pairs) or pairs[at + 1, 0] != pairs[at, 0]:
-            _note(slot, wide, False)
-
-
-@kernel
-def _meetings(
-    ends: tuple[int, int], row: Int32Array, wide: TwoHops, slot: Int32Array, narrow: TwoHops,
-    floor: int, best: Best,
-) -> None:  # fmt: skip
-    here, there = ends
-    turned, pair = row[2] == 1, row[3]
-    walk = np.empty(best.nodes.shape[2], np.int32)
-    least = max(floor, _least(best, pair, 4))
-    for place in range(len(narrow.reached)):
-        middle = narrow.reached[place]
-        met = slot[middle]
-        if met < 0 or wide.best[met] + narrow.best[place] < least or middle in (here, there):
+    most = len(least) - 1
+    paths = [np.empty(0, np.int64) for _ in range(0)]
+    totals = [np.int64(0) for _ in range(0)]
+    came = [np.int64(-1)]
+    by = [np.int64(-1)]
+    spent = [np.int64(0)]
+    depth = [np.int64(0)]
+    queue = [(least[most, source], np.int64(0))]
+    while queue and queue[0][0] < FAR:
+        bound, at = heapq.heappop(queue)
+        if len(totals) >= k and bound > totals[k - 1]:
+            break
+        node = source if by[at] < 0 else np.int64(nodes[by[at]])
+        if node == target:
+            path = np.full(most, -1, np.int64)
+            step = at
+            while by[step] >= 0:
+                path[depth[step] - 1] = by[step]
+                step = came[step]
+            paths.append(path)
+            totals.append(spent[at])
             continue
-        way = wide.first[met]
-        while way >= 0:
-            near = wide.middle[way]
-            onward = narrow.first[place] if near != there else -1
-            while onward >= 0:
-                far = narrow.middle[onward]
-                total = wide.sums[way] + narrow.sums[onward]
-                if far not in (near, here) and total >= least:
-                    _oriented(walk, turned, (here, near, middle, far, there))
-                    _add(best, pair, total, walk, 4)
-                onward = narrow.after[onward]
-            way = wide.after[way]
-        least = max(floor, _least(best, pair, 4))
+        hops = depth[at] + 1
+        for place in range(starts[node], starts[node + 1]):
+            near = nodes[place]
+            total = spent[at] + cost[place]
+            rest = least[most - hops, near]
+            if rest >= FAR or near == source:
+                continue
+            step = at
+            while by[step] >= 0 and nodes[by[step]] != near:
+                step = came[step]
+            if by[step] >= 0:
+                continue
+            came.append(at)
+            by.append(np.int64(place))
+            spent.append(total)
+            depth.append(hops)
+            heapq.heappush(queue, (total + rest, np.int64(len(by) - 1)))
+    found = np.full((len(paths), most), -1, np.int64)
+    for row in range(len(paths)):
+        found[row] = paths[row]
+    return found, np.array(totals, dtype=np.int64)
+
+
+@kernel
+def shortest_loopless(
+    starts: Int32Array, nodes: Int32Array, pairs: IntArray, k: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The `k` shortest loopless paths of each pair, ties by node tuple.
+
+    Their nodes, one path after the other, int64; how many nodes each has, and its pair, both int64
+    (n_paths,). Yen's algorithm with Lawler's rule: of the paths that begin like a path found and
+    then leave it, only the best waits, and a path is left no earlier than it left the one before.
+    """
+    n_nodes = len(starts) - 1
+    distance, queue = np.full(n_nodes, -1, np.int64), np.empty(n_nodes, np.int64)
+    blocked, banned = np.zeros(n_nodes, np.bool_), np.zeros(n_nodes, np.bool_)
+    found = [np.empty(0, np.int64) for _ in range(0)]
+    of = [np.int64(0) for _ in range(0)]
+    for pair in range(len(pairs)):
+        target = pairs[pair, 1]
+        first = _way(starts, nodes, pairs[pair, 0], target, blocked, banned, distance, queue)
+        waiting, left, taken = [first], [np.int64(0)], [len(first) == 0]
+        before = len(found)
+        while len(found) - before < k:
+            best = -1
+            for row in range(len(waiting)):
+                if not taken[row] and (best < 0 or _shorter(waiting[row], waiting[best])):
+                    best = row
+            if best < 0:
+                break
+            taken[best] = True
+            path = waiting[best]
+            found.append(path)
+            of.append(np.int64(pair))
+            for at in range(len(path) - 1):
+                if at >= left[best]:
+                    _mark(found, before, path, at, banned, True)
+                    way = _way(starts, nodes, path[at], target, blocked, banned, distance, queue)
+                    _mark(found, before, path, at, banned, False)
+                    if len(way):
+                        waiting.append(np.concatenate((path[:at], way)))
+                        left.append(np.int64(at))
+                        taken.append(False)
+                blocked[path[at]] = True
+            for at in range(len(path) - 1):
+                blocked[path[at]] = False
+    sizes = np.empty(len(found), np.int64)
+    for row in range(len(found)):
+        sizes[row] = len(found[row])
+    flat = np.empty(sizes.sum(), np.int64)
+    end = 0
+    for row in range(len(found)):
+        flat[end : end + sizes[row]] = found[row]
+        end += sizes[row]
+    return flat, sizes, np.array(of, dtype=np.int64)
+
+
+@kernel
+def _mark(
+    found: list[IntArray],
+    before: int,
+    path: IntArray,
+    at: int,
+    banned: NDArray[np.bool_],
+    value: bool,
+) -> None:
+    for row in range(before, len(found)):
+        other = found[row]
+        same = len(other) > at + 1
+        for place in range(at + 1):
+            same = same and other[place] == path[place]
+        if same:
+            banned[other[at + 1]] = value
+
+
+@kernel
+def _way(
+    starts: Int32Array,
+    nodes: Int32Array,
+    source: int,
+    target: int,
+    blocked: NDArray[np.bool_],
+    banned: NDArray[np.bool_],
+    distance: IntArray,
+    queue: IntArray,
+) -> IntArray:
+    """The shortest way, ties by node tuple, over no blocked node and first to none banned.
+
+    Empty where there is none. `distance` holds -1 before and after.
+    """
+    lost = True
+    for place in range(starts[source], starts[source + 1]):
+        near = nodes[place]
+        lost = lost and (blocked[near] or banned[near])
+    if lost:
+        return np.empty(0, np.int64)
+    distance[target], queue[0] = 0, target
+    done, seen, hops = 0, 1, -1
+    while done < seen and hops < 0:
+        node = queue[done]
+        done += 1
+        for place in range(starts[node], starts[node + 1]):
+            near = nodes[place]
+            if near == source:
+                if not banned[node]:
+                    hops = distance[node] + 1
+                    break
+            elif distance[near] < 0 and not blocked[near]:
+                distance[near] = distance[node] + 1
+                queue[seen] = near
+                seen += 1
+    way = np.empty(hops + 1, np.int64)
+    for hop in range(hops + 1):
+        way[hop] = source
+        for place in range(starts[source], starts[source + 1]):
+            near = nodes[place]
+            if distance[near] == hops - hop - 1 and not (hop == 0 and banned[near]):
+                source = near
+                break
+    distance[queue[:seen]] = -1
+    return way
+
+
+@kernel
+def _shorter(one: IntArray, other: IntArray) -> bool:
+    if len(one) != len(other):
+        return len(one) < len(other)
+    for place in range(len(one)):
+        if one[place] != other[place]:
+            return bool(one[place] < other[place])
+    return False

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.views import Int32Array
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
@@ -60,7 +59,7 @@ def fewest_hops(
     all by mean similarity may be left out, which saves half the time.
     Source: PathCoRAG, section 4.3 and appendix B.
     """
-    from graphrag_bench.algorithms.k_shortest_kernels import Best, up_to_two_hops
+    from graphrag_bench.algorithms.k_shortest_kernels import Best
 
     edges = edges_of(graph, similarity)
     best = Best(
@@ -69,14 +68,69 @@ def fewest_hops(
         np.empty((len(pairs), k), np.int8),
         np.zeros(len(pairs), np.int32),
     )
-    degree = graph.degree[pairs]
-    first = _grouped(pairs, degree[:, 0] < degree[:, 1], np.arange(len(pairs)))
-    up_to_two_hops(edges, first, min(most, 2), best)
-    if most >= 3:
-        _add_three_hops(edges, pairs, best)
-    if most >= 4:
-        _add_four_hops(edges, pairs, keep, best)
-    return _flat(best)
+    for hops in range(1, min(most, MOST_HOPS) + 1):
+        _add_paths(edges, pairs, hops, keep if hops == MOST_HOPS else None, best)
+    pair, place = np.nonzero(np.arange(k) < best.n_paths[:, None])
+    nodes, hops_of = (part[pair, place].astype(np.int64) for part in (best.nodes, best.hops))
+    nodes[np.arange(nodes.shape[1]) > hops_of[:, None]] = -1
+    costs = hops_of * MILLION
+    return PairPaths(pair, nodes, hops_of, costs, best.sums[pair, place] / costs)
+
+
+def _add_paths(edges: Edges, pairs: IntArray, hops: int, keep: int | None, best: Best) -> None:
+    """Add the paths of so many hops of the pairs that have not k yet.
+
+    Of an odd number the longer half is listed from one end of each pair, so that few ways are
+    listed in all; of an even one the half with fewer ends is looked up in the other. A half has at
+    least the lowest sum that a path may have, less the highest of a half.
+    """
+    from graphrag_bench.algorithms.k_shortest_kernels import (
+        NOTHING,
+        count_ways,
+        highest_sum,
+        join,
+        tables_of,
+    )
+
+    wanting = np.flatnonzero(best.n_paths < best.sums.shape[1])
+    ends, places = np.unique(pairs[wanting], return_inverse=True)
+    nodes, places = ends.astype(np.int32), places.reshape(-1, 2)
+    floor = _floor(best, keep)
+    half = NOTHING if floor == NOTHING else floor - highest_sum(edges, nodes)
+    shorter, longer = hops // 2, (hops + 1) // 2
+    ways = count_ways(edges, nodes, longer)
+    if shorter == longer:
+        left = right = tables_of(edges, nodes, longer, ways, half)
+        turned = left.sizes[places[:, 0]] < left.sizes[places[:, 1]]
+    else:
+        listed = _cover(places, ways)
+        turned = ~listed[places[:, 0]]
+        left = tables_of(edges, nodes, longer, np.where(listed, ways, 0), half)
+        right = tables_of(edges, nodes, shorter, count_ways(edges, nodes, shorter), half)
+    oriented = np.where(turned[:, None], places[:, ::-1], places)
+    rows = np.column_stack([oriented, turned, wanting]).astype(np.int32)
+    join(left, right, rows[np.lexsort(rows.T[1::-1])], floor, len(edges.known), best)
+
+
+def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
+    """Nodes (n,) of which every pair has one: those left when dear ones are dropped first."""
+    joined = np.zeros((len(costs), len(costs)), bool)
+    joined[pairs, pairs[:, ::-1]] = True
+    chosen = np.ones(len(costs), bool)
+    for node in np.argsort(-costs, kind="stable").tolist():
+        chosen[node] = not chosen[joined[node]].all()
+    return chosen
+
+
+def _floor(best: Best, keep: int | None) -> int:
+    """The lowest sum of a path of four hops that may be among the `keep` best by mean."""
+    from graphrag_bench.algorithms.k_shortest_kernels import NOTHING
+
+    present = np.arange(best.sums.shape[1]) < best.n_paths[:, None]
+    means = best.sums[present] / best.hops[present]
+    if keep is None or len(means) < keep:
+        return NOTHING
+    return int(np.floor(MOST_HOPS * (np.partition(means, -keep)[-keep] - 1)))
 
 
 def any_length(graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int) -> PairPaths:
@@ -88,7 +142,7 @@ def any_length(graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int)
     """
     from scipy.sparse.csgraph import connected_components
 
-    from graphrag_bench.algorithms.loopless_kernels import shortest_loopless
+    from graphrag_bench.algorithms.k_shortest_kernels import shortest_loopless
 
     near = fewest_hops(graph, pairs, similarity, k=k, most=MOST_HOPS)
     _, component = connected_components(graph.adjacency, directed=False)
@@ -122,76 +176,6 @@ def hop_similarities(graph: Graph, nodes: IntArray, similarity: FloatArray) -> F
     return like
 
 
-def _add_three_hops(edges: Edges, pairs: IntArray, best: Best) -> None:
-    """The paths of three hops of the pairs that have not k yet.
-
-    Two hops are listed from one end of each pair, so that few ways are listed in all.
-    """
-    from graphrag_bench.algorithms.k_shortest_kernels import (
-        NOTHING,
-        count_ways,
-        tables_of,
-        three_hops,
-    )
-
-    open_pairs = np.flatnonzero(best.n_found < best.sums.shape[1])
-    nodes, places = _places(pairs[open_pairs])
-    ways = count_ways(edges, nodes)
-    listed = _cover(places, ways)
-    rows = _grouped(places, ~listed[places[:, 0]], open_pairs)
-    three_hops(edges, tables_of(edges, nodes, np.where(listed, ways, 0), NOTHING), rows, best)
-
-
-def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
-    """Nodes (n,) of which every pair has one: those left when dear ones are dropped first."""
-    others = [0] * len(costs)
-    for one, other in pairs.tolist():
-        others[one] |= 1 << other
-        others[other] |= 1 << one
-    dropped = 0
-    for node in np.argsort(-costs, kind="stable").tolist():
-        if not others[node] & dropped:
-            dropped |= 1 << node
-    return np.array([not dropped >> node & 1 for node in range(len(costs))], bool)
-
-
-def _add_four_hops(edges: Edges, pairs: IntArray, keep: int | None, best: Best) -> None:
-    """The paths of four hops of the pairs that still have not k.
-
-    A half of a path has at least the lowest sum that the path may have, less the highest of a half.
-    """
-    from graphrag_bench.algorithms.k_shortest_kernels import (
-        NOTHING,
-        count_ways,
-        four_hops,
-        highest_sum,
-        tables_of,
-    )
-
-    open_pairs = np.flatnonzero(best.n_found < best.sums.shape[1])
-    nodes, places = _places(pairs[open_pairs])
-    floor = _floor(best, keep)
-    half = NOTHING if floor is None else floor - highest_sum(edges, nodes)
-    tables = tables_of(edges, nodes, count_ways(edges, nodes), half)
-    sizes = tables.sizes[places]
-    rows = _grouped(places, sizes[:, 0] < sizes[:, 1], open_pairs)
-    n_nodes = len(edges.known)
-    four_hops(tables, rows, NOTHING if floor is None else floor, n_nodes, best)
-
-
-def _floor(best: Best, keep: int | None) -> int | None:
-    present = np.arange(best.sums.shape[1]) < best.n_found[:, None]
-    means = best.sums[present] / best.hops[present]
-    if keep is None or len(means) < keep:
-        return None
-    return int(np.floor(4 * (np.partition(means, -keep)[-keep] - 1)))
-
-
-def _places(pairs: IntArray) -> tuple[Int32Array, IntArray]:
-    nodes, places = np.unique(pairs, return_inverse=True)
-    return nodes.astype(np.int32), places.reshape(pairs.shape)
-
-
 def cheapest(
     graph: Graph,
     pairs: IntArray,
@@ -208,8 +192,8 @@ def cheapest(
     come first, then the lower node tuple. All else as `fewest_hops`, which is much faster.
     Source: PathCoRAG, section 4.3, with the costs of our specification, section 2.4.
     """
-    from graphrag_bench.algorithms.loopless_kernels import Costs, least_costs
-    from graphrag_bench.algorithms.loopless_kernels import cheapest as search
+    from graphrag_bench.algorithms.k_shortest_kernels import cheapest as search
+    from graphrag_bench.algorithms.k_shortest_kernels import least_costs
 
     edges = edges_of(graph, similarity)
     places = edges.similarity[edges.rows].astype(np.int64)
@@ -219,15 +203,15 @@ def cheapest(
         price = np.rint(MILLION / weight).astype(np.int64)
     elif cost == "one_minus_sim":
         price = MILLION - places
-    costs = Costs(edges.starts, edges.nodes, np.maximum(price, 1))
+    ways_of = edges.starts, edges.nodes, np.maximum(price, 1)
     none = np.zeros(0, np.int64)
     searched = [(none, none.reshape(0, most), none)]
     target, least = -1, np.zeros((0, 0), np.int64)
     for row in np.argsort(pairs[:, 1], kind="stable").tolist():
         if pairs[row, 1] != target:
             target = int(pairs[row, 1])
-            least = least_costs(costs, target, most)
-        ways, totals = search(costs, int(pairs[row, 0]), target, k, least)
+            least = least_costs(*ways_of, target, most)
+        ways, totals = search(*ways_of, int(pairs[row, 0]), target, k, least)
         searched.append((np.full(len(totals), row), ways, totals))
     pair, ways, totals = (np.concatenate(parts) for parts in zip(*searched, strict=True))
     hops = (ways >= 0).sum(axis=1)
@@ -264,20 +248,6 @@ def edges_of(graph: Graph, similarity: FloatArray) -> Edges:
         np.empty(len(near.nodes), np.int32), np.empty(graph.n_nodes, np.int32),
         np.zeros(graph.n_nodes, bool),
     )  # fmt: skip
-
-
-def _grouped(pairs: IntArray, turned: NDArray[np.bool_], rows: IntArray) -> Int32Array:
-    ends = np.where(turned[:, None], pairs[:, ::-1], pairs)
-    table = np.column_stack([ends, turned, rows]).astype(np.int32)
-    return table[np.lexsort((table[:, 1], table[:, 0]))]
-
-
-def _flat(best: Best) -> PairPaths:
-    pair, place = np.nonzero(np.arange(best.sums.shape[1]) < best.n_found[:, None])
-    hops = best.hops[pair, place].astype(np.int64)
-    nodes = best.nodes[pair, place].astype(np.int64)
-    nodes[np.arange(nodes.shape[1]) > hops[:, None]] = -1
-    return PairPaths(pair, nodes, hops, hops * MILLION, best.sums[pair, place] / (hops * MILLION))
 
 
 EdgeCost = Literal["unit", "inverse_strength", "one_minus_sim"]
