@@ -227,8 +227,7 @@ def pooled(
     if not len(base):
         return best
     nodes, ends = np.unique(
-        np.stack([np.asarray(source, np.int64), np.asarray(target, np.int64)]),
-        return_inverse=True,
+        np.stack([np.asarray(source, np.int64), np.asarray(target, np.int64)]), return_inverse=True
     )
     head, tail = ends.reshape(2, -1)
     entity_rows = np.flatnonzero(np.isin(nodes, np.asarray(entities, np.int64)))

@@ -202,10 +202,7 @@ def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
 
 
 def _extractive(
-    split: Sequence[Sequence[str]],
-    embedder: Embedder,
-    progress: Progress,
-    max_tokens: int,
+    split: Sequence[Sequence[str]], embedder: Embedder, progress: Progress, max_tokens: int
 ) -> Summarise:
     every = [text for part in split for text in part]
     row_of = {text: row for row, text in enumerate(dict.fromkeys(every))}

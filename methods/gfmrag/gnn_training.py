@@ -293,11 +293,7 @@ def read_graph(
 
 
 def _learnt(
-    world: World,
-    table: ChunkTable,
-    graph: Graph,
-    embedder: Embedder,
-    is_dev: NDArray[np.bool_],
+    world: World, table: ChunkTable, graph: Graph, embedder: Embedder, is_dev: NDArray[np.bool_]
 ) -> Learnt:
     weight = mentions_weight(graph)
     named = graph.node_chunk.T.tocsr()

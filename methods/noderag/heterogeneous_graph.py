@@ -26,12 +26,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import room_for, written_texts
 from graphrag_bench.graphs.communities import leiden
-from graphrag_bench.graphs.sentences import (
-    central_texts,
-    chunks_of,
-    sentence_chunks,
-    vectors_of,
-)
+from graphrag_bench.graphs.sentences import central_texts, chunks_of, sentence_chunks, vectors_of
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel

@@ -60,11 +60,7 @@ def cosine_scorer(*, triple_index: VectorIndex) -> VectorIndex:
 
 @artifact("triple_scorer.mlp")
 def mlp_scorer(
-    *,
-    triple_weights: MlpWeights,
-    graph: Graph,
-    embedder: Embedder,
-    progress: Progress,
+    *, triple_weights: MlpWeights, graph: Graph, embedder: Embedder, progress: Progress
 ) -> MlpTripleScorer:
     """The trained weights with the vectors of a graph's names and relations, each text once.
 

@@ -44,8 +44,7 @@ def test_the_adjacency_is_symmetric_and_without_loops(graph):
 
 def test_a_walk_leaves_a_node_by_weight_and_an_isolated_one_not_at_all(graph):
     np.testing.assert_allclose(
-        graph.transition.toarray(),
-        [[0, 3 / 7, 0, 0], [1, 0, 1, 0], [0, 4 / 7, 0, 0], [0, 0, 0, 0]],
+        graph.transition.toarray(), [[0, 3 / 7, 0, 0], [1, 0, 1, 0], [0, 4 / 7, 0, 0], [0, 0, 0, 0]]
     )
 
 

@@ -22,12 +22,7 @@ from graphrag_bench.values import Ranked
 from graphrag_bench.world.facts import WorldSettings
 from graphrag_bench.world.making import make_world
 from methods.gfmrag.gnn_scorers import entity_scorer, released_weights
-from methods.gfmrag.gnn_training import (
-    chunks_of,
-    first_parameters,
-    read_graph,
-    trained_weights,
-)
+from methods.gfmrag.gnn_training import chunks_of, first_parameters, read_graph, trained_weights
 
 SHORT_WORDS = Hashing(TEXT)
 
@@ -86,10 +81,7 @@ def test_a_file_that_would_run_code_is_refused(tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (
-            "sentence-transformers/all-mpnet-base-v2",
-            r"embedder\.model=sentence",
-        ),
+        ("sentence-transformers/all-mpnet-base-v2", r"embedder\.model=sentence"),
         ("hash", "hash'"),
         ("", r"does not name the embedder .*embedder_check=length"),
     ],

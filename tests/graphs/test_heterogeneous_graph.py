@@ -17,10 +17,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.progress import Progress
-from methods.noderag.heterogeneous_graph import (
-    heterogeneous,
-    important_nodes,
-)
+from methods.noderag.heterogeneous_graph import heterogeneous, important_nodes
 
 MET = "Ada met Bo."
 ROWS = [

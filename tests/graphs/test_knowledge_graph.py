@@ -197,8 +197,7 @@ def test_only_so_many_neighbours_are_compared():
 
 
 @pytest.mark.parametrize(
-    ("synonymy", "rows", "pair"),
-    [("skip", 2, 2.0), ("overwrite", 3, 0.9), ("add", 3, 2.9)],
+    ("synonymy", "rows", "pair"), [("skip", 2, 2.0), ("overwrite", 3, 0.9), ("add", 3, 2.9)]
 )
 def test_a_pair_that_a_fact_joins_is_left_alone_overwritten_or_added_to(synonymy, rows, pair):
     fact = ("mount tarn", "is called", "tarn")
