@@ -235,6 +235,13 @@ def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int,
     return csr_matrix((np.ones(len(codes), bool), ids, starts), shape=shape)
 
 
+def in_order(matrix: Any) -> Any:
+    """Return a sparse matrix as CSR, the columns of each row sorted."""
+    csr = matrix.tocsr()
+    csr.sort_indices()
+    return csr
+
+
 def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:
     """Return the columns that a row of a CSR matrix holds, in the order in which they are stored.
 

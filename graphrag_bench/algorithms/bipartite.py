@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.columns import NOT_STORED, Columns, Texts
+from graphrag_bench.columns import NOT_STORED, Columns, Texts, in_order
 from graphrag_bench.values import IntArray
 
 
@@ -31,19 +31,12 @@ class TriGraph(Columns):
     @cached_property
     def sentence_entity(self) -> Any:
         """Bool CSR (n_sentences, n_entities): the entities of each sentence, in order of id."""
-        turned = self.entity_sentence.T.tocsr()
-        turned.sort_indices()
-        return turned
-
-    @cached_property
-    def chunk_entity(self) -> Any:
-        """Int64 CSR (n_chunks, n_entities): how often each chunk names each entity."""
-        return self.entity_chunk.T.tocsr()
+        return in_order(self.entity_sentence.T)
 
     @cached_property
     def mention_weight(self) -> Any:
         """Float64 CSR (n_chunks, n_entities): ln(1 + how often each chunk names each entity)."""
-        weights = self.chunk_entity.astype(np.float64)
+        weights = self.entity_chunk.T.tocsr().astype(np.float64)
         weights.data = np.log1p(weights.data)
         return weights
 

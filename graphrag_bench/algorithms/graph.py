@@ -28,15 +28,11 @@ from graphrag_bench.algorithms.name_dictionary import (
 from graphrag_bench.algorithms.views import (
     Neighbours,
     Pairs,
-    adjacency_of,
-    chunks_per_node_of,
     load_views,
-    node_relationship_of,
-    pair_chunk_of,
     save_views,
     transition_of,
 )
-from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts
+from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, cells, in_order
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import FloatArray, IntArray
@@ -99,30 +95,40 @@ class Graph(Columns):
         cls,
         source: ArrayLike,
         target: ArrayLike,
-        node_chunk: ArrayLike | None = None,
-        relationship_chunk: ArrayLike | None = None,
+        node_chunk: Any = None,
+        relationship_chunk: Any = None,
         weight: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         n_nodes: int | None = None,
+        relations: str | Sequence[str] | Texts = "related to",
     ) -> Graph:
-        """A graph from small arrays, for tests and notebooks; what is left out is empty."""
-        from scipy.sparse import csr_matrix
+        """A graph from arrays, without synonymy edges; what is left out is empty, or 1 for weights.
+
+        Chunks are CSR matrices or arrays; `relations` is a name for each row, or for all of them.
+        """
+        from scipy.sparse import csr_matrix, issparse
 
         ends = np.array([source, target], np.int64).reshape(2, -1)
         n_rows = ends.shape[1]
         n = max(n_nodes or 0, int(ends.max(initial=-1)) + 1, len(names or ()))
-        of_nodes = np.zeros((n, 0)) if node_chunk is None else np.asarray(node_chunk)
-        empty = np.zeros((n_rows, of_nodes.shape[1]))
-        of_rows = empty if relationship_chunk is None else np.asarray(relationship_chunk)
+        if not issparse(node_chunk):
+            node_chunk = np.zeros((n, 0)) if node_chunk is None else np.asarray(node_chunk)
+            node_chunk = csr_matrix(node_chunk.astype(bool))
+        if relationship_chunk is None:
+            relationship_chunk = csr_matrix((n_rows, node_chunk.shape[1]), dtype=bool)
+        if not issparse(relationship_chunk):
+            relationship_chunk = csr_matrix(np.asarray(relationship_chunk).astype(bool))
+        if not isinstance(relations, Texts):
+            relations = Texts.of([relations] * n_rows if isinstance(relations, str) else relations)
         return cls(
             names=Texts.of(list(names) if names else [f"node {i}" for i in range(n)]),
             source=ends[0],
             target=ends[1],
             weight=np.ones(n_rows) if weight is None else np.asarray(weight, np.float64),
             synonym=np.zeros(n_rows, bool),
-            relations=Texts.of(["related to"] * n_rows),
-            node_chunk=csr_matrix(of_nodes.astype(bool)),
-            relationship_chunk=csr_matrix(of_rows.astype(bool)),
+            relations=relations,
+            node_chunk=node_chunk,
+            relationship_chunk=relationship_chunk,
         )
 
     @property
@@ -178,21 +184,19 @@ class Graph(Columns):
     @cached_property
     def chunk_relationship(self) -> Any:
         """Bool CSR (n_chunks, n_relationships): the rows that each chunk states, sorted."""
-        turned = self.relationship_chunk.T.tocsr()
-        turned.sort_indices()
-        return turned
+        return in_order(self.relationship_chunk.T)
 
     @cached_property
     def chunk_node(self) -> Any:
         """CSR (n_chunks, n_nodes): the nodes that each chunk holds, sorted."""
-        turned = self.node_chunk.T.tocsr()
-        turned.sort_indices()
-        return turned
+        return in_order(self.node_chunk.T)
 
     @cached_property
     def node_relationship(self) -> Any:
         """Bool CSR (n_nodes, n_relationships): the rows that each node is an end of, sorted."""
-        return node_relationship_of(self.source, self.target, self.n_nodes)
+        ends = np.stack([self.source, self.target], axis=1).ravel()
+        rows = np.repeat(np.arange(self.n_relationships), 2)
+        return cells(ends, rows, (self.n_nodes, self.n_relationships))
 
     def relationships_at(self, nodes: IntArray) -> IntArray:
         """The rows that one of the nodes is an end of, each once, sorted, int64 (n_found,).
@@ -226,7 +230,13 @@ class Graph(Columns):
     @cached_property
     def adjacency(self) -> Any:
         """Summed pair weights as a symmetric float64 CSR (n_nodes, n_nodes), no self-loops."""
-        return adjacency_of(self.pairs, self.n_nodes)
+        from scipy.sparse import csr_matrix
+
+        pairs, n = self.pairs, self.n_nodes
+        apart = pairs.source != pairs.target
+        ends = pairs.source[apart], pairs.target[apart]
+        half = csr_matrix((pairs.weight[apart], ends), shape=(n, n))
+        return in_order(half + half.T)
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -257,12 +267,19 @@ class Graph(Columns):
     @cached_property
     def pair_chunk(self) -> Any:
         """Bool CSR (n_pairs, n_chunks): any row of the pair is from the chunk."""
-        return pair_chunk_of(self.pairs, self.relationship_chunk)
+        rows = np.arange(self.n_relationships)
+        group = cells(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
+        summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
+        return in_order(summed.astype(bool))
 
     @cached_property
     def chunks_per_node(self) -> IntArray:
         """How many chunks each node is in, counted through its relationships, int64 (n_nodes,)."""
-        return chunks_per_node_of(self.pairs, self.pair_chunk, self.n_nodes)
+        pairs, n_pairs = self.pairs, len(self.pairs.source)
+        ends = np.concatenate([pairs.source, pairs.target])
+        incident = cells(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))
+        counted = incident.astype(np.int64) @ self.pair_chunk.astype(np.int64)
+        return np.asarray(np.diff(counted.tocsr().indptr), np.int64)
 
     @cached_property
     def igraph(self) -> Any:

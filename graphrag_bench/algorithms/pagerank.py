@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import BoolArray, Graph, nodes_of
 from graphrag_bench.algorithms.views import transition_of
+from graphrag_bench.columns import in_order
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -51,19 +52,19 @@ def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
     """
     key = ("nodes", weighted)
     if key not in graph.walks:
-        adjacency = graph.adjacency if weighted else _of_ones(graph.adjacency)
-        strength = np.asarray(adjacency.sum(axis=1), np.float64).ravel()
-        transition = graph.transition if weighted else transition_of(adjacency)
-        graph.walks[key] = Walk(transition, strength)
+        if weighted:
+            graph.walks[key] = _walk_over(graph.adjacency, graph.transition)
+        else:
+            ones = graph.adjacency.copy()
+            ones.data[:] = 1.0
+            graph.walks[key] = _walk_over(ones)
     walk: Walk = graph.walks[key]
     return walk
 
 
-def _of_ones(adjacency: Any) -> Any:
-    from scipy.sparse import csr_matrix
-
-    ones = np.ones(len(adjacency.data))
-    return csr_matrix((ones, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+def _walk_over(weights: Any, transition: Any = None) -> Walk:
+    strength = np.asarray(weights.sum(axis=1), np.float64).ravel()
+    return Walk(transition_of(weights) if transition is None else transition, strength)
 
 
 def walk_with_chunks(
@@ -103,9 +104,7 @@ def walk_among(walk: Walk, rows: IntArray) -> Walk:
 
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
     strength = np.asarray(weights.sum(axis=0), np.float64).ravel()
-    transition = (weights @ diags(_inverse(strength))).tocsr()
-    transition.sort_indices()
-    return Walk(transition, strength)
+    return Walk(in_order(weights @ diags(_inverse(strength))), strength)
 
 
 def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
@@ -131,10 +130,7 @@ def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float)
     joined = bmat(
         [[among, contains_edges], [contains_edges.T, _none(n_chunks, n_chunks)]], format="csr"
     )
-    strength = np.asarray(joined.sum(axis=1), np.float64).ravel()
-    transition = (joined @ diags(_inverse(strength))).tocsr()
-    transition.sort_indices()
-    return Walk(transition, strength)
+    return _walk_over(in_order(joined))
 
 
 def _none(n_rows: int, n_columns: int) -> Any:

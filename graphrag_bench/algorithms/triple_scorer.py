@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.columns import load_array, save_array
+from graphrag_bench.columns import in_order, load_array, save_array
 from graphrag_bench.values import FloatArray, IntArray
 
 Vectors = NDArray[np.float32]
@@ -236,6 +236,4 @@ def _means(to: IntArray, of: IntArray, n: int) -> Any:
     sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))
     count = np.bincount(to, minlength=n).astype(np.float32)
     inverse = np.divide(1, count, out=np.zeros_like(count), where=count > 0)
-    means = (diags(inverse) @ sums).tocsr()
-    means.sort_indices()
-    return means
+    return in_order(diags(inverse) @ sums)

@@ -16,6 +16,7 @@ from graphrag_bench.columns import (
     Columns,
     TextRows,
     Texts,
+    in_order,
     load_array,
     load_sparse,
     save_array,
@@ -59,8 +60,7 @@ class Neighbours:
         apart = source != target
         marks = (rows[apart] + 1).astype(np.int32)  # 0 is no entry
         half = csr_matrix((marks, (source[apart], target[apart])), shape=(n_nodes, n_nodes))
-        both = (half + half.T).tocsr()
-        both.sort_indices()
+        both = in_order(half + half.T)
         starts, nodes = both.indptr.astype(np.int32), both.indices.astype(np.int32)
         return cls(starts, nodes, both.data - np.int32(1))
 
@@ -106,18 +106,6 @@ class Pairs(Columns):
         return cls(low[first], high[first], summed, of.astype(np.int64), first.astype(np.int64))
 
 
-def adjacency_of(pairs: Pairs, n_nodes: int) -> Any:
-    """Summed pair weights as a symmetric float64 CSR (n_nodes, n_nodes), no self-loops, sorted."""
-    from scipy.sparse import csr_matrix
-
-    keep = pairs.source != pairs.target
-    ends = pairs.source[keep], pairs.target[keep]
-    half = csr_matrix((pairs.weight[keep], ends), shape=(n_nodes, n_nodes))
-    matrix = (half + half.T).tocsr()
-    matrix.sort_indices()
-    return matrix
-
-
 def transition_of(adjacency: Any) -> Any:
     """The transposed row-normalised adjacency: float64 CSR, over the ids and starts of that."""
     from scipy.sparse import csr_matrix
@@ -126,41 +114,6 @@ def transition_of(adjacency: Any) -> Any:
     inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=strength > 0)
     ids, starts = adjacency.indices, adjacency.indptr
     return csr_matrix((adjacency.data * inverse[ids], ids, starts), shape=adjacency.shape)
-
-
-def pair_chunk_of(pairs: Pairs, relationship_chunk: Any) -> Any:
-    """Bool CSR (n_pairs, n_chunks): any row of the pair is from the chunk; sorted."""
-    from scipy.sparse import csr_matrix
-
-    n_pairs, n_rows = len(pairs.source), len(pairs.of)
-    ones = np.ones(n_rows, np.int64)
-    group = csr_matrix((ones, (pairs.of, np.arange(n_rows))), shape=(n_pairs, n_rows))
-    matrix = (group @ relationship_chunk.astype(np.int64)).astype(bool).tocsr()
-    matrix.sort_indices()
-    return matrix
-
-
-def node_relationship_of(source: IntArray, target: IntArray, n_nodes: int) -> Any:
-    """Bool CSR (n_nodes, n_relationships): the node is an end of the row; sorted."""
-    from scipy.sparse import csr_matrix
-
-    ends = np.stack([source, target], axis=1).ravel()
-    rows = np.repeat(np.arange(len(source)), 2)
-    matrix = csr_matrix((np.ones(len(ends), bool), (ends, rows)), shape=(n_nodes, len(source)))
-    matrix.sort_indices()
-    return matrix
-
-
-def chunks_per_node_of(pairs: Pairs, pair_chunk: Any, n_nodes: int) -> IntArray:
-    """How many chunks each node is in, counted through its relationships, int64 (n_nodes,)."""
-    from scipy.sparse import csr_matrix
-
-    rows = np.arange(len(pairs.source))
-    ends = np.concatenate([pairs.source, pairs.target])
-    ones = np.ones(len(ends), np.int64)
-    incidence = csr_matrix((ones, (ends, np.tile(rows, 2))), shape=(n_nodes, len(rows)))
-    counted = (incidence @ pair_chunk.astype(np.int64)).astype(bool)
-    return np.asarray(np.diff(counted.indptr), np.int64)
 
 
 def save_views(folder: Path, graph: Any) -> None:

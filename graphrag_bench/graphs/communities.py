@@ -13,7 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.clustering import kmeans
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import cells, incidence
+from graphrag_bench.columns import cells, in_order, incidence
 from graphrag_bench.contract import artifact
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.graphs.sentences import vectors_of
@@ -68,8 +68,7 @@ def leiden(
 def communities_of(rows: Sequence[Row], graph: Graph) -> Communities:
     """Return the communities of these rows over a graph, with the chunks of their members."""
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
-    chunks = (nodes @ graph.node_chunk.astype(bool, copy=False)).tocsr()
-    chunks.sort_indices()
+    chunks = in_order(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
     return Communities(level, parent, nodes, chunks)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from pydantic import NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import Merge
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, in_order
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
@@ -89,7 +90,8 @@ def entity_passage(
         if key in kept
     }
     matrix = _counts(cells, (len(kept), len(passages)))
-    return _unrelated(Texts.of([names[key] for key in kept]), matrix, tuple(merges))
+    graph = Graph.from_arrays([], [], matrix, names=[names[key] for key in kept])
+    return replace(graph, merges=tuple(merges))
 
 
 def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
@@ -188,23 +190,6 @@ def _linked_names(
     return {key: row for row, key in enumerate(held)}
 
 
-def _unrelated(names: Texts, node_chunk: Any, merges: tuple[Merge, ...] = ()) -> Graph:
-    from scipy.sparse import csr_matrix
-
-    none = np.zeros(0, np.int64)
-    return Graph(
-        names=names,
-        source=none,
-        target=none,
-        weight=np.zeros(0),
-        synonym=np.zeros(0, bool),
-        relations=Texts.of([]),
-        node_chunk=node_chunk,
-        relationship_chunk=csr_matrix((0, node_chunk.shape[1]), dtype=bool),
-        merges=merges,
-    )
-
-
 @artifact("tri_graph")
 def tri_graph(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, titles: Titles = "off"
@@ -268,9 +253,7 @@ def _counts(cells: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any
 
     rows, columns = np.array(list(cells), np.int64).reshape(-1, 2).T
     counts: IntArray = np.array(list(cells.values()), np.int64)
-    matrix = csr_matrix((counts, (rows, columns)), shape=shape)
-    matrix.sort_indices()
-    return matrix
+    return in_order(csr_matrix((counts, (rows, columns)), shape=shape))
 
 
 @artifact("graph.entities", provides={"node.name", "relationship.weight"})
@@ -279,7 +262,8 @@ def entities(*, tri_graph: TriGraph) -> Graph:
 
     Source: LinearRAG (Zhuang et al. 2025).
     """
-    return _unrelated(tri_graph.names, tri_graph.entity_chunk.astype(bool))
+    inside = tri_graph.entity_chunk.astype(bool)
+    return Graph.from_arrays([], [], inside, names=list(tri_graph.names))
 
 
 @artifact("sentence_index")

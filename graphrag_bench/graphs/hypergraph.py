@@ -126,17 +126,19 @@ class _Facts:
         chunks = np.concatenate([of_entities[:, 1], of_facts[:, 1]])
         of_edges = _cells(self.edge_chunks)
         whole = [(n + fact, WHOLE, chunk) for fact, chunk in of_facts.tolist()]
-        return Graph(
-            names=Texts.of([*self.entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))]),
+        edges = Graph.from_arrays(
+            n + ends[:, 0],
+            ends[:, 1],
+            cells(rows, chunks, (n + n_facts, n_chunks)),
+            cells(of_edges[:, 0], of_edges[:, 1], (len(ends), n_chunks)),
+            weights[ends[:, 0]],
+            [*self.entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))],
+            relations=NAMES,
+        )
+        return replace(
+            edges,
             types=Texts.of([ENTITY] * n + [HYPEREDGE] * n_facts),
             descriptions=Texts.of([*described, *self.facts]),
-            source=n + ends[:, 0],
-            target=ends[:, 1],
-            weight=weights[ends[:, 0]],
-            synonym=np.zeros(len(ends), bool),
-            relations=Texts.of([NAMES] * len(ends)),
-            node_chunk=cells(rows, chunks, (n + n_facts, n_chunks)),
-            relationship_chunk=cells(of_edges[:, 0], of_edges[:, 1], (len(ends), n_chunks)),
             node_fragments=Fragments.of([*self.read, *whole], n + n_facts),
             statistics={"entities": n, "hyperedges": n_facts},
         )

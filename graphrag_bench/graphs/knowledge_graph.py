@@ -272,15 +272,14 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     pairs, tails = np.divmod(distinct, len(used))
     heads, relations = np.divmod(pairs, n_relations)
     of_rows = cells(row, of_chunk, (len(distinct), len(chunk_table)))
-    return Graph(
-        names=Texts.of([subgraphs.names[at] for at in used.tolist()]),
-        source=heads,
-        target=tails,
-        weight=np.diff(of_rows.indptr).astype(np.float64),
-        synonym=np.zeros(len(distinct), bool),
-        relations=Texts.of([subgraphs.relations[at] for at in relations.tolist()]),
-        node_chunk=cells(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table))),
-        relationship_chunk=of_rows,
+    return Graph.from_arrays(
+        heads,
+        tails,
+        cells(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table))),
+        of_rows,
+        np.diff(of_rows.indptr),
+        [subgraphs.names[at] for at in used.tolist()],
+        relations=[subgraphs.relations[at] for at in relations.tolist()],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -136,15 +137,16 @@ class Merger:
         n, n_rows = len(self.nodes), len(self.relationships)
         ends = np.array(self._ends, np.int64).reshape(-1, 2)
         kinds, themes = _grouped(self._types, n), _grouped(self._keywords, n_rows)
-        return Graph(
-            names=Texts.of(list(self.nodes)),
-            source=ends[:, 0],
-            target=ends[:, 1],
-            weight=np.array(self._weights, np.float64),
-            synonym=np.zeros(n_rows, bool),
-            relations=Texts.of(self._relations),
-            node_chunk=_incidence(self._node_chunks, n, n_chunks),
-            relationship_chunk=_incidence(self._relationship_chunks, n_rows, n_chunks),
+        return replace(
+            Graph.from_arrays(
+                ends[:, 0],
+                ends[:, 1],
+                _incidence(self._node_chunks, n, n_chunks),
+                _incidence(self._relationship_chunks, n_rows, n_chunks),
+                self._weights,
+                list(self.nodes),
+                relations=self._relations,
+            ),
             types=Texts.of(list(map(_most_frequent, kinds))) if described or typed else None,
             descriptions=_joined(self._descriptions, n, most_tokens) if described else None,
             facts=_joined(self._facts, n_rows, most_tokens) if described else None,

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.algorithms.bipartite import SEPARATOR, PseudoQuestions
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts, cells, incidence
+from graphrag_bench.columns import Texts, cells, in_order, incidence
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -92,16 +92,10 @@ def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts)
     An edge is in the chunks that are its ends.
     """
     every, m = np.arange(n), ends.shape[1]
-    return Graph(
-        names=Texts.of([f"chunk {row}" for row in range(n)]),
-        source=ends[0],
-        target=ends[1],
-        weight=np.asarray(weight, np.float64),
-        synonym=np.zeros(m, bool),
-        relations=relations,
-        node_chunk=cells(every, every, (n, n)),
-        relationship_chunk=cells(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n)),
-    )
+    of_edges = cells(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))
+    names = [f"chunk {row}" for row in range(n)]
+    chunks = cells(every, every, (n, n))
+    return Graph.from_arrays(ends[0], ends[1], chunks, of_edges, weight, names, relations=relations)
 
 
 def _mentions(
@@ -282,8 +276,7 @@ def hop(
         )
     raised, answering = raised[kept], answering[kept]
     names = pseudo_questions.question_name
-    both = (names[raised] + names[answering]).tocsr()
-    both.sort_indices()
+    both = in_order(names[raised] + names[answering])
     relations = Texts.of([LEADS_TO] * len(kept))
     graph = chunks_as_nodes(n, np.stack([of[raised], of[answering]]), similarity[kept], relations)
     return replace(

@@ -243,18 +243,12 @@ def _graph(
     sizes = [len(family) for family in children]
     source = np.repeat(np.arange(n_leaves, len(texts)), sizes).astype(np.int64)
     target = np.array([child for family in children for child in family], np.int64)
-    leaves, none = np.arange(n_leaves), np.zeros(0, np.int64)
-    return Graph(
-        names=Texts.of(names),
+    leaves = np.arange(n_leaves)
+    chunks = cells(leaves, leaves, (len(texts), n_leaves))
+    return replace(
+        Graph.from_arrays(source, target, chunks, names=names, relations=PARENT_OF),
         types=Texts.of([f"layer {layer}" for layer in layers]),
         descriptions=Texts.of(list(texts)),
-        source=source,
-        target=target,
-        weight=np.ones(len(source)),
-        synonym=np.zeros(len(source), bool),
-        relations=Texts.of([PARENT_OF] * len(source)),
-        node_chunk=cells(leaves, leaves, (len(texts), n_leaves)),
-        relationship_chunk=cells(none, none, (len(source), n_leaves)),
     )
 
 

@@ -296,13 +296,11 @@ def _learnt(
     world: World, table: ChunkTable, graph: Graph, embedder: Embedder, is_dev: NDArray[np.bool_]
 ) -> Learnt:
     weight = mentions_weight(graph)
-    named = graph.node_chunk.T.tocsr()
-    named.sort_indices()
     texts, start, wanted, rows = [], [], [], []
     for number, chain in enumerate(world.chains):
         node = graph.row_of.get(normalise_name(world.entities[chain.start].name))
         chunks = [row for name in world.evidence(chain) for row in table.chunks_of(name)]
-        nodes = np.unique(named[chunks].indices).astype(np.int64)
+        nodes = np.unique(graph.chunk_node[chunks].indices).astype(np.int64)
         if node is None or not 0 < len(nodes) < graph.n_nodes:
             continue
         texts.append(chain.text)

@@ -176,17 +176,18 @@ class _Nodes:
         columns = np.array([chunk for held in self.chunks for chunk in held], np.int64)
         node_chunk = cells(of, columns, (len(sizes), self.n_chunks))
         whole = [(row, WHOLE, chunk) for row in self.of(UNIT, TEXT) for chunk in self.chunks[row]]
-        return Graph(
-            names=Texts.of(self.names),
+        edges = Graph.from_arrays(
+            ends[:, 0],
+            ends[:, 1],
+            node_chunk,
+            node_chunk[ends[:, 0]],
+            names=self.names,
+            relations="joined to",
+        )
+        return replace(
+            edges,
             types=Texts.of(self.types),
             descriptions=Texts.of(self.texts),
-            source=ends[:, 0],
-            target=ends[:, 1],
-            weight=np.ones(len(ends)),
-            synonym=np.zeros(len(ends), bool),
-            relations=Texts.of(["joined to"] * len(ends)),
-            node_chunk=node_chunk,
-            relationship_chunk=node_chunk[ends[:, 0]],
             node_fragments=Fragments.of([*self.read, *whole, *self._descriptions()], len(sizes)),
             statistics={
                 f"nodes: {kind}": self.types.count(kind) for kind in dict.fromkeys(self.types)
