@@ -22,6 +22,7 @@ from graphrag_bench.papers.names import Model, Paper, values_of
 from graphrag_bench.papers.printed import (
     PaperTable,
     Printed,
+    Recipe,
     load_paper,
     load_table,
     paper_names,
@@ -37,24 +38,13 @@ _CONSTANTS: Mapping[str, Any] = {"null": None, "true": True, "false": False}
 
 
 @dataclass(frozen=True)
-class Row:
-    """What a printed row sets, as words; `dataset` is the choice of a row that has its own."""
-
-    words: tuple[str, ...]
-    dataset: str = ""
-
-    def config(self) -> dict[str, Any]:
-        """The row as a config of the package `_global_`."""
-        choices, values = _split(self.words)
-        choices |= {"dataset": self.dataset} if self.dataset else {}
-        return {"defaults": [{f"override /{g}": name} for g, name in choices.items()], **values}
-
-
-@dataclass(frozen=True)
 class Runs:
-    """The rows of a table by name, in printed order, and its runs as pairs of row and data set."""
+    """The settings of the rows of a table by name, in printed order, and its runs.
 
-    rows: Mapping[str, Row]
+    `pairs` are those of row and data set.
+    """
+
+    rows: Mapping[str, tuple[str, ...]]
     pairs: tuple[tuple[str, str], ...]
 
     @property
@@ -68,14 +58,10 @@ class Runs:
         return len(self.pairs) == len(self.rows) * len(self.datasets)
 
     @property
-    def on_sets(self) -> dict[str, Row]:
-        """The runs as rows with their data set; none for a grid."""
-        if self.is_grid:
-            return {}
-        return {
-            _on_set(name, dataset): Row(self.rows[name].words, dataset)
-            for name, dataset in self.pairs
-        }
+    def on_sets(self) -> dict[str, tuple[str, ...]]:
+        """The settings of the runs by a name of row and data set; none for a grid."""
+        pairs = () if self.is_grid else self.pairs
+        return {_on_set(*pair): (*self.rows[pair[0]], f"dataset={pair[1]}") for pair in pairs}
 
     @property
     def params(self) -> dict[str, str]:
@@ -118,7 +104,10 @@ def content(group: str, name: str) -> dict[str, Any] | None:
             return None
         runs = table_runs(table)
         row = runs.rows.get(name) or runs.on_sets.get(name)
-        return row.config() if row else None
+        if row is None:
+            return None
+        choices, values = _split(row)
+        return {"defaults": [{f"override /{g}": one} for g, one in choices.items()], **values}
     words = _words(group, name)
     if words is None:
         return None
@@ -139,40 +128,40 @@ def table_runs(full_name: str) -> Runs:
     """Return the runs of a table, each once: its sweeps, then all its cells with both sides."""
     table = load_table(full_name)
     row_names: dict[tuple[str, ...], str] = {}
-    rows: dict[str, Row] = {}
+    rows: dict[str, tuple[str, ...]] = {}
     pairs: dict[tuple[str, str], None] = {}
-    for cell, part, labels in _run_sides(table):
-        words = table.row_words(cell, part)
+    for recipe, labels in _recipes(table):
+        words = recipe.row_words
         if words is not None:
-            own = f"{full_name.replace('/', '.')}.{_row_name(table, cell, labels, words)}"
+            own = f"{full_name.replace('/', '.')}.{_row_name(recipe, labels, words)}"
             name = row_names.setdefault(tuple(sorted(words)), own)
-            rows.setdefault(name, Row(words))
-            pairs[name, _dataset(table, cell)] = None
+            rows.setdefault(name, words)
+            pairs[name, _dataset(recipe)] = None
     assert len(rows) == len(row_names), f"{full_name} has two rows of one name"
     return Runs(rows, tuple(pairs))
 
 
-def _run_sides(table: PaperTable) -> Iterator[tuple[Printed, Sequence[str], list[str]]]:
-    """The cells that ask for a run, what else is set for it, and what its name says of that."""
+def _recipes(table: PaperTable) -> Iterator[tuple[Recipe, list[str]]]:
+    """The runs that the cells ask for, and what their names say of the settings of each."""
     for sweep in table.shape.sweeps:
         for method in sweep.methods:
-            cell = Printed(sweep.dataset, method, "", "", sweep.llm, (), None, "", "", "")
+            cell = Printed(sweep.dataset, method, "", "", sweep.llm, (), "", "", "")
             for words in product(*map(values_of, sweep.over)):
                 swept = [word for word, over in zip(words, sweep.over, strict=True) if word != over]
-                yield cell, words, [re.sub(r"^[\w.]*\.", "", word) for word in swept]
+                yield Recipe(table, cell, words), [re.sub(r"^[\w.]*\.", "", word) for word in swept]
     for cell in table.cells:
         for part in table.parts(cell):
-            sides = [(cell, part.own), *([(cell.opposite, part.other)] if cell.versus else [])]
-            for side, own in sides:
-                yield side, own, [word.partition("=")[2] for word in own]
+            for recipe in (part.own, part.other) if cell.versus else (part.own,):
+                yield recipe, [word.partition("=")[2] for word in recipe.extra]
 
 
-def _row_name(table: PaperTable, cell: Printed, labels: Sequence[str], words: Sequence[str]) -> str:
+def _row_name(recipe: Recipe, labels: Sequence[str], words: Sequence[str]) -> str:
     """The method, its model where there are several, the printed settings that set anything."""
-    model = table.model(cell) if cell.method and len(table.llms) > 1 else ""
-    items = [item.removeprefix(f"{cell.method} ") for item in table.effective(cell)]
+    method = recipe.cell.method
+    model = recipe.model if method and len(recipe.table.llms) > 1 else ""
+    items = [item.removeprefix(f"{method} ") for item in recipe.items]
     ours = [word.partition("=")[2] for word in words if word.startswith("method=")]
-    parts = [part for part in (cell.method, model, *items, *labels) if part] or ours
+    parts = [part for part in (method, model, *items, *labels) if part] or ours
     return ".".join(map(_slug, parts))
 
 
@@ -185,11 +174,12 @@ def _on_set(row: str, dataset: str) -> str:
     return f"{paper}.{table}+{dataset.rpartition('.')[2]}.{own}"
 
 
-def _dataset(table: PaperTable, cell: Printed) -> str:
-    words = table.set_words(cell)
-    own = _of_paper(table.paper, "dataset")
-    choice = next((name for name in own if own[name] == words), "")
-    return f"{table.owner}.{choice}" if choice else words[0].partition("=")[2]
+def _dataset(recipe: Recipe) -> str:
+    words, table = recipe.set_words, recipe.table
+    for name, own in _of_paper(table.paper, "dataset").items():
+        if own == words:
+            return f"{table.owner}.{name}"
+    return words[0].partition("=")[2]
 
 
 def _words(group: str, name: str) -> list[str] | None:

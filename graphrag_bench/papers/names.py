@@ -83,13 +83,8 @@ class DataSet(_Entry):
 
     def words(self, *, corpus: bool = False) -> list[str]:
         """The settings that choose the set, with the questions made for it; or its corpus alone."""
-        made = [f"dataset.questions={self.question_file}"] if self.abstract and not corpus else []
-        return [f"dataset={self.ran}", *made, *self.run]
-
-    @property
-    def question_file(self) -> str:
-        """The folder of the questions made for its corpus."""
-        return f"questions/{self.ran}/abstract"
+        made = [f"dataset.questions=questions/{self.ran}/abstract"] if self.abstract else []
+        return [f"dataset={self.ran}", *([] if corpus else made), *self.run]
 
 
 class Making(_Entry):
@@ -107,43 +102,30 @@ class Model(_Entry):
 
 
 class Metric(_Entry):
-    """Where our figure comes from: exactly one of the fields; `none` says why there is none.
+    """Where our figure comes from, in `paper.yaml` one `kind: value`.
 
-    Of metrics divided by `|` the first that a run has counts. `judged_mean` is the mean win rate of
-    several criteria. `seconds` and `tokens` are means per question in one stage (`convert`) or one
-    operator (`path.pool`); `layers` the share of retrieved nodes in the row's layer of a tree.
+    Of metrics divided by `|` the first that a run has counts. A judged one is the mean win rate of
+    its `criteria` (`judged_mean` lists several). `seconds` and `tokens` are means per question in
+    one stage (`convert`) or one operator (`path.pool`), `time` those in all; `layers` the share of
+    retrieved nodes in the row's layer of a tree. `none` says why there is no figure.
     """
 
-    metric: str | None = None
-    judged: str | None = None
-    judged_mean: tuple[str, ...] | None = None
-    judged_answer: str | None = None
-    usage: str | None = None
-    cost: Literal["usd"] | None = None
-    count: Literal["documents", "questions", "chunks", "tokens"] | None = None
-    graph: Literal["nodes", "relationships"] | None = None
-    build: Literal["tokens", "report_tokens"] | None = None
-    time: Literal["mean"] | None = None
-    seconds: str | None = None
-    tokens: str | None = None
-    layers: Literal["retrieved"] | None = None
-    none: str | None = None
+    kind: Literal[
+        "metric", "judged", "judged_answer", "usage", "cost", "count", "graph", "build", "time",
+        "seconds", "tokens", "layers", "none",
+    ]  # fmt: skip
+    value: str = ""
+    criteria: tuple[str, ...] = ()
 
-    @model_validator(mode="after")
-    def _one(self) -> Metric:
-        if len(self.model_dump(exclude_none=True)) != 1:
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_source(cls, source: dict[str, Any]) -> dict[str, Any]:
+        if len(source) != 1:
             raise ValueError("exactly one source was expected")
-        return self
-
-    @property
-    def kind(self) -> str:
-        """The name of its source."""
-        return next(iter(self.model_dump(exclude_none=True)))
-
-    @property
-    def criteria(self) -> tuple[str, ...]:
-        """The criteria by which answers are compared for it; none for other metrics."""
-        return self.judged_mean or ((self.judged,) if self.judged else ())
+        ((kind, value),) = source.items()
+        if kind in ("judged", "judged_mean"):
+            return {"kind": "judged", "criteria": [value] if kind == "judged" else value}
+        return {"kind": kind, "value": value}
 
 
 class Grid(_Entry):

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.files import read_yaml
 from graphrag_bench.papers.names import (
+    DataSet,
     Grid,
     Method,
     Metric,
@@ -38,6 +39,7 @@ _ALONE = "reference_rows=off"
 _SAME = 0.02
 """By how much a size may differ from a printed one, as a share of it."""
 _ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
+_TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
 _SUSPICIOUS = (
     "doubtful", "implausible", "pair sums to", "swapped", "transposed", "printed identically",
     "mean of the two data sets is", "equals DALK", "calls this an improvement",
@@ -46,7 +48,7 @@ _SUSPICIOUS = (
 
 @dataclass(frozen=True)
 class Printed:
-    """One printed cell. `value` is None for a dash; `setting` are its items, e.g. `triples=50`.
+    """One printed cell. `shown` is "" for a dash; `setting` are its items, e.g. `triples=50`.
 
     A win rate has the other side in `versus`: the share in which `method` beats it.
     """
@@ -57,10 +59,14 @@ class Printed:
     metric: str
     llm: str
     setting: tuple[str, ...]
-    value: float | None
     shown: str
     unit: str
     note: str
+
+    @property
+    def value(self) -> float | None:
+        """The printed number; None for a dash."""
+        return float(self.shown) if self.shown else None
 
     @property
     def suspicious(self) -> bool:
@@ -68,15 +74,14 @@ class Printed:
         return any(words in self.note for words in _SUSPICIOUS)
 
     @property
-    def opposite(self) -> Printed:
-        """The cell of the other side of a pair, as far as its settings go."""
-        sides = replace(self, method=self.versus, versus=self.method)
-        return replace(sides, value=None, shown="", note="")
-
-    @property
     def row(self) -> tuple[str, str, str, tuple[str, ...]]:
         """What its row of the table is: method, other side, model and settings."""
         return self.method, self.versus, self.llm, self.setting
+
+    def stated(self, name: str) -> str:
+        """The value of an item of its settings as `NAME=value`; "" without it."""
+        items = (item.partition("=") for item in self.setting)
+        return next((value for item, _, value in items if item == name), "")
 
 
 @dataclass(frozen=True)
@@ -100,18 +105,6 @@ class PrintedSize:
         if abs(n - self.value) <= max(_SAME * self.value, self.rounding):
             return ""
         return f"{self.what}: {n:,.0f}, not {self.value:,}"
-
-
-@dataclass(frozen=True)
-class Part:
-    """One run, or pair of runs, of a cell's figure: what else is set for each side.
-
-    `level` is the value of the setting that the row runs over; "" where it runs over none.
-    """
-
-    level: str = ""
-    own: tuple[str, ...] = ()
-    other: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,103 +137,6 @@ class PaperTable:
         """The printed names of its language models, in printed order."""
         return tuple(dict.fromkeys(cell.llm for cell in self.cells if cell.llm))
 
-    def method(self, name: str) -> Method | None:
-        """Return our method for a printed one; None for no name or an unknown one."""
-        return self.shape.methods.get(name) or self.paper.methods.get(name)
-
-    def metric(self, cell: Printed) -> Metric:
-        """Return our metric for a printed one on the data set of its cell."""
-        own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
-        return Metric(metric=own) if own else self.paper.metrics[cell.metric]
-
-    def rows_of(self, cell: Printed) -> list[PrintedSetting]:
-        """Our settings for the printed ones of a cell."""
-        return [self.paper.settings_of_rows[item] for item in cell.setting]
-
-    def effective(self, cell: Printed) -> list[str]:
-        """The printed settings of a cell that set anything for its method, on every run of it."""
-        own = self.method(cell.method)
-        rows = zip(cell.setting, self.rows_of(cell), strict=True)
-        return [item for item, row in rows if _heeded(own, *row.run, *row.also)]
-
-    def parts(self, cell: Printed) -> tuple[Part, ...]:
-        """Return the runs, or pairs of runs, of a cell's figure; one for most cells."""
-        rows = self.rows_of(cell)
-        levels = [word for row in rows for word in values_of(row.levels)] or [""]
-        shared = [word for row in rows for word in values_of(row.seeds)] or [""]
-        sides = [self.method(name) for name in (cell.method, cell.versus)]
-        own, other = (values_of(side.seeds if side else "") or ("",) for side in sides)
-        return tuple(
-            Part(
-                level, _heeded(sides[0], level, seed, mine), _heeded(sides[1], level, seed, theirs)
-            )
-            for level, seed, mine, theirs in product(levels, shared, own, other)
-        )
-
-    def over(self, cell: Printed) -> Literal["lowest", "highest"] | None:
-        """Which figure of its levels a cell prints."""
-        return next((row.over for row in self.rows_of(cell) if row.over), None)
-
-    def layer(self, cell: Printed) -> str | None:
-        """The layer of a tree that a cell is about."""
-        return next((row.layer for row in self.rows_of(cell) if row.layer), None)
-
-    def settings_of(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
-        """Return what must hold for a run to qualify for a cell; None when no method of ours does.
-
-        `part` are the settings of one of several runs of the cell (`parts`).
-        """
-        method = self.method(cell.method)
-        if cell.method and (method is None or method.run is None):
-            return None
-        own = [*(method.run or [])] if method else []
-        if self.shape.graph and self.paper.metrics[cell.metric].graph:
-            own.append(f"method={self.shape.graph}")
-        own += _heeded(method, *(word for row in self.rows_of(cell) for word in row.run))
-        return merged([*own, *part])
-
-    def settings_of_paper(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
-        """Return all settings of the run of a cell: of its data set, then of its row."""
-        row = self.row_words(cell, part)
-        return None if row is None else merged([*self.set_words(cell), *row])
-
-    def set_words(self, cell: Printed) -> list[str]:
-        """Return the settings that choose the set of a cell; its corpus alone where it is counted.
-
-        A table of sizes asks no questions made for a corpus, unless it counts them.
-        """
-        corpus_alone = self.counts and not self.counts_questions
-        return self.paper.datasets[cell.dataset].words(corpus=corpus_alone)
-
-    def row_words(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
-        """Return the settings of the run of a cell apart from its data set.
-
-        What a row says goes before its method, its method before the table, the table before the
-        paper. The run has no reference rows, and a table of sizes needs no answers. None where
-        `settings_of` is None, and where no set of ours can be run.
-        """
-        own = self.settings_of(cell, part)
-        if own is None or self.paper.datasets[cell.dataset].ran is None:
-            return None
-        if not any(word.startswith("method=") for word in own):
-            return merged([*own, *_COUNTING, _ALONE])
-        method = self.method(cell.method)
-        added = [*self.paper.settings, *self.shape.settings, *(method.also if method else [])]
-        added += _heeded(method, *(word for row in self.rows_of(cell) for word in row.also))
-        end = [_ALONE, *(_SIZES if self.counts else ())]
-        return merged([*added, *own, *self._models(cell), *end])
-
-    def model(self, cell: Printed) -> str:
-        """The printed name of the model of a cell: of two names of one, that of this table."""
-        name, known = cell.llm or self.paper.llm, self.paper.llms
-        same = (one for one in self.llms if name in known and known[one].run == known[name].run)
-        return next(same, name)
-
-    def _models(self, cell: Printed) -> list[str]:
-        llm, embedder = self.model(cell), self.paper.embedder
-        chosen = [f"llm={self.owner}.{llm}"] if llm in self.paper.llms else []
-        return chosen + ([f"embedder={self.owner}.{embedder}"] if embedder else [])
-
     @property
     def counts(self) -> bool:
         """Whether it is a table of sizes."""
@@ -249,13 +145,171 @@ class PaperTable:
     @property
     def counts_questions(self) -> bool:
         """Whether it is a table of sizes that counts questions too, and not the corpus alone."""
-        counted = (self.paper.metrics[cell.metric].count for cell in self.cells)
-        return self.counts and "questions" in counted
+        metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
+        return self.counts and any(
+            one.kind == "count" and one.value == "questions" for one in metrics
+        )
+
+    def method(self, name: str) -> Method | None:
+        """Return our method for a printed one; None for no name or an unknown one."""
+        return self.shape.methods.get(name) or self.paper.methods.get(name)
+
+    def metric(self, cell: Printed) -> Metric:
+        """Return our metric for a printed one on the data set of its cell."""
+        own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
+        return Metric.model_validate({"metric": own}) if own else self.paper.metrics[cell.metric]
+
+    def rows_of(self, cell: Printed) -> list[PrintedSetting]:
+        """Our settings for the printed ones of a cell."""
+        return [self.paper.settings_of_rows[item] for item in cell.setting]
+
+    def parts(self, cell: Printed) -> list[Part]:
+        """Return the runs, or pairs of runs, of a cell's figure; one for most cells."""
+        rows = self.rows_of(cell)
+        levels = [word for row in rows for word in values_of(row.levels)] or [""]
+        shared = [word for row in rows for word in values_of(row.seeds)] or [""]
+        own = Recipe(self, cell)
+        other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
+        seeds = [
+            values_of(side.method.seeds if side.method else "") or ("",) for side in (own, other)
+        ]
+        return [
+            Part(level, own.on(level, seed, mine), other.on(level, seed, theirs))
+            for level, seed, mine, theirs in product(levels, shared, *seeds)
+        ]
 
 
-def _heeded(method: Method | None, *words: str) -> tuple[str, ...]:
-    ignored = tuple(method.ignores) if method else ()
-    return tuple(word for word in words if word and not word.startswith(ignored))
+@dataclass(frozen=True)
+class Recipe:
+    """How a paper made the figure of a cell: a run in our words.
+
+    `extra` are the settings of one of several runs.
+    """
+
+    table: PaperTable
+    cell: Printed
+    extra: tuple[str, ...] = ()
+
+    @property
+    def method(self) -> Method | None:
+        """Our method; None for no name or an unknown one."""
+        return self.table.method(self.cell.method)
+
+    @property
+    def place(self) -> DataSet:
+        """Our data set."""
+        return self.table.paper.datasets[self.cell.dataset]
+
+    @property
+    def metric(self) -> Metric:
+        """Our metric."""
+        return self.table.metric(self.cell)
+
+    @property
+    def llm(self) -> str:
+        """The printed name of the answering model; "" where no method answers."""
+        return self.cell.llm or (self.table.paper.llm if self.cell.method else "")
+
+    @property
+    def sampled(self) -> str:
+        """The number of questions that the row itself gives; "" where it is of all."""
+        return self.cell.stated("sampled queries")
+
+    @property
+    def n_questions(self) -> int | None:
+        """The printed number of questions; None where the paper gives none."""
+        return int(self.sampled) if self.sampled else self.place.questions
+
+    def on(self, *extra: str) -> Recipe:
+        """Return one of several runs, by the settings that concern its method."""
+        return replace(self, extra=self._heeded(extra))
+
+    @property
+    def required(self) -> tuple[str, ...] | None:
+        """What must hold for a run to qualify for the cell; None when no method of ours does."""
+        method, table = self.method, self.table
+        if self.cell.method and (method is None or method.run is None):
+            return None
+        own = [*(method.run or [])] if method else []
+        if table.shape.graph and self.metric.kind == "graph":
+            own.append(f"method={table.shape.graph}")
+        of_rows = self._heeded(word for row in table.rows_of(self.cell) for word in row.run)
+        return merged([*own, *of_rows, *self.extra])
+
+    @property
+    def set_words(self) -> list[str]:
+        """The settings that choose the set; its corpus alone where it is counted.
+
+        A table of sizes asks no questions made for a corpus, unless it counts them.
+        """
+        corpus_alone = self.table.counts and not self.table.counts_questions
+        return self.place.words(corpus=corpus_alone)
+
+    @property
+    def row_words(self) -> tuple[str, ...] | None:
+        """The settings of the run apart from its data set.
+
+        What a row says goes before its method, its method before the table, the table before the
+        paper. The run has no reference rows, and a table of sizes needs no answers. None where
+        `required` is None, and where no set of ours can be run.
+        """
+        own, table = self.required, self.table
+        if own is None or self.place.ran is None:
+            return None
+        if not any(word.startswith("method=") for word in own):
+            return merged([*own, *_COUNTING, _ALONE])
+        added = [*table.paper.settings, *table.shape.settings]
+        added += self.method.also if self.method else []
+        added += self._heeded(word for row in table.rows_of(self.cell) for word in row.also)
+        end = [_ALONE, *(_SIZES if table.counts else ())]
+        return merged([*added, *own, *self._models(), *end])
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """All settings of the run: of its data set, then of its row."""
+        row = self.row_words
+        return None if row is None else merged([*self.set_words, *row])
+
+    @property
+    def model(self) -> str:
+        """The printed name of the model: of two names of one, that of the table."""
+        name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
+        same = (
+            one for one in self.table.llms if name in known and known[one].run == known[name].run
+        )
+        return next(same, name)
+
+    @property
+    def judge(self) -> str:
+        """The printed name of the judge: the answering model where the paper names none."""
+        return self.cell.stated("evaluator") or self.table.paper.llm
+
+    @property
+    def items(self) -> list[str]:
+        """The printed settings that set anything for the method, on every run of the cell."""
+        rows = zip(self.cell.setting, self.table.rows_of(self.cell), strict=True)
+        return [item for item, row in rows if self._heeded([*row.run, *row.also])]
+
+    def _models(self) -> list[str]:
+        paper, owner = self.table.paper, self.table.owner
+        llm = [f"llm={owner}.{self.model}"] if self.model in paper.llms else []
+        return llm + ([f"embedder={owner}.{paper.embedder}"] if paper.embedder else [])
+
+    def _heeded(self, words: Iterable[str]) -> tuple[str, ...]:
+        ignored = tuple(self.method.ignores) if self.method else ()
+        return tuple(word for word in words if word and not word.startswith(ignored))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run, or pair of runs, of a cell's figure.
+
+    `level` is the value of the setting that the row runs over; "" where it runs over none.
+    """
+
+    level: str
+    own: Recipe
+    other: Recipe
 
 
 def merged(settings: Sequence[str]) -> tuple[str, ...]:
@@ -287,7 +341,8 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
     names = [name for name, shape in paper.tables.items() if shape.kind == "counts"]
     for name in names:
         for cell in _cells(FOLDER / paper_name / f"{name}.csv"):
-            what = counted.get(paper.metrics[cell.metric].count or "")
+            metric = paper.metrics[cell.metric]
+            what = counted.get(metric.value) if metric.kind == "count" else None
             if what and cell.value and paper.datasets[cell.dataset].card == card:
                 sizes.setdefault(what, PrintedSize.of(cell, what))
     return tuple(sizes.values()) or (printed_sizes(paper.like, card) if paper.like else ())
@@ -326,8 +381,8 @@ def _unprinted(grid: Grid | None, paper: Paper) -> list[Printed]:
         return []
     return [
         Printed(
-            dataset, method, "", metric, grid.llm, _items(row), None, "",
-            "percent" if paper.metrics[metric].metric else "tokens", "",
+            dataset, method, "", metric, grid.llm, _items(row), "",
+            "percent" if paper.metrics[metric].kind == "metric" else "tokens", "",
         )
         for dataset in grid.datasets
         for row in grid.rows
@@ -338,15 +393,14 @@ def _unprinted(grid: Grid | None, paper: Paper) -> list[Printed]:
 
 def _cells(file: Path) -> list[Printed]:
     with file.open(encoding="utf-8", newline="") as lines:
-        return [_cell(row) for row in csv.DictReader(lines)]
-
-
-def _cell(row: dict[str, str]) -> Printed:
-    value = row["value"]
-    return Printed(
-        row["dataset"], row["method"], row["versus"], row["metric"], row["llm"],
-        _items(row["setting"]), float(value) if value else None, value, row["unit"], row["note"],
-    )  # fmt: skip
+        return [
+            Printed(
+                setting=_items(row["setting"]),
+                shown=row["value"],
+                **{name: row[name] for name in _TEXTS},
+            )
+            for row in csv.DictReader(lines)
+        ]
 
 
 def _items(setting: str) -> tuple[str, ...]:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from graphrag_bench.papers.printed import PaperTable, Part, Printed, PrintedSize
-from graphrag_bench.report.rows import mark
+from graphrag_bench.papers.printed import PaperTable, Part, Printed, PrintedSize, Recipe
+from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.candidates import (
+from graphrag_bench.tables.grading import (
     ORDER,
     Candidate,
+    Grade,
+    Offered,
     Row,
     candidates,
     chosen,
-    pairs,
-)
-from graphrag_bench.tables.grading import (
-    MISSING,
-    Grade,
-    Offered,
-    conditions,
-    evaluator,
     fitting,
     grade,
+    pairs,
 )
 from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
 
@@ -32,23 +28,16 @@ from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
 class Figure:
     """Our figure in the unit of the paper, with its interval where there is one, over n questions.
 
-    `failed` counts questions that are left out of the mean; `selected` is the mark of a run that
-    was chosen on these questions (`rows.mark`).
+    `metrics` is what `metrics.json` holds of its run (the first of several), `run` the folder.
     """
 
     value: float
     low: float | None
     high: float | None
     n: int
-    failed: int
-    dataset: str
-    llm: str
-    embedder: str
-    profile: str
-    fidelity: str
+    metrics: Mapping[str, Any]
     run: str
     grade: Grade
-    selected: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,11 +54,6 @@ class Filled:
     lacks: str = ""
     reason: str = ""
     failure: str = ""
-
-    @property
-    def missing(self) -> str:
-        """What would fill the cell, in words."""
-        return "; ".join(filter(None, [count_of_runs(len(self.runs)), self.lacks]))
 
 
 def count_of_runs(n_runs: int) -> str:
@@ -90,6 +74,7 @@ def difference(cell: Printed, filled: Cells) -> str:
     return f"{figure.value - cell.value:+.1f}"
 
 
+_TIMES = ("time", "seconds")
 _SERIAL = "seconds are of runs with workers=1 cache.mode=off"
 _BY_THEMSELVES = ("count", "graph", "build")
 """Figures that do not depend on how questions are answered, and are graded apart."""
@@ -143,7 +128,7 @@ class _Collection:
         return list(having.values())
 
     def failure(self, cell: Printed) -> str:
-        for one in fitting(self.table, cell, self.offered):
+        for one in fitting(Recipe(self.table, cell), self.offered):
             metrics = one.run.metrics
             if metrics["n"] and metrics["failed"] == metrics["n"]:
                 errors = metrics["errors"]
@@ -152,8 +137,8 @@ class _Collection:
         return ""
 
     def filled(self, cell: Printed, picked: Candidate | None, failure: str) -> Filled:
-        table = self.table
-        if table.settings_of(cell) is None:
+        table, recipe = self.table, Recipe(self.table, cell)
+        if recipe.required is None:
             return Filled(reason="not one of our methods")
         if reason := reason_of(table, cell):
             return Filled(reason=reason)
@@ -165,70 +150,57 @@ class _Collection:
             for part, run in zip(parts, runs, strict=True)
             if measured is None or run is None
         ]
-        runnable = table.paper.datasets[cell.dataset].ran is not None
-        rest = self.lacking(cell, gaps) if gaps and runnable else Filled()
+        runnable = recipe.place.ran is not None
+        rest = self.lacking(recipe, gaps) if gaps and runnable else Filled()
         if picked is not None and measured is not None:
             return replace(rest, figure=_figure(table, cell, picked, measured))
         if not runnable:
             return Filled(reason="no card of ours holds this data set", failure=failure)
         return replace(rest, failure=failure)
 
-    def lacking(self, cell: Printed, gaps: Sequence[Gap]) -> Filled:
+    def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> Filled:
         """What fills the gaps of a cell: runs, and scores, timings or verdicts of stored ones."""
-        table, metric = self.table, self.table.metric(cell)
+        metric = recipe.metric
         if metric.criteria:
-            return self.judging(cell, [part for part, _ in gaps])
-        if metric.time or metric.seconds or metric.judged_answer:
-            gaps = [(part, run or self.stored(cell, part)) for part, run in gaps]
-        own = [table.settings_of_paper(cell, part.own) for part, run in gaps if run is None]
-        runs = tuple(dict.fromkeys(settings for settings in own if settings))
+            return self.judging(recipe, [part for part, _ in gaps])
+        if metric.kind in (*_TIMES, "judged_answer"):
+            gaps = [(part, run or self.stored(part)) for part, run in gaps]
+        own = [part.own.words for part, run in gaps if run is None]
+        runs = tuple(dict.fromkeys(words for words in own if words))
         stored = [run.run.folder.path for _, run in gaps if run]
-        if metric.metric and stored:
-            wanted = metric.metric.split("|")[0]
+        if metric.kind == "metric" and stored:
+            wanted = metric.value.split("|")[0]
             return Filled(lacks=f"{wanted} of {stored[0]} (graphrag-bench score)")
-        if (metric.time or metric.seconds) and not runs:
+        if metric.kind in _TIMES and not runs:
             return Filled(reason=_SERIAL)
-        verdicts = f"verdicts of {evaluator(table, cell)} (graphrag-bench judge)"
-        return Filled(runs=runs, lacks=verdicts if metric.judged_answer else "")
+        verdicts = f"verdicts of {recipe.judge} (graphrag-bench judge)"
+        return Filled(runs=runs, lacks=verdicts if metric.kind == "judged_answer" else "")
 
-    def stored(self, cell: Printed, part: Part) -> Candidate | None:
+    def stored(self, part: Part) -> Candidate | None:
         """The nearest run that lacks the metric alone."""
-        theirs = conditions(self.table, cell, part.own)
-        runs = fitting(self.table, cell, self.offered, part.own)
-        graded = (Candidate(one.run, grade(one.ours, theirs)) for one in runs)
+        runs = fitting(part.own, self.offered)
+        graded = (Candidate(one.run, grade(one, part.own)) for one in runs)
         return min(graded, key=ORDER, default=None)
 
-    def judging(self, cell: Printed, parts: Sequence[Part]) -> Filled:
+    def judging(self, recipe: Recipe, parts: Sequence[Part]) -> Filled:
         """A win rate takes the runs of both sides and a judge."""
-        table = self.table
-        runs: dict[tuple[str, ...], None] = {}
-        for part in parts:
-            if not pairs(table, cell, part, self.offered):
-                for side, own in ((cell, part.own), (cell.opposite, part.other)):
-                    if settings := table.settings_of_paper(side, own):
-                        runs[settings] = None
-        metrics = dict.fromkeys(one.metric for one in table.cells)
-        criteria = dict.fromkeys(c for name in metrics for c in table.paper.metrics[name].criteria)
-        judge, names = evaluator(table, cell), ", ".join(criteria)
+        alone = [part for part in parts if not pairs(part, self.offered)]
+        sides = [side.words for part in alone for side in (part.own, part.other)]
+        metrics = dict.fromkeys(one.metric for one in self.table.cells)
+        known = self.table.paper.metrics
+        criteria = dict.fromkeys(c for name in metrics for c in known[name].criteria)
         return Filled(
-            runs=tuple(runs), lacks=f"verdicts of {judge} on {names} (graphrag-bench compare)"
+            runs=tuple(dict.fromkeys(words for words in sides if words)),
+            lacks=f"verdicts of {recipe.judge} on {', '.join(criteria)} (graphrag-bench compare)",
         )
 
 
 def _figure(table: PaperTable, cell: Printed, picked: Candidate, measured: Measured) -> Figure:
-    metrics, graded = picked.run.metrics, picked.grade
+    graded, metric = picked.grade, table.metric(cell)
     scale = 100.0 if cell.unit == "percent" and measured.share else _SCALES.get(cell.unit, 1.0)
     low, high = (None if end is None else end * scale for end in (measured.low, measured.high))
-    what = table.metric(cell).count
-    size = PrintedSize.of(cell, what).differs(measured.value) if what and cell.value else ""
-    copied = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
-    return Figure(
-        value=measured.value * scale,
-        low=low,
-        high=high,
-        n=measured.n,
-        **{name: metrics[name] for name in copied},
-        run=str(picked.run.folder.path),
-        grade=Grade("C", tuple(dict.fromkeys([*graded.others, size]))) if size else graded,
-        selected=mark(metrics),
-    )
+    counted = metric.kind == "count" and cell.value
+    if counted and (size := PrintedSize.of(cell, metric.value).differs(measured.value)):
+        graded = Grade(tuple(dict.fromkeys([*graded.others, size])))
+    path, metrics = str(picked.run.folder.path), picked.run.metrics
+    return Figure(measured.value * scale, low, high, measured.n, metrics, path, graded)

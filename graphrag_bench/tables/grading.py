@@ -1,82 +1,81 @@
-"""Conditions of stored runs and of printed cells, and the grade of one against the other."""
+"""The stored runs that qualify for a row of a paper's table, and their grades there.
+
+A run qualifies for a row when it has the method and the settings that the row names. Runs
+on the paper's data by the paper's model come first. Whatever else a table has comes from one group
+of runs (one data set, one model, as many questions, one judge) for each model of the paper, so that
+its methods compare.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from operator import attrgetter
+from typing import Any
 
 from graphrag_bench.config.compose import composed, value_of
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import card_names, load_card
+from graphrag_bench.judging.pairs import StoredVerdicts
 from graphrag_bench.papers.names import Model
-from graphrag_bench.papers.printed import PaperTable, Printed, PrintedSize, printed_sizes
+from graphrag_bench.papers.printed import (
+    PaperTable,
+    Part,
+    Printed,
+    PrintedSize,
+    Recipe,
+    printed_sizes,
+)
+from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.run.results import deciding
 from graphrag_bench.run.stored import StoredRun
 
-MISSING = "–"
 BUDGET, NATIVE = "budget_context", "native"
 """The setting of one budget for all methods, and its value where each has its own."""
+ABSTRACT = "abstract"
+"""What the task of a card says whose own questions are abstract."""
+CHUNK_SIZE = 1200
+"""The tokens of a chunk where a run says nothing: the default of `chunk_table.token`."""
+_PACKAGED = ("methods", "operators", "graphrag_bench")
+"""The folders of this project's prompts."""
 _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Ours:
-    """The conditions of a stored run; `settings` by path, models by their identities.
+class Offered:
+    """A stored run and its conditions, read once.
 
-    `papers_prompts` is true only where the user says that the run was given the paper's prompts.
-    An embedder, build model or judge that was not used is "". `card` is the card of the data set
-    where questions of its own were made for it, whose name is then another. `sizes` are the
-    documents and tokens of its corpus, empty where it is not at hand; `limit` and `split` say which
-    part of the questions was asked.
+    `card` is that of its corpus: of a set with questions made for one it has another name than the
+    set. `abstract` says that its questions were made so, or are abstract as the card has it;
+    `papers_prompts` that the user says so and no prompt is packaged here; `sizes` are the documents
+    and tokens of its corpus, empty where it is not at hand.
     """
 
-    dataset: str
-    n_questions: int
-    llm: str
-    embedder: str
-    settings: Mapping[str, object]
-    llm_build: str = ""
+    run: StoredRun
+    settings: Mapping[str, Any]
+    card: str
+    sizes: Mapping[str, int]
     papers_prompts: bool = False
     verified: bool = True
+    abstract: bool = False
     judge: str = ""
-    card: str = ""
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    limit: int | None = None
-    split: str = "all"
 
-    @property
-    def corpus(self) -> str:
-        """The card whose corpus it is."""
-        return self.card or self.dataset
-
-
-@dataclass(frozen=True)
-class Theirs:
-    """The conditions of a printed cell, in our words as far as there are any.
-
-    `dataset` is the card of ours that holds the paper's set, None for none; `n_questions` None
-    where the paper gives no number; `settings` are those of its recipe here. `own_questions`
-    are made by the paper and not published; `corpus_alone` says that no question matters. `sizes`
-    are those that it prints of the corpus; of `sampled` questions the row itself gives the number.
-    """
-
-    dataset: str | None
-    dataset_name: str
-    n_questions: int | None
-    llm_name: str
-    llm: Model | None
-    embedder_name: str
-    embedder: Model | None
-    settings: Mapping[str, object]
-    own_questions: bool = False
-    corpus_alone: bool = False
-    judge_name: str = ""
-    judge: Model | None = None
-    sizes: tuple[PrintedSize, ...] = ()
-    sampled: bool = False
+    @classmethod
+    def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> Offered:
+        """The run with its conditions and the `sizes` of its corpus."""
+        metrics = run.metrics
+        name = metrics.get("card", metrics["dataset"])
+        settings = stated(metrics["settings"], name)
+        if BUDGET in metrics:
+            settings[BUDGET] = metrics[BUDGET] or NATIVE
+        prompts = [str(value) for path, value in settings.items() if path.endswith("prompt")]
+        own = not any(text.partition(":")[0] in _PACKAGED for text in prompts)
+        card = load_card(name) if name in card_names() else None
+        verified = bool(getattr(card, "verified", True))
+        abstract = metrics["dataset"] != name or ABSTRACT in getattr(card, "task", "")
+        return cls(run, settings, name, sizes, papers_prompts and own, verified, abstract)
 
 
 @dataclass(frozen=True)
@@ -86,88 +85,92 @@ class Grade:
     `others` are the reasons for C, `differences` all the rest.
     """
 
-    letter: Literal["A", "B", "C"]
     others: tuple[str, ...] = ()
     differences: tuple[str, ...] = ()
 
     @property
+    def letter(self) -> str:
+        """A, B or C."""
+        return "C" if self.others else "B" if self.differences else "A"
+
+    @property
     def comparable(self) -> bool:
         """Whether a difference between the two figures means anything."""
-        return self.letter != "C"
+        return not self.others
 
 
-def grade(ours: Ours, theirs: Theirs) -> Grade:
-    """Return the grade of a figure of ours compared with a printed one, with what differs.
+def grade(one: Offered, recipe: Recipe) -> Grade:
+    """Return the grade of a figure of a run compared with a printed one, with what differs.
 
     C when the data set or the language model is another one, when nothing says that it is the
     same, when a size of the corpus is another than the printed one, or when only a part of the
-    questions was asked; A when data, models, settings and prompts are the same; else B.
+    questions was asked; A when data, models, settings and prompts are the same; else B. What is
+    only counted takes a corpus of every printed size alone, and no question matters to a graph.
     """
-    others = [*_other_data(ours, theirs), *_other_sizes(ours, theirs), *_part(ours, theirs)]
-    others += _other_model(ours, theirs)
-    named = [*_of_questions(ours, theirs), *_of_models(ours, theirs)]
-    named += different_settings(ours.settings, theirs.settings)
-    if not ours.papers_prompts:
+    place, kind = recipe.place, recipe.metric.kind
+    same = place.card == one.card
+    sizes = printed_sizes(recipe.table.paper_name, one.card) if same else ()
+    others = [said for size in sizes if (said := size.differs(one.sizes.get(size.what, 0)))]
+    if sizes and not one.sizes:
+        others = ["corpus: the data set of the run is not at hand, so that no size is known"]
+    if kind == "count":
+        return Grade(tuple(others))
+    corpus_alone = kind in ("graph", "build")
+    part = _part(one, recipe) if same and not corpus_alone else []
+    others = [*_other_data(one, recipe, corpus_alone), *others, *part, *_other_model(one, recipe)]
+    named = [] if one.verified else ["data: this card was not checked against the original"]
+    if same and not sizes:
+        named.append("corpus: the paper prints no size of it")
+    named += [words for words in _other_number(one, recipe) if words not in part]
+    named += [*_other_models(one, recipe), *different_settings(one.settings, _settings(recipe))]
+    if not one.papers_prompts:
         named.append("prompts: in this project's words")
-    if others:
-        return Grade("C", tuple(others), tuple(named))
-    return Grade("B", (), tuple(named)) if named else Grade("A")
-
-
-def grade_of_sizes(ours: Ours, theirs: Theirs) -> Grade:
-    """Return A for a corpus of every size that the paper prints of it, else C with what differs."""
-    others = _other_sizes(ours, theirs)
-    return Grade("C", tuple(others)) if others else Grade("A")
+    return Grade(tuple(others), tuple(named))
 
 
 def of_both(first: Grade, second: Grade) -> Grade:
     """Return the grade of a comparison of two runs: the worse one, with what differs on a side."""
     others = tuple(dict.fromkeys([*first.others, *second.others]))
-    differences = tuple(dict.fromkeys([*first.differences, *second.differences]))
-    return Grade(max(first.letter, second.letter), others, differences)
+    return Grade(others, tuple(dict.fromkeys([*first.differences, *second.differences])))
 
 
-def _other_data(ours: Ours, theirs: Theirs) -> list[str]:
-    if theirs.dataset is None:
-        name = theirs.dataset_name or "a set that the paper does not name"
-        return [f"data: {ours.dataset}, not {name}"]
-    if theirs.dataset != ours.corpus:
-        return [f"data: {ours.dataset}, not {theirs.dataset_name}"]
-    if theirs.own_questions:
-        return [f"data: the questions of {ours.dataset}, not those made for {theirs.dataset_name}"]
-    if theirs.dataset != ours.dataset and not theirs.corpus_alone:
-        return [f"data: {ours.dataset}, not {theirs.dataset_name}"]
+def _other_data(one: Offered, recipe: Recipe, corpus_alone: bool) -> list[str]:
+    ours, name, place = one.run.metrics["dataset"], recipe.cell.dataset, recipe.place
+    if place.card is None:
+        return [f"data: {ours}, not {name or 'a set that the paper does not name'}"]
+    if place.card == one.card and place.abstract and not corpus_alone:
+        return [f"data: the questions of {ours}, not those made for {name}"]
+    if place.card != (one.card if corpus_alone else ours):
+        return [f"data: {ours}, not {name}"]
     return []
 
 
-def _other_sizes(ours: Ours, theirs: Theirs) -> list[str]:
-    if theirs.dataset is None or theirs.dataset != ours.corpus:
-        return []
-    if theirs.sizes and not ours.sizes:
-        return ["corpus: the data set of the run is not at hand, so that no size is known"]
-    return [said for one in theirs.sizes if (said := one.differs(ours.sizes[one.what]))]
+def _part(one: Offered, recipe: Recipe) -> list[str]:
+    metrics, n = one.run.metrics, recipe.n_questions
+    parts = [] if n is None else [PrintedSize("questions", n).differs(metrics["n"])]
+    if metrics.get("limit") is not None and not recipe.sampled:
+        parts.append(f"questions: limit={metrics['limit']}")
+    if metrics.get("split", "all") != "all":
+        parts.append(f"questions: split={metrics['split']}")
+    return [said for said in parts if said]
 
 
-def _part(ours: Ours, theirs: Theirs) -> list[str]:
-    if theirs.corpus_alone or theirs.dataset is None or theirs.dataset != ours.corpus:
-        return []
-    found = []
-    if theirs.n_questions is not None:
-        found.append(PrintedSize("questions", theirs.n_questions).differs(ours.n_questions))
-    if ours.limit is not None and not theirs.sampled:
-        found.append(f"questions: limit={ours.limit}")
-    if ours.split != "all":
-        found.append(f"questions: split={ours.split}")
-    return [said for said in found if said]
+def _other_number(one: Offered, recipe: Recipe) -> list[str]:
+    n, ours = recipe.n_questions, one.run.metrics["n"]
+    if n is None:
+        return ["number of questions: the paper does not say"]
+    other = n != ours and recipe.place.card == one.card
+    named = [f"questions: {ours:,}, not {n:,}"] if other else []
+    return [*named, "questions: another sample of as many"] if recipe.sampled else named
 
 
-def _other_model(ours: Ours, theirs: Theirs) -> list[str]:
-    found = []
-    if theirs.llm_name and not is_model(ours.llm, theirs.llm):
-        found.append(f"model: {ours.llm or 'none'}, not {theirs.llm_name}")
-    if ours.judge and not is_model(ours.judge, theirs.judge):
-        found.append(f"judge: {ours.judge}, not {theirs.judge_name or 'named'}")
-    return found
+def _other_model(one: Offered, recipe: Recipe) -> list[str]:
+    llm, known, said = one.run.metrics["llm"], recipe.table.paper.llms, []
+    if recipe.llm and not is_model(llm, known.get(recipe.llm)):
+        said.append(f"model: {llm or 'none'}, not {recipe.llm}")
+    if one.judge and not is_model(one.judge, known.get(recipe.judge)):
+        said.append(f"judge: {one.judge}, not {recipe.judge or 'named'}")
+    return said
 
 
 def is_model(identity: str, model: Model | None) -> bool:
@@ -175,32 +178,19 @@ def is_model(identity: str, model: Model | None) -> bool:
     return model is not None and re.search(model.found_by, identity.lower()) is not None
 
 
-def _of_questions(ours: Ours, theirs: Theirs) -> list[str]:
-    found = [] if ours.verified else ["data: this card was not checked against the original"]
-    if theirs.dataset == ours.corpus and not theirs.sizes:
-        found.append("corpus: the paper prints no size of it")
-    if theirs.n_questions is None:
-        return [*found, "number of questions: the paper does not say"]
-    words = f"questions: {ours.n_questions:,}, not {theirs.n_questions:,}"
-    if theirs.dataset == ours.corpus and theirs.n_questions != ours.n_questions:
-        found += [words] if words not in _part(ours, theirs) else []
-    if theirs.sampled:
-        found.append("questions: another sample of as many")
-    return found
-
-
-def _of_models(ours: Ours, theirs: Theirs) -> list[str]:
-    found = []
-    same = is_model(ours.llm, theirs.llm)
-    if same and (weights := _QUANTISED.search(ours.llm)):
-        found.append(f"model: quantised ({weights[0]})")
-    if ours.llm_build and theirs.llm_name and not is_model(ours.llm_build, theirs.llm):
-        found.append(f"build model: {ours.llm_build.partition('@')[0]}, not {theirs.llm_name}")
-    if ours.embedder and not theirs.embedder_name:
-        found.append("embedder: the paper names none")
-    elif ours.embedder and not is_model(ours.embedder, theirs.embedder):
-        found.append(f"embedder: {ours.embedder.partition('@')[0]}, not {theirs.embedder_name}")
-    return found
+def _other_models(one: Offered, recipe: Recipe) -> list[str]:
+    llm, build, embedder = (one.run.metrics[name] for name in ("llm", "llm_build", "embedder"))
+    paper, said = recipe.table.paper, []
+    model = paper.llms.get(recipe.llm)
+    if is_model(llm, model) and (weights := _QUANTISED.search(llm)):
+        said.append(f"model: quantised ({weights[0]})")
+    if build and recipe.llm and not is_model(build, model):
+        said.append(f"build model: {build.partition('@')[0]}, not {recipe.llm}")
+    if embedder and not paper.embedder:
+        said.append("embedder: the paper names none")
+    elif embedder and not is_model(embedder, paper.embedders.get(paper.embedder or "")):
+        said.append(f"embedder: {embedder.partition('@')[0]}, not {paper.embedder}")
+    return said
 
 
 def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object]) -> list[str]:
@@ -230,134 +220,10 @@ def _shown(settings: Mapping[str, object], name: str) -> str:
     return MISSING if value is None else str(value)
 
 
-ABSTRACT = "abstract"
-"""What the task of a card says whose own questions are abstract."""
-_PACKAGED = ("methods", "operators", "graphrag_bench")
-"""The folders of this project's prompts."""
-CHUNK_SIZE = 1200
-"""The tokens of a chunk where a run says nothing: the default of `chunk_table.token`."""
-
-
-@dataclass(frozen=True)
-class Offered:
-    """A stored run and its conditions, read once.
-
-    `abstract` says that its questions were made for its corpus, or are abstract as its card has it.
-    """
-
-    run: StoredRun
-    ours: Ours
-    abstract: bool = False
-
-    @classmethod
-    def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> Offered:
-        """The run with its conditions and the `sizes` of its corpus.
-
-        The prompts count as the paper's where the user says so and none of them is packaged here.
-        """
-        metrics = run.metrics
-        name = metrics.get("card", metrics["dataset"])
-        settings = stated(metrics["settings"], name)
-        if BUDGET in metrics:
-            settings[BUDGET] = metrics[BUDGET] or NATIVE
-        own = not any(
-            str(value).partition(":")[0] in _PACKAGED
-            for name, value in settings.items()
-            if name.endswith("prompt")
-        )
-        card = load_card(name) if name in card_names() else None
-        ours = Ours(
-            dataset=metrics["dataset"],
-            n_questions=metrics["n"],
-            llm=metrics["llm"],
-            embedder=metrics["embedder"],
-            settings=settings,
-            llm_build=metrics["llm_build"],
-            papers_prompts=papers_prompts and own,
-            verified=bool(getattr(card, "verified", True)),
-            card=name,
-            sizes=sizes,
-            limit=metrics.get("limit"),
-            split=metrics.get("split", "all"),
-        )
-        abstract = metrics["dataset"] != name or ABSTRACT in getattr(card, "task", "")
-        return cls(run, ours, abstract)
-
-
-def fitting(
-    table: PaperTable, cell: Printed, offered: Sequence[Offered], part: Sequence[str] = ()
-) -> list[Offered]:
-    """The runs that have what makes the row of a cell, or one part of it."""
-    wanted = table.settings_of(cell, part)
-    if wanted is None:
-        return []
-    return [
-        one
-        for one in offered
-        if all(holds(one.ours.settings, text) for text in wanted)
-        and not _of_another_row(table, cell, one.ours.llm)
-        and not _of_another_set(table, cell, one)
-    ]
-
-
-def _of_another_set(table: PaperTable, cell: Printed, one: Offered) -> bool:
-    place = table.paper.datasets[cell.dataset]
-    made = one.ours.corpus != one.ours.dataset
-    asks_others = not one.abstract if place.abstract else made
-    if table.shape.kind != "counts":
-        return place.abstract and asks_others and one.ours.corpus == place.card
-    return one.ours.corpus != place.card or (table.counts_questions and asks_others)
-
-
-def _of_another_row(table: PaperTable, cell: Printed, llm: str) -> bool:
-    """Whether a table over several models has its own row for this one, or none but the first.
-
-    A model that the table does not have is shown in the rows of its first one.
-    """
-    if len(table.llms) < 2 or not cell.llm or is_model(llm, table.paper.llms[cell.llm]):
-        return False
-    known = any(is_model(llm, table.paper.llms[name]) for name in table.llms)
-    return known or cell.llm != table.llms[0]
-
-
-def conditions(table: PaperTable, cell: Printed, part: Sequence[str] = ()) -> Theirs:
-    """What the paper did for a cell, or for one part of it, in our words."""
-    paper = table.paper
-    place = paper.datasets[cell.dataset]
-    llm = cell.llm or (paper.llm if cell.method else "")
-    return Theirs(
-        dataset=place.card,
-        dataset_name=cell.dataset,
-        n_questions=_sampled(cell) or place.questions,
-        llm_name=llm,
-        llm=paper.llms.get(llm),
-        embedder_name=paper.embedder or "",
-        embedder=paper.embedders.get(paper.embedder or ""),
-        settings=_their_settings(table, cell, part),
-        own_questions=place.abstract,
-        judge_name=evaluator(table, cell),
-        judge=paper.llms.get(evaluator(table, cell)),
-        sizes=printed_sizes(table.paper_name, place.card) if place.card else (),
-        sampled=_sampled(cell) is not None,
-    )
-
-
-def evaluator(table: PaperTable, cell: Printed) -> str:
-    """The printed name of the judge of a cell: the answering model where the paper names none."""
-    named = [text.partition("=")[2] for text in cell.setting if text.startswith("evaluator=")]
-    return named[0] if named else table.paper.llm
-
-
-def _sampled(cell: Printed) -> int | None:
-    found = [item.partition("=")[2] for item in cell.setting if item.startswith("sampled queries=")]
-    return int(found[0]) if found else None
-
-
-def _their_settings(table: PaperTable, cell: Printed, part: Sequence[str]) -> Mapping[str, Any]:
-    words = table.settings_of_paper(cell, part) or table.settings_of(cell, part) or ()
-    settings = decided(words, table.paper.datasets[cell.dataset].card)
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    words = recipe.words or recipe.required or ()
     budget = [word.partition("=")[2] for word in words if word.startswith(f"{BUDGET}=")]
-    return settings | ({BUDGET: _value(budget[0])} if budget else {})
+    return decided(words, recipe.place.card) | ({BUDGET: _value(budget[0])} if budget else {})
 
 
 def decided(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
@@ -398,3 +264,163 @@ def holds(settings: Mapping[str, Any], word: str) -> bool:
 
 
 _value = cache(value_of)
+
+
+def fitting(recipe: Recipe, offered: Sequence[Offered]) -> list[Offered]:
+    """Return the runs that have what makes the row of a cell, or one part of it."""
+    wanted = recipe.required
+    if wanted is None:
+        return []
+    return [
+        one
+        for one in offered
+        if all(holds(one.settings, text) for text in wanted)
+        and not _of_another_row(recipe, one.run.metrics["llm"])
+        and not _of_another_set(recipe, one)
+    ]
+
+
+def _of_another_set(recipe: Recipe, one: Offered) -> bool:
+    place, table = recipe.place, recipe.table
+    made = one.card != one.run.metrics["dataset"]
+    asks_others = not one.abstract if place.abstract else made
+    if not table.counts:
+        return place.abstract and asks_others and one.card == place.card
+    return one.card != place.card or (table.counts_questions and asks_others)
+
+
+def _of_another_row(recipe: Recipe, llm: str) -> bool:
+    """Whether a table over several models has its own row for this one, or none but the first.
+
+    A model that the table does not have is shown in the rows of its first one.
+    """
+    own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
+    if len(listed) < 2 or not own or is_model(llm, known[own]):
+        return False
+    return own != listed[0] or any(is_model(llm, known[name]) for name in listed)
+
+
+Row = tuple[str, str, str, tuple[str, ...], str]
+"""A row of the paper (`Printed.row`), and the kind of metric where that is graded apart."""
+Group = tuple[str, str, int, str]
+ORDER = attrgetter("order")
+"""The key by which candidates are sorted."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run that qualifies for a row, with its grade; a win rate has the `other` run too.
+
+    Of a row that is made of several runs, `parts` has one for each (`PaperTable.parts`), None for
+    one that is lacking, and the rest is that of the first.
+    """
+
+    run: StoredRun
+    grade: Grade
+    other: StoredRun | None = None
+    judge: str = ""
+    parts: tuple[Candidate | None, ...] = ()
+
+    @property
+    def group(self) -> Group:
+        """Data set, answering model, number of questions and judge."""
+        metrics = self.run.metrics
+        return metrics["dataset"], metrics["llm"], metrics["selected"], self.judge
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """The nearest to the paper first, then the one with more questions, then by key."""
+        metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
+        near = self.grade.letter, len(self.grade.others), len(self.grade.differences)
+        return *near, -metrics["n"], metrics["key"], other, self.judge
+
+
+def candidates(
+    table: PaperTable, cell: Printed, offered: Sequence[Offered], verdicts: StoredVerdicts
+) -> list[Candidate]:
+    """Return the runs that qualify for a cell; for a judged metric only those a judge has seen.
+
+    A cell that is made of several runs takes them from one group: data set, model, questions and
+    judge.
+    """
+    parts = [list(_of_part(part, offered, verdicts)) for part in table.parts(cell)]
+    if len(parts) == 1:
+        return parts[0]
+    whole = []
+    for group in sorted({one.group for runs in parts for one in runs}):
+        nearest = [_nearest(one for one in runs if one.group == group) for runs in parts]
+        there = [one for one in nearest if one is not None]
+        graded = reduce(of_both, (one.grade for one in there))
+        if len(there) < len(nearest):
+            lacks = f"over {len(there)} of {len(nearest)} runs"
+            graded = replace(graded, differences=(*graded.differences, lacks))
+        whole.append(replace(there[0], grade=graded, parts=tuple(nearest)))
+    return whole
+
+
+def _nearest(runs: Iterable[Candidate]) -> Candidate | None:
+    return min(runs, key=ORDER, default=None)
+
+
+def _of_part(
+    part: Part, offered: Sequence[Offered], verdicts: StoredVerdicts
+) -> Iterator[Candidate]:
+    metric = part.own.metric
+    for one, other in pairs(part, offered) if metric.criteria else ():
+        keys = [side.run.folder.path.name for side in (one, other)]
+        seen = [set(verdicts.judges(keys[0], keys[1], name)) for name in metric.criteria]
+        for judge in sorted(set.intersection(*seen)):
+            first, second = (replace(side, judge=judge) for side in (one, other))
+            graded = of_both(grade(first, part.own), grade(second, part.other))
+            yield Candidate(one.run, graded, other.run, judge)
+    for one in () if metric.criteria else fitting(part.own, offered):
+        judges = [""]
+        if metric.kind == "judged_answer":
+            judges = verdicts.judges_of(one.run.folder.path, metric.value)
+        for judge in judges:
+            yield Candidate(one.run, grade(replace(one, judge=judge), part.own), judge=judge)
+
+
+def pairs(part: Part, offered: Sequence[Offered]) -> list[tuple[Offered, Offered]]:
+    """Return the runs of both sides of a part, on one set and by one model; none with itself."""
+    cell = part.own.cell
+    if not cell.versus or cell.method == cell.versus:
+        return []
+    others = fitting(part.other, offered)
+    return [
+        (one, other)
+        for one in fitting(part.own, offered)
+        for other in others
+        if all(one.run.metrics[name] == other.run.metrics[name] for name in ("dataset", "llm"))
+        and one.run.folder.path != other.run.folder.path
+    ]
+
+
+def chosen(rows: Mapping[Row, Sequence[Candidate]]) -> dict[Row, Candidate]:
+    """Return the run of each row, out of those that have a figure for it, where there is one.
+
+    The nearest to the paper on its own data by its own model; else one of the group that fills most
+    rows, so that they compare.
+    """
+    groups = {
+        llm: _largest_group({row: runs for row, runs in rows.items() if row[2] == llm})
+        for llm in sorted({row[2] for row in rows})
+    }
+    picked = {}
+    for row, runs in rows.items():
+        best = _nearest(one for one in runs if one.grade.comparable)
+        if one := best or _nearest(one for one in runs if one.group == groups[row[2]]):
+            picked[row] = one
+    return picked
+
+
+def _largest_group(candidates_of: Mapping[Row, Sequence[Candidate]]) -> Group | None:
+    rows: dict[Group, set[Row]] = {}
+    others: dict[Group, int] = {}
+    for row, runs in candidates_of.items():
+        for one in runs:
+            if not one.grade.comparable:
+                rows.setdefault(one.group, set()).add(row)
+                others[one.group] = len(one.grade.others)
+    ranked = sorted(rows, key=lambda group: (-len(rows[group]), others[group], -group[2], group))
+    return ranked[0] if ranked else None

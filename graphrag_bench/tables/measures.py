@@ -18,10 +18,11 @@ from graphrag_bench.graphs.tree import layer_of
 from graphrag_bench.judging.pairs import StoredVerdicts
 from graphrag_bench.papers.names import Metric
 from graphrag_bench.papers.printed import PaperTable, Printed
+from graphrag_bench.report.rows import TOKENS, total_of
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Row, write_whole
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.candidates import Candidate
+from graphrag_bench.tables.grading import Candidate
 from graphrag_bench.text import count_tokens
 
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
@@ -39,8 +40,8 @@ class Measured:
     share: bool = False
 
 
-def averaged(figures: Iterable[Measured | None]) -> Measured | None:
-    """Return the mean of the figures of several runs, without an interval; one stays as it is."""
+def _averaged(figures: Iterable[Measured | None]) -> Measured | None:
+    """The mean of the figures of several runs, without an interval; one stays as it is."""
     known = [one for one in figures if one is not None]
     if len(known) < 2:
         return known[0] if known else None
@@ -48,15 +49,12 @@ def averaged(figures: Iterable[Measured | None]) -> Measured | None:
     return Measured(mean, min(one.n for one in known), share=known[0].share)
 
 
-def _share_of(mean: Mean | None) -> Measured | None:
-    return Measured(mean.mean, mean.n, mean.low, mean.high, share=True) if mean else None
+def _interval(mean: Mean | None, *, share: bool = False) -> Measured | None:
+    return Measured(mean.mean, mean.n, mean.low, mean.high, share) if mean else None
 
 
 def _mean_of(values: Sequence[float]) -> Measured | None:
-    if not sum(values):
-        return None
-    mean = mean_with_interval(values)
-    return Measured(mean.mean, mean.n, mean.low, mean.high)
+    return _interval(mean_with_interval(values)) if sum(values) else None
 
 
 def _metric_of(run: Mapping[str, Any], names: str) -> Measured | None:
@@ -72,16 +70,12 @@ def _usage_of(run: Mapping[str, Any], name: str) -> Measured | None:
     return Measured(value / n, run["n"]) if value else None
 
 
-def _build_tokens(run: Mapping[str, Any], *, reports: bool) -> Measured | None:
-    cost = run["cost"]
-    of_reports = [part for name, part in cost["steps"].items() if name.startswith("reports")]
-    n_tokens = sum(
-        part[where][kind]
-        for part in (of_reports if reports else [cost["stages"].get("build")])
-        if part
-        for where in ("paid", "cached")
-        for kind in ("prompt_tokens", "completion_tokens")
-    )
+def _build_tokens(run: Mapping[str, Any], kind: str) -> Measured | None:
+    parts = [run["cost"]["stages"].get("build")]
+    if kind == "report_tokens":
+        steps = run["cost"]["steps"]
+        parts = [part for name, part in steps.items() if name.startswith("reports")]
+    n_tokens = sum(total_of(part, *TOKENS) for part in parts if part)
     return Measured(n_tokens, run["n"]) if n_tokens else None
 
 
@@ -138,41 +132,18 @@ def layer_share(rows: Iterable[Row], layer: str) -> Measured | None:
             least = int(layer.removeprefix(">"))
             n = sum(one > least if layer.startswith(">") else one == least for one in layers)
             shares.append(n / len(layers))
-    return _share_of(mean_with_interval(shares)) if shares else None
-
-
-def corpus_sizes(run: StoredRun, home: Path) -> Mapping[str, int]:
-    """Return the `documents` of a run's corpus and the `tokens` (cl100k) of their texts.
-
-    Without titles; counted once and cached by the digest of the corpus. Empty where the data set is
-    not at hand any more, or has another corpus now.
-    """
-    file = home / "runs" / ".tables" / "corpus_sizes.json"
-    known: dict[str, dict[str, int]] = {}
-    if file.is_file():
-        known = json.loads(file.read_text(encoding="utf-8"))
-    digest = run.metrics.get("corpus")
-    if digest and digest not in known:
-        dataset = run.dataset
-        if dataset is None or dataset.corpus_digest != digest:
-            return {}
-        n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
-        known[digest] = {"documents": len(dataset.documents), "tokens": n_tokens}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps(known, indent=1, sort_keys=True) + "\n")
-    return known.get(str(digest), {})
-
-
-_ITSELF = "a method against itself"
-_ALONE = "the paper does not name what it is compared with"
+    return _interval(mean_with_interval(shares), share=True) if shares else None
 
 
 def reason_of(table: PaperTable, cell: Printed) -> str:
     """Return why no figure of ours can be compared with a cell; "" where one can."""
     metric = table.metric(cell)
-    if metric.none or not metric.criteria:
-        return metric.none or ""
-    return _ITSELF if cell.versus == cell.method else "" if cell.versus else _ALONE
+    if metric.kind == "none":
+        return metric.value
+    if not metric.criteria or cell.versus not in ("", cell.method):
+        return ""
+    unnamed = "the paper does not name what it is compared with"
+    return "a method against itself" if cell.versus == cell.method else unnamed
 
 
 @dataclass
@@ -181,7 +152,6 @@ class FigureSource:
 
     home: Path
     _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
-    _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
@@ -189,11 +159,30 @@ class FigureSource:
         return StoredVerdicts(self.home)
 
     def sizes(self, run: StoredRun) -> Mapping[str, int]:
-        """Return the documents and tokens of the corpus of a run; empty where it is not at hand."""
-        digest = str(run.metrics.get("corpus"))
-        if digest not in self._sizes:
-            self._sizes[digest] = corpus_sizes(run, self.home)
-        return self._sizes[digest]
+        """Return the `documents` of a run's corpus and the `tokens` (cl100k) of their texts.
+
+        Without titles; counted once and stored by the digest of the corpus. Empty where the data
+        set is not at hand any more, or has another corpus now.
+        """
+        digest = str(run.metrics.get("corpus", ""))
+        dataset = run.dataset if digest and digest not in self._sizes else None
+        if dataset is not None and dataset.corpus_digest == digest:
+            documents = dataset.documents
+            n_tokens = sum(count_tokens(one.text) for one in documents)
+            self._sizes[digest] = {"documents": len(documents), "tokens": n_tokens}
+            self._sizes_file.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(self._sizes, indent=1, sort_keys=True) + "\n"
+            write_whole(self._sizes_file, text)
+        return self._sizes.get(digest, {})
+
+    @property
+    def _sizes_file(self) -> Path:
+        return self.home / "runs" / ".tables" / "corpus_sizes.json"
+
+    @cached_property
+    def _sizes(self) -> dict[str, dict[str, int]]:
+        file, sizes = self._sizes_file, dict[str, dict[str, int]]()
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else sizes
 
     def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
         """Return our figure for a cell out of one candidate; None when it does not have it.
@@ -201,15 +190,16 @@ class FigureSource:
         Of several runs the mean over the seeds of each level, and of levels the one that the cell
         prints: the lowest or the highest, ties by the order of the levels.
         """
-        metric, layer = table.metric(cell), table.layer(cell) or ""
+        rows = table.rows_of(cell)
+        layer = next((row.layer for row in rows if row.layer), "")
         levels: dict[str, list[Candidate]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None:
                 levels.setdefault(part.level, []).append(run)
-        figures = [self._mean(metric, layer, runs) for runs in levels.values()]
-        over = table.over(cell)
+        figures = [self._mean(table.metric(cell), layer, runs) for runs in levels.values()]
+        over = next((row.over for row in rows if row.over), None)
         if over is None:
-            return averaged(figures)
+            return _averaged(figures)
         choose: Callable[..., Measured | None] = min if over == "lowest" else max
         there = [one for one in figures if one is not None]
         return choose(there, key=lambda one: one.value, default=None)
@@ -225,34 +215,34 @@ class FigureSource:
                 for criterion in metric.criteria
             ]
             won = self.verdicts.win_rate(compared, runs[0].run.scopes)
-            self._known[key] = _share_of(won)
+            self._known[key] = _interval(won, share=True)
         elif key not in self._known:
-            self._known[key] = averaged(self._measured(metric, layer, one) for one in runs)
+            self._known[key] = _averaged(self._measured(metric, layer, one) for one in runs)
         return self._known[key]
 
     def _measured(self, metric: Metric, layer: str, one: Candidate) -> Measured | None:
-        run, metrics, path = one.run, one.run.metrics, one.run.folder.path
-        if metric.judged_answer:
-            return _share_of(
-                self.verdicts.judged(path, metric.judged_answer, one.judge, run.scopes)
-            )
-        if metric.metric:
-            return _metric_of(metrics, metric.metric)
-        if metric.usage:
-            return _usage_of(metrics, metric.usage)
-        if metric.cost:
-            costs = metrics["cost"]["questions"].values()
-            return _mean_of([cost["paid"]["usd"] + cost["cached"]["usd"] for cost in costs])
-        if metric.build:
-            return _build_tokens(metrics, reports=metric.build == "report_tokens")
-        if metric.time or metric.seconds:
-            return seconds(run.folder.timing(), metrics["cost"], metric.seconds or "")
-        if metric.tokens:
-            return step_tokens(run.rows.values(), metric.tokens)
-        if metric.layers:
-            return layer_share(run.rows.values(), layer) if layer else None
-        what = metric.count or metric.graph
-        return self._size(run, what) if what else None
+        run, metrics, what = one.run, one.run.metrics, metric.value
+        match metric.kind:
+            case "judged_answer":
+                judged = self.verdicts.judged(run.folder.path, what, one.judge, run.scopes)
+                return _interval(judged, share=True)
+            case "metric":
+                return _metric_of(metrics, what)
+            case "usage":
+                return _usage_of(metrics, what)
+            case "cost":
+                costs = metrics["cost"]["questions"].values()
+                return _mean_of([total_of(cost, "usd") for cost in costs])
+            case "build":
+                return _build_tokens(metrics, what)
+            case "time" | "seconds":
+                step = what if metric.kind == "seconds" else ""
+                return seconds(run.folder.timing(), metrics["cost"], step)
+            case "tokens":
+                return step_tokens(run.rows.values(), what)
+            case "layers":
+                return layer_share(run.rows.values(), layer) if layer else None
+        return self._size(run, what)
 
     def _size(self, run: StoredRun, what: str) -> Measured | None:
         n, dataset = run.metrics["n"], run.dataset

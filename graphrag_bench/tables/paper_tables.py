@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.figures import Bar, plot_bars
 from graphrag_bench.report.notes import cut_notes
-from graphrag_bench.report.rendering import Table
-from graphrag_bench.report.rows import INFLATED
+from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rows import INFLATED, mark
 from graphrag_bench.tables.figures import Cells, Figure, Filled, count_of_runs, difference
-from graphrag_bench.tables.grading import MISSING
+from graphrag_bench.tables.grading import Grade
 
 FEWEST_METHODS = 6
 """Of six methods chance gives one of two orders in 360; of five one in 60, of three one in 3."""
 FEWEST_QUESTIONS = 30
 """Over fewer questions the means lie within each other's intervals, and their order is chance."""
+DAGGER = "†"
+Row = tuple[str, str, str, tuple[str, ...]]
+Ranked = tuple[Printed, float, int]
+"""A printed cell with a figure of ours over so many questions."""
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> tuple[float, float] | None:
@@ -34,16 +38,7 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> tuple[f
     return round(float(rho), 6), round(float(tau), 6)
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A printed cell and our figure for it over `n_questions`, None where there is none."""
-
-    cell: Printed
-    ours: float | None = None
-    n_questions: int = 0
-
-
-def rank_notes(pairs: Sequence[Pair]) -> list[str]:
+def rank_notes(cells: Sequence[Printed], ranked: Sequence[Ranked]) -> list[str]:
     """Return a line for each metric: the rank correlation of paper and ours over the methods.
 
     Rows of one model and one setting are compared with each other. Of a pair of methods one side
@@ -51,17 +46,36 @@ def rank_notes(pairs: Sequence[Pair]) -> list[str]:
     correlation is given, and the line says why.
     """
     notes = []
-    for metric in dict.fromkeys(pair.cell.metric for pair in pairs):
-        of_metric = [pair for pair in pairs if pair.cell.metric == metric]
-        for name, group in _groups(of_metric).items():
-            label = f"rank correlation with the paper, {metric}{name}"
-            notes.append(f"{label}: {_correlation(group)}")
+    for metric in dict.fromkeys(cell.metric for cell in cells):
+        of_metric = [cell for cell in cells if cell.metric == metric]
+        several, shared = len({cell.llm for cell in of_metric}) > 1, _shared(of_metric)
+        groups: dict[str, list[Ranked]] = {}
+        seen = set()
+        for one in ranked:
+            cell = one[0]
+            if cell.metric == metric and cell.value is not None and cell.method != cell.versus:
+                parts = [cell.llm] if several else []
+                parts += [item for item in cell.setting if item in shared]
+                name = "".join(f", {part}" for part in parts)
+                if not cell.versus or (name, cell.versus, cell.method) not in seen:
+                    seen.add((name, cell.method, cell.versus))
+                    groups.setdefault(name, []).append(one)
+        label = f"rank correlation with the paper, {metric}"
+        notes += [f"{label}{name}: {_correlation(group)}" for name, group in groups.items()]
     return notes
 
 
-def _correlation(group: Sequence[Pair]) -> str:
-    methods = {name for pair in group for name in (pair.cell.method, pair.cell.versus) if name}
-    fewest = min(pair.n_questions for pair in group)
+def _shared(cells: Sequence[Printed]) -> set[str]:
+    """The items of settings that rows of several methods have, but not all rows."""
+    rows = {cell.row for cell in cells}
+    methods = {item: {row[0] for row in rows if item in row[3]} for row in rows for item in row[3]}
+    everywhere = {item for item in methods if all(item in row[3] for row in rows)}
+    return {item for item, having in methods.items() if len(having) > 1} - everywhere
+
+
+def _correlation(group: Sequence[Ranked]) -> str:
+    methods = {name for cell, _, _ in group for name in (cell.method, cell.versus) if name}
+    fewest = min(n for _, _, n in group)
     if len(methods) < FEWEST_METHODS:
         return (
             f"none over {len(methods)} methods: an order of fewer than {FEWEST_METHODS} is often "
@@ -72,50 +86,10 @@ def _correlation(group: Sequence[Pair]) -> str:
             f"none over {fewest} questions: fewer than {FEWEST_QUESTIONS} do not settle the order "
             "of methods"
         )
-    correlation = rank_correlation(
-        [pair.cell.value or 0.0 for pair in group], [pair.ours or 0.0 for pair in group]
-    )
-    if correlation is None:
+    figures = [cell.value or 0.0 for cell, _, _ in group], [ours for _, ours, _ in group]
+    if (correlation := rank_correlation(*figures)) is None:
         return f"none: the figures of one side are all alike (n = {len(group)})"
-    spearman, kendall = correlation
-    return f"Spearman {spearman:+.2f}, Kendall {kendall:+.2f} (n = {len(group)})"
-
-
-def _groups(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    cells = [pair.cell for pair in pairs]
-    shared = _shared(cells)
-    several = len({cell.llm for cell in cells}) > 1
-    groups: dict[str, list[Pair]] = {}
-    seen: set[tuple[str, str, str]] = set()
-    for pair in pairs:
-        cell = pair.cell
-        if pair.ours is None or cell.value is None or cell.method == cell.versus:
-            continue
-        parts = [cell.llm] if several else []
-        parts += [item for item in cell.setting if item in shared]
-        name = "".join(f", {part}" for part in parts)
-        if cell.versus and (name, cell.versus, cell.method) in seen:
-            continue
-        seen.add((name, cell.method, cell.versus))
-        groups.setdefault(name, []).append(pair)
-    return groups
-
-
-def _shared(cells: Sequence[Printed]) -> set[str]:
-    having: dict[str, set[str]] = {}
-    for cell in cells:
-        for item in cell.setting:
-            having.setdefault(item, set()).add(cell.method)
-    every = {cell.row for cell in cells}
-    return {
-        item
-        for item, methods in having.items()
-        if len(methods) > 1 and not all(item in row[3] for row in every)
-    }
-
-
-DAGGER = "†"
-Row = tuple[str, str, str, tuple[str, ...]]
+    return "Spearman {:+.2f}, Kendall {:+.2f}".format(*correlation) + f" (n = {len(group)})"
 
 
 def comparison_notes(
@@ -126,29 +100,42 @@ def comparison_notes(
     named: Mapping[Row, str],
 ) -> tuple[str, ...]:
     """Return the notes of one data set's cells; `named` are the rows as the table names them."""
+
+    def grouped(texts: Iterable[tuple[Printed, str]], what: str) -> list[str]:
+        groups: dict[str, dict[str, None]] = {}
+        for row, words in [(named[cell.row], words) for cell, words in texts if words]:
+            groups.setdefault(words, {})[row] = None
+        return [
+            f"{what}, {', '.join(rows) if len(rows) < len(every) else 'all rows'}: {words}"
+            for words, rows in groups.items()
+        ]
+
+    every = {cell.row for cell in cells}
     units = ", ".join(dict.fromkeys(cell.unit for cell in cells))
     paper, printed = table.paper, any(cell.value is not None for cell in cells)
+    figures = {cell: figure for cell in cells if (figure := filled[cell].figure)}
+    shared, own = _grades([figure.grade for figure in figures.values()])
+    ranked = [(c, one.value, one.n) for c, one in figures.items() if not one.grade.comparable]
     notes = [
         f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
         f"{paper.conditions}. Figures in {units}",
         *_about(table, dataset, cells),
         *([] if printed else ["the figure's numbers are not printed"]),
-        *_grades(cells, filled, named),
-        *rank_notes([_pair(cell, filled[cell]) for cell in cells]),
+        *shared,
+        *grouped(zip(figures, own, strict=True), "grade, further"),
+        *rank_notes(cells, ranked),
     ]
     doubts = {f"{named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
     notes += [f"{DAGGER} {text}" for text in doubts]
-    if any(one.figure and one.figure.failed for one in map(filled.__getitem__, cells)):
+    if any(figure.metrics["failed"] for figure in figures.values()):
         notes.append("! some questions failed: the mean is over the rest")
-    notes += cut_notes(
-        (named[cell.row], figure.embedder) for cell in cells if (figure := filled[cell].figure)
-    )
-    notes += _grouped(cells, named, {c: filled[c].failure for c in cells}, "failed")
-    chosen = {c: figure.selected for c in cells if (figure := filled[c].figure)}
-    notes += _grouped(cells, named, chosen, "chosen")
-    notes += [INFLATED] if any(chosen.values()) else []
-    lacking = [cell for cell in cells if filled[cell].figure is None]
-    notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
+    notes += cut_notes((named[c.row], figure.metrics["embedder"]) for c, figure in figures.items())
+    notes += grouped([(cell, filled[cell].failure) for cell in cells], "failed")
+    marks = [(cell, mark(figure.metrics)) for cell, figure in figures.items()]
+    notes += grouped(marks, "chosen")
+    notes += [INFLATED] if any(words for _, words in marks) else []
+    lacking = [(cell, filled[cell].reason) for cell in cells if cell not in figures]
+    notes += grouped(lacking, "no figure")
     runs = {settings for cell in cells for settings in filled[cell].runs}
     missing = [count_of_runs(len(runs)), *dict.fromkeys(filled[cell].lacks for cell in cells)]
     if words := "; ".join(filter(None, missing)):
@@ -156,19 +143,12 @@ def comparison_notes(
     return tuple(notes)
 
 
-def _pair(cell: Printed, filled: Filled) -> Pair:
-    figure = filled.figure
-    if figure is None or figure.grade.comparable:
-        return Pair(cell)
-    return Pair(cell, figure.value, figure.n)
-
-
 def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[str]:
     paper, place = table.paper, table.paper.datasets[dataset]
     whole = " ".join([*paper.settings, *table.shape.settings])
     texts = {"settings of every row": f"{whole} ({paper.source})"}
     texts[dataset or "data set"] = place.note
-    if place.abstract and paper.making and table.shape.kind != "counts":
+    if place.abstract and paper.making and not table.counts:
         texts["questions"] = paper.making.source
     for name in dict.fromkeys(name for cell in cells for name in (cell.method, cell.versus)):
         if method := table.method(name):
@@ -180,48 +160,18 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[st
     return [f"{name}: {text}" for name, text in texts.items() if text]
 
 
-def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -> list[str]:
-    grades = {cell: figure.grade for cell in cells if (figure := filled[cell].figure)}
-    if not grades:
-        return []
-    reasons = {cell: [*one.others, *one.differences] for cell, one in grades.items()}
-    shared = [
-        words for words in next(iter(reasons.values())) if all(words in w for w in reasons.values())
-    ]
-    letters = ", ".join(sorted({one.letter for one in grades.values()}))
+def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
+    """Notes on what all grades share, and for each grade what else there is to say."""
+    reasons = [[*one.others, *one.differences] for one in grades]
+    if not reasons:
+        return [], []
+    shared = [words for words in reasons[0] if all(words in row for row in reasons)]
+    letters = ", ".join(sorted({one.letter for one in grades}))
     notes = [f"grade {letters}: {'; '.join(shared) or 'nothing differs in all rows'}"]
-    own = {
-        cell: "; ".join(
-            words
-            for words in (reasons[cell] if one.comparable else one.others)
-            if words not in shared
-        )
-        for cell, one in grades.items()
-    }
-    if any(set(one.differences) - set(shared) for one in grades.values() if not one.comparable):
+    if any(set(one.differences) - set(shared) for one in grades if not one.comparable):
         notes.append("rows of grade C differ in settings too: --format csv names them")
-    return notes + _grouped(cells, named, own, "grade, further")
-
-
-def _grouped(
-    cells: Sequence[Printed], named: Mapping[Row, str], texts: Mapping[Printed, str], what: str
-) -> list[str]:
-    groups: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        if words := texts.get(cell):
-            groups.setdefault(words, {})[named[cell.row]] = None
-    n_rows = len({cell.row for cell in cells})
-    return [
-        f"{what}, {', '.join(rows) if len(rows) < n_rows else 'all rows'}: {words}"
-        for words, rows in groups.items()
-    ]
-
-
-_LONG = (
-    "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
-    "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
-    "our embedder", "profile", "fidelity", "grade", "difference", "differs in", "run", "missing",
-)  # fmt: skip
+    said = [one.others or one.differences for one in grades]
+    return notes, ["; ".join(words for words in row if words not in shared) for row in said]
 
 
 def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:
@@ -256,8 +206,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     rows: dict[Row, dict[str, Printed]] = {}
     for cell in cells:
         rows.setdefault(cell.row, {})[cell.metric] = cell
-    comparable = {cell.metric for cell in cells if _comparable(cell, filled)}
-    compared = [name for name in metrics if name in comparable]
+    compared = {cell.metric for cell in cells if difference(cell, filled) != MISSING}
     heads = ["method"]
     for name in metrics:
         heads += [name, "ours [95 %]", *(["ours − paper"] if name in compared else [])]
@@ -267,11 +216,6 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     notes = comparison_notes(table, dataset, cells, filled, named)
     texts = ("method", "model", "profile", "grade")
     return Table(_caption(table, dataset), tuple(heads), tuple(lines), notes, texts)
-
-
-def _comparable(cell: Printed, filled: Cells) -> bool:
-    figure = filled[cell].figure
-    return cell.value is not None and figure is not None and figure.grade.comparable
 
 
 def row_name(table: PaperTable, row: Row) -> str:
@@ -288,7 +232,7 @@ def _row(
     name: str,
     printed: Mapping[str, Printed],
     metrics: Sequence[str],
-    compared: Sequence[str],
+    compared: set[str],
     filled: Cells,
 ) -> tuple[str, ...]:
     line = [name]
@@ -301,9 +245,9 @@ def _row(
     if figures:
         counts = dict.fromkeys(str(figure.n) for figure in figures)
         grades = dict.fromkeys(_graded(figure) for figure in figures)
-        one = figures[0]
-        profile = f"{one.profile}, paper" if one.fidelity == "paper" else one.profile
-        line += [" / ".join(counts), short(one.llm), profile, " / ".join(grades)]
+        run = figures[0].metrics
+        profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
+        line += [" / ".join(counts), short(run["llm"]), profile, " / ".join(grades)]
     else:
         line += [MISSING] * 4
     return tuple(line)
@@ -311,7 +255,8 @@ def _row(
 
 def _graded(figure: Figure) -> str:
     other = any(reason.startswith("data: ") for reason in figure.grade.others)
-    return f"{figure.grade.letter} ({figure.dataset})" if other else figure.grade.letter
+    letter = figure.grade.letter
+    return f"{letter} ({figure.metrics['dataset']})" if other else letter
 
 
 def short(identity: str) -> str:
@@ -331,10 +276,10 @@ def _ours(filled: Filled | None) -> str:
     figure = filled.figure
     if figure is None:
         return "failed" if filled.failure else MISSING
-    mark = "!" if figure.failed else ""
+    failed = "!" if figure.metrics["failed"] else ""
     if figure.low is None or figure.high is None:
-        return f"{_number(figure.value)}{mark}"
-    return f"{_number(figure.value)}{mark} [{_number(figure.low)}, {_number(figure.high)}]"
+        return f"{_number(figure.value)}{failed}"
+    return f"{_number(figure.value)}{failed} [{_number(figure.low)}, {_number(figure.high)}]"
 
 
 def _number(value: float) -> str:
@@ -343,29 +288,41 @@ def _number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 or value == 0 else f"{value:.3g}"
 
 
+_LONG = (
+    "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
+    "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
+    "our embedder", "profile", "fidelity", "grade", "difference", "differs in", "run", "missing",
+)  # fmt: skip
+_OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
+
+
 def long_table(table: PaperTable, filled: Cells) -> Table:
     """Return a row for each printed cell with all that is known of it, for other programs."""
-    rows = tuple(_long_row(table, cell, filled) for cell in table.cells)
+    rows = tuple((*_printed_part(table, cell), *_our_part(cell, filled)) for cell in table.cells)
     return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
 
 
-def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...]:
-    one = filled[cell]
-    printed = [
+def _printed_part(table: PaperTable, cell: Printed) -> tuple[str, ...]:
+    return (
         table.full_name, cell.dataset, cell.method, cell.versus, cell.metric, cell.llm,
         "; ".join(cell.setting), cell.shown, cell.unit, "yes" if cell.suspicious else "",
         cell.note,
-    ]  # fmt: skip
-    missing = one.failure or one.missing or one.reason
+    )  # fmt: skip
+
+
+def _our_part(cell: Printed, filled: Cells) -> tuple[str, ...]:
+    one, gap = filled[cell], difference(cell, filled)
+    lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.lacks]))
+    missing = one.failure or lacks or one.reason
     figure = one.figure
     if figure is None:
-        return (*printed, *[""] * 14, missing)
-    bounds = [("" if b is None else f"{b:.6g}") for b in (figure.low, figure.high)]
+        return (*[""] * 14, missing)
+    bounds = [
+        "" if end is None else f"{end:.6g}" for end in (figure.value, figure.low, figure.high)
+    ]
     differs = "; ".join([*figure.grade.others, *figure.grade.differences])
-    gap = difference(cell, {cell: one})
     return (
-        *printed, f"{figure.value:.6g}", *bounds, str(figure.n), str(figure.failed),
-        figure.dataset, figure.llm, figure.embedder, figure.profile, figure.fidelity,
+        *bounds, str(figure.n), *(str(figure.metrics[name]) for name in _OF_RUN),
         figure.grade.letter, "" if gap == MISSING else gap, differs, figure.run, missing,
     )  # fmt: skip
 

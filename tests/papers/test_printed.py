@@ -16,6 +16,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.papers.choices import table_runs
 from graphrag_bench.papers.printed import (
     FOLDER,
+    Recipe,
     load_paper,
     load_table,
     paper_names,
@@ -47,7 +48,7 @@ def test_every_name_of_a_table_stands_for_something(name: str) -> None:
         assert cell.llm in {"", *paper.llms}
         assert {cell.method, cell.versus} <= {"", *paper.methods}
         assert set(cell.setting) <= set(paper.settings_of_rows)
-        table.settings_of_paper(cell)
+        assert Recipe(table, cell).words is None or cell.dataset in table.datasets
 
 
 @pytest.mark.parametrize("name", table_names())
@@ -72,10 +73,10 @@ def test_a_cell_is_read_with_its_settings_and_its_row() -> None:
     (cell,) = [c for c in cells if (c.dataset, c.method, c.metric) == ("PopAll", "DALK", "Recall")
                and c.setting == ("chunk_size=600",)]  # fmt: skip
     table = load_table("zhou2025/table7")
-    assert table.settings_of(cell) == ("method=dalk", "chunking=token", "chunking.size=600")
-    assert "dataset=popqa" in (table.settings_of_paper(cell) or ())
-    assert "profile=zhou2025" in (table.settings_of_paper(cell) or ())
-    assert "budget_context=native" in (table.settings_of_paper(cell) or ())
+    recipe = Recipe(table, cell)
+    assert recipe.required == ("method=dalk", "chunking=token", "chunking.size=600")
+    words = {"dataset=popqa", "profile=zhou2025", "budget_context=native"}
+    assert words <= {*(recipe.words or ())}
 
 
 def test_a_dash_has_no_value_and_hoprag_of_another_paper_is_ours() -> None:
@@ -84,7 +85,7 @@ def test_a_dash_has_no_value_and_hoprag_of_another_paper_is_ours() -> None:
     table = load_table("pathcorag/table6")
     hop = [c for c in table.cells if c.method == "HopRAG"]
     assert hop
-    assert all("method=hoprag" in (table.settings_of(c) or ()) for c in hop)
+    assert all("method=hoprag" in (Recipe(table, c).required or ()) for c in hop)
 
 
 def test_misprints_are_suspicious_and_remarks_on_the_print_are_not() -> None:
@@ -127,8 +128,8 @@ def test_a_set_may_have_another_metric_for_a_printed_name() -> None:
         update={"metrics": {"Recall": "recall_concat"}}
     )
     paper = table.paper.model_copy(update={"datasets": {**table.paper.datasets, "PopQA": place}})
-    assert replace(table, paper=paper).metric(cell).metric == "recall_concat"
-    assert table.metric(replace(cell, dataset="HotpotQA")).metric == "recall"
+    assert replace(table, paper=paper).metric(cell).value == "recall_concat"
+    assert table.metric(replace(cell, dataset="HotpotQA")).value == "recall"
 
 
 @pytest.mark.parametrize("name", paper_names())

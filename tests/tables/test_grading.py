@@ -3,64 +3,77 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from test_paper_runs import told
 
-from graphrag_bench.papers.names import Model
+from graphrag_bench.papers.names import PrintedSetting
 from graphrag_bench.papers.printed import (
     PrintedSize,
+    Recipe,
     load_table,
     printed_sizes,
 )
-from graphrag_bench.tables.grading import (
-    Ours,
-    Theirs,
-    different_settings,
-    grade,
-    grade_of_sizes,
-)
+from graphrag_bench.tables.grading import Offered, decided, different_settings, grade
 
-LLAMA = Model.model_validate({"is": "llama-?3-8b", "run": []})
-MINI = Model.model_validate({"is": "gpt-4o-mini", "run": []})
-GPT = Model.model_validate({"is": "gpt-4o(?!-mini)", "run": []})
-BGE = Model.model_validate({"is": "bge-m3", "run": []})
-SETTINGS: dict[str, object] = {"method.name": "hipporag", "method.damping": 0.1}
-SIZES = (PrintedSize("tokens", 2_630_554), PrintedSize("documents", 33_595))
-THEIRS = Theirs(
-    "popqa", "PopQA", 1172, "Llama-3-8B", LLAMA, "BGE-M3", BGE, SETTINGS, sizes=SIZES
-)  # fmt: skip
-OURS = Ours(
-    "popqa", 1172, "Meta-Llama-3-8B-Instruct:ab12", "sentence-transformers:BAAI/bge-m3@1",
-    SETTINGS, papers_prompts=True, sizes={"documents": 33_595, "tokens": 2_630_554},
-)  # fmt: skip
+TABLE5 = load_table("zhou2025/table5")
+(CELL,) = [
+    cell
+    for cell in TABLE5.cells
+    if (cell.dataset, cell.method, cell.metric) == ("PopQA", "HippoRAG", "Accuracy")
+]
+SIZES = {"documents": 33_595, "tokens": 2_630_554}
+THEIRS = Recipe(TABLE5, CELL)
+SETTINGS = decided(THEIRS.words or (), "popqa")
+DAMPING = SETTINGS["method.damping"]
+FIELDS = ("settings", "card", "sizes", "papers_prompts", "verified", "judge")
+
+
+def ours(**changes: Any) -> Offered:
+    """A run that is like the paper's in everything but these conditions and fields of metrics."""
+    fields = {"card": "popqa", "sizes": SIZES, "settings": SETTINGS, "papers_prompts": True}
+    fields |= {name: changes.pop(name) for name in FIELDS if name in changes}
+    metrics = {
+        "dataset": "popqa", "n": 1172, "llm": "Meta-Llama-3-8B-Instruct:ab12",
+        "embedder": "sentence-transformers:BAAI/bge-m3@1",
+    }  # fmt: skip
+    return Offered(told("hipporag", **(metrics | changes)), **fields)
+
+
+def theirs(place: dict[str, Any] | None = None, **paper: Any) -> Recipe:
+    """The cell of the paper with other fields of its data set and of `paper.yaml`."""
+    other = TABLE5.paper.datasets["PopQA"].model_copy(update=place or {})
+    update = {"datasets": {**TABLE5.paper.datasets, "PopQA": other}, **paper}
+    return replace(THEIRS, table=replace(TABLE5, paper=TABLE5.paper.model_copy(update=update)))
 
 
 def test_the_same_data_models_settings_and_prompts_are_grade_a() -> None:
-    found = grade(OURS, THEIRS)
+    found = grade(ours(), THEIRS)
     assert (found.letter, found.others, found.differences) == ("A", (), ())
     assert found.comparable
 
 
 def test_prompts_of_our_own_words_alone_make_it_b() -> None:
-    found = grade(replace(OURS, papers_prompts=False), THEIRS)
+    found = grade(ours(papers_prompts=False), THEIRS)
     assert (found.letter, found.differences) == ("B", ("prompts: in this project's words",))
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"n_questions": 1171}, "questions: 1,171, not 1,172"),
+        ({"n": 1171}, "questions: 1,171, not 1,172"),
         ({"embedder": "hashing:256"}, "embedder: hashing:256, not BGE-M3"),
         ({"llm": "Meta-Llama-3-8B-Instruct.Q4_K_M.gguf@1"}, "model: quantised (Q4_K_M)"),
         ({"llm_build": "gpt-4o-mini:1"}, "build model: gpt-4o-mini:1, not Llama-3-8B"),
-        ({"settings": {**SETTINGS, "method.damping": 0.5}}, "damping: 0.5, not 0.1"),
+        ({"settings": {**SETTINGS, "method.damping": 0.9}}, f"damping: 0.9, not {DAMPING}"),
         ({"verified": False}, "data: this card was not checked against the original"),
     ],
 )
 def test_each_thing_that_differs_makes_it_b_and_is_named(
     change: dict[str, object], named: str
 ) -> None:
-    found = grade(replace(OURS, **change), THEIRS)  # type: ignore[arg-type]
+    found = grade(ours(**change), THEIRS)
     assert (found.letter, found.differences) == ("B", (named,))
 
 
@@ -69,7 +82,7 @@ def test_each_thing_that_differs_makes_it_b_and_is_named(
     [
         ({"sizes": {"documents": 1_890, "tokens": 2_630_554}}, "documents: 1,890, not 33,595"),
         ({"sizes": {"documents": 33_595, "tokens": 2_577_942}}, "tokens: 2,577,942, not 2,630,554"),
-        ({"n_questions": 1148}, "questions: 1,148, not 1,172"),
+        ({"n": 1148}, "questions: 1,148, not 1,172"),
         ({"limit": 1172}, "questions: limit=1172"),
         ({"split": "test"}, "questions: split=test"),
         ({"sizes": {}}, "corpus: the data set of the run is not at hand, so that no size is known"),
@@ -78,26 +91,30 @@ def test_each_thing_that_differs_makes_it_b_and_is_named(
 def test_a_part_of_the_corpus_or_of_the_questions_is_c(
     change: dict[str, object], named: str
 ) -> None:
-    found = grade(replace(OURS, **change), THEIRS)  # type: ignore[arg-type]
+    found = grade(ours(**change), THEIRS)
     assert (found.letter, found.others, found.differences) == ("C", (named,), ())
 
 
 def test_sizes_within_two_percent_are_the_same() -> None:
     """2 % of 33,595 are 671.9, of 2,630,554 tokens 52,611.08, and of 1,172 questions 23.44."""
-    near = replace(OURS, sizes={"documents": 34_266, "tokens": 2_577_943}, n_questions=1149)
+    near = ours(sizes={"documents": 34_266, "tokens": 2_577_943}, n=1149)
     found = grade(near, THEIRS)
     assert (found.letter, found.differences) == ("B", ("questions: 1,149, not 1,172",))
 
 
 def test_a_sample_that_the_row_itself_states_is_no_part() -> None:
-    asked = replace(THEIRS, n_questions=100, sampled=True)
-    found = grade(replace(OURS, n_questions=100, limit=100), asked)
+    row = {"sampled queries=100": PrintedSetting(also=["limit=100"])}
+    sampled = replace(CELL, setting=tuple(row))
+    found = grade(ours(n=100, limit=100), replace(theirs(settings_of_rows=row), cell=sampled))
     assert (found.letter, found.differences) == ("B", ("questions: another sample of as many",))
 
 
 def test_what_is_only_counted_is_a_where_the_corpus_has_the_printed_sizes() -> None:
-    assert grade_of_sizes(replace(OURS, limit=1, n_questions=1, llm=""), THEIRS).letter == "A"
-    part = grade_of_sizes(replace(OURS, sizes={"documents": 9, "tokens": 2_630_554}), THEIRS)
+    table = load_table("zhou2025/table4")
+    cells = [c for c in table.cells if (c.dataset, c.metric) == ("PopQA", "# of Tokens")]
+    (counted,) = [Recipe(table, cell) for cell in cells]
+    assert grade(ours(limit=1, n=1, llm=""), counted).letter == "A"
+    part = grade(ours(sizes={**SIZES, "documents": 9}), counted)
     assert (part.letter, part.others) == ("C", ("documents: 9, not 33,595",))
 
 
@@ -118,50 +135,55 @@ def test_a_rounded_size_agrees_with_all_that_rounds_to_it(
     note: str, value: int, same: int, other: int
 ) -> None:
     cell = load_table("zhou2025/table4").cells[0]
-    size = PrintedSize.of(replace(cell, value=float(value), note=note), "tokens")
+    size = PrintedSize.of(replace(cell, shown=str(value), note=note), "tokens")
     assert size.differs(same) == ""
     assert size.differs(other) == f"tokens: {other:,}, not {value:,}"
 
 
 def test_other_data_is_c_whatever_else_is_the_same() -> None:
-    found = grade(replace(OURS, dataset="sample"), THEIRS)
+    found = grade(ours(dataset="sample", card="sample"), THEIRS)
     assert (found.letter, found.others) == ("C", ("data: sample, not PopQA",))
     assert not found.comparable
 
 
 @pytest.mark.parametrize("llm", ["Llama-3.1-8B-Instruct", "Llama-3-70B-Instruct", "scripted:0"])
 def test_another_model_is_c_even_one_of_a_like_name(llm: str) -> None:
-    found = grade(replace(OURS, llm=llm), THEIRS)
+    found = grade(ours(llm=llm), THEIRS)
     assert found.letter == "C"
     assert found.others == (f"model: {llm}, not Llama-3-8B",)
 
 
-def test_gpt_4o_and_gpt_4o_mini_are_two_models() -> None:
-    asked = replace(THEIRS, llm_name="GPT-4o", llm=GPT)
-    assert grade(replace(OURS, llm="gpt-4o-2024-08-06:1"), asked).letter == "A"
-    assert grade(replace(OURS, llm="gpt-4o-mini:1"), asked).letter == "C"
-    mini = replace(THEIRS, llm_name="GPT-4o-mini", llm=MINI)
-    assert grade(replace(OURS, llm="gpt-4o:1"), mini).letter == "C"
+@pytest.mark.parametrize(
+    ("printed", "llm", "same"),
+    [("GPT-4o", "gpt-4o-2024-08-06:1", True), ("GPT-4o", "gpt-4o-mini:1", False),
+     ("GPT-4o-mini", "gpt-4o:1", False)],
+)  # fmt: skip
+def test_gpt_4o_and_gpt_4o_mini_are_two_models(printed: str, llm: str, same: bool) -> None:
+    recipe = replace(THEIRS, cell=replace(CELL, llm=printed))
+    assert grade(ours(llm=llm), recipe).letter == ("A" if same else "C")
 
 
 def test_a_set_that_no_card_holds_and_questions_made_for_the_paper_are_other_data() -> None:
-    assert grade(OURS, replace(THEIRS, dataset=None, dataset_name="")).letter == "C"
-    assert grade(OURS, replace(THEIRS, own_questions=True)).letter == "C"
+    assert grade(ours(), theirs({"card": None})).others == ("data: popqa, not PopQA",)
+    (said,) = grade(ours(), theirs({"abstract": True})).others
+    assert said == "data: the questions of popqa, not those made for PopQA"
 
 
 def test_what_a_paper_does_not_say_keeps_it_from_a() -> None:
-    unsaid = replace(THEIRS, n_questions=None, embedder_name="", embedder=None, sizes=())
-    found = grade(OURS, unsaid)
-    assert found.letter == "B"
-    assert found.differences == (
-        "corpus: the paper prints no size of it",
-        "number of questions: the paper does not say",
-        "embedder: the paper names none",
+    unsaid = theirs({"questions": None}, embedder=None)
+    found = grade(ours(), replace(unsaid, table=replace(unsaid.table, paper_name="pathrag")))
+    assert (found.letter, found.differences) == (
+        "B",
+        (
+            "corpus: the paper prints no size of it",
+            "number of questions: the paper does not say",
+            "embedder: the paper names none",
+        ),
     )
 
 
 def test_a_method_without_embeddings_does_not_differ_in_the_embedder() -> None:
-    assert grade(replace(OURS, embedder=""), THEIRS).letter == "A"
+    assert grade(ours(embedder=""), THEIRS).letter == "A"
 
 
 def test_settings_of_steps_are_named_only_where_nothing_above_them_differs() -> None:

@@ -14,7 +14,7 @@ from toy_runs import WEIGHTLESS, ran
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.papers.printed import PaperTable, load_table
+from graphrag_bench.papers.printed import PaperTable, Recipe, load_table
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import StoredRun, stored_runs
@@ -22,7 +22,6 @@ from graphrag_bench.tables import measures as paper_measures
 from graphrag_bench.tables.figures import Filled, collected
 from graphrag_bench.tables.measures import (
     FigureSource,
-    corpus_sizes,
     layer_share,
     seconds,
     step_tokens,
@@ -278,10 +277,10 @@ def test_the_tokens_of_a_corpus_are_counted_once(
     toy = read_dataset("toy")
     run = replace(told("bm25", corpus=toy.corpus_digest), loaded=toy)
     expected = {"documents": 8, "tokens": sum(count_tokens(one.text) for one in toy.documents)}
-    assert corpus_sizes(run, home) == expected
+    assert FigureSource(home).sizes(run) == expected
     monkeypatch.setattr(paper_measures, "count_tokens", lambda _: pytest.fail("it is known"))
-    assert corpus_sizes(run, home) == expected
-    assert corpus_sizes(replace(run, held={**run.held, "corpus": "another"}), home) == {}
+    assert FigureSource(home).sizes(run) == expected
+    assert FigureSource(home).sizes(replace(run, held={**run.held, "corpus": "another"})) == {}
 
 
 def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_for_it(
@@ -300,9 +299,9 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
     write_rows(made, [{"id": f"a{i}", "text": f"What of theme {i}?"} for i in range(3)])
     table = load_table("zhou2025/table4")
     cells = [c for c in table.cells if c.dataset in ("MultihopQA", "MultihopSum")]
-    assert len({table.settings_of_paper(cell) for cell in cells}) == 2
+    assert len({Recipe(table, cell).words for cell in cells}) == 2
     for cell in cells:
-        ran(*(table.settings_of_paper(cell) or ()), "embedder=hashing", "llm=scripted")
+        ran(*(Recipe(table, cell).words or ()), "embedder=hashing", "llm=scripted")
     filled = collected(replace(table, cells=tuple(cells)), stored_runs(home), FigureSource(home))
     values = {(c.dataset, c.metric): one.figure.value for c, one in filled.items() if one.figure}
     n_tokens = sum(count_tokens(d.text) for d in read_dataset("multihoprag", home=home).documents)
@@ -329,7 +328,7 @@ def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> No
         "VanillaRAG", "", "token", ()
     ].figure
     assert figure is not None
-    assert figure.dataset == "multihoprag-abstract"
+    assert figure.metrics["dataset"] == "multihoprag-abstract"
     assert figure.grade.others[0] == (
         "data: the questions of multihoprag-abstract, not those made for MultihopSum"
     )

@@ -16,9 +16,8 @@ from graphrag_bench.data.dataset import load_card
 from graphrag_bench.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import StoredRun, stored_runs
-from graphrag_bench.tables.candidates import Candidate
 from graphrag_bench.tables.figures import Filled, collected
-from graphrag_bench.tables.grading import Grade, decided, holds, stated
+from graphrag_bench.tables.grading import Candidate, Grade, decided, holds, stated
 from graphrag_bench.tables.measures import FigureSource
 
 TABLE5 = load_table("zhou2025/table5")
@@ -115,7 +114,7 @@ def test_a_run_on_the_papers_data_by_its_model_comes_before_any_other() -> None:
     sizes = {"whole": {"documents": 33_595, "tokens": 2_630_554}}
     write_rows(Path("runs/.tables/corpus_sizes.json"), [sizes])
     figure = beside(TABLE5, [told("dalk"), near], "PopQA")["DALK"].figure
-    assert (figure.dataset, figure.grade.letter) == ("popqa", "B")
+    assert (figure.metrics["dataset"], figure.grade.letter) == ("popqa", "B")
 
 
 def test_methods_are_compared_within_one_group_of_runs() -> None:
@@ -123,7 +122,7 @@ def test_methods_are_compared_within_one_group_of_runs() -> None:
     odd = told("kgp", dataset="toy", key="d", n=6, selected=6)
     more = told("vanilla", dataset="toy", key="e", n=6, selected=6)
     held = beside(TABLE5, [*few, odd, more], "PopQA")
-    assert {held[m].figure.dataset for m in ("DALK", "ToG", "KGP")} == {"sample"}
+    assert {held[m].figure.metrics["dataset"] for m in ("DALK", "ToG", "KGP")} == {"sample"}
     assert held["VanillaRAG"].figure is None
 
 
@@ -135,7 +134,7 @@ def test_a_model_stands_in_its_own_rows_and_a_stranger_in_those_of_the_first() -
         FigureSource(Path()),
     )
     by_llm = {
-        cell.llm: filled.figure.llm if filled.figure else None
+        cell.llm: filled.figure.metrics["llm"] if filled.figure else None
         for cell, filled in held.items()
         if (cell.dataset, cell.method, cell.metric) == ("MultihopQA", "HippoRAG", "Accuracy")
     }
@@ -218,8 +217,8 @@ def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) ->
     write_rows(run.folder.path / "judged.jsonl", rows)
     table = load_table("pankrag/table2")
     filled = collected(table, [run], FigureSource(home))
-    (figure,) = {one.figure for c, one in filled.items() if c.metric == "Faithfulness"
-                 and c.dataset == "MuSiQue" and c.method == "NaiveRAG"}  # fmt: skip
+    (figure,) = [one.figure for c, one in filled.items() if c.metric == "Faithfulness"
+                 and c.dataset == "MuSiQue" and c.method == "NaiveRAG"]  # fmt: skip
     assert figure is not None
     assert (figure.value, figure.n) == (50.0, 2)  # q2 was judged again, q3 has no value
 
@@ -251,8 +250,8 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
 
     def size(metric: str) -> float:
         cell = next(c for c in load_table("zhou2025/table4").cells if c.metric == "# of Chunks")
-        asked = Printed(cell.dataset, "", "", metric, "", (), None, "", "count", "")
-        found = source.measured(table, asked, Candidate(run, Grade("A")))
+        asked = Printed(cell.dataset, "", "", metric, "", (), "", "count", "")
+        found = source.measured(table, asked, Candidate(run, Grade()))
         assert found is not None
         return found.value
 

@@ -10,18 +10,18 @@ from graphrag_bench.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.tables.figures import Figure, Filled, difference
 from graphrag_bench.tables.grading import Grade
 from graphrag_bench.tables.paper_tables import (
-    Pair,
     comparison_tables,
     long_table,
     rank_correlation,
     rank_notes,
 )
 
-A = Grade("A")
-B = Grade("B", (), ("questions: 200, not 1,172", "damping: 0.5, not 0.1"))
-C = Grade("C", ("data: sample, not PopQA",), ("prompts: in this project's words",))
-FIGURE = Figure(50.0, 40.0, 60.0, 10, 0, "sample", "smollm@1:2", "minilm", "default", "default",
-                "runs/x", C)  # fmt: skip
+A = Grade()
+B = Grade((), ("questions: 200, not 1,172", "damping: 0.5, not 0.1"))
+C = Grade(("data: sample, not PopQA",), ("prompts: in this project's words",))
+METRICS = {"failed": 0, "dataset": "sample", "llm": "smollm@1:2", "embedder": "minilm",
+           "profile": "default", "fidelity": "default"}  # fmt: skip
+FIGURE = Figure(50.0, 40.0, 60.0, 10, METRICS, "runs/x", C)
 TABLE5 = load_table("zhou2025/table5")
 
 
@@ -39,7 +39,7 @@ def filled(table: PaperTable, **figures: Figure) -> dict[Printed, Filled]:
 
 def test_the_size_that_makes_a_row_c_stands_under_the_table() -> None:
     table = load_table("zhou2025/table5")
-    part = Grade("C", ("documents: 1,890, not 29,898",), ("top_k: 9, not 4",))
+    part = Grade(("documents: 1,890, not 29,898",), ("top_k: 9, not 4",))
     held = filled(table, ZeroShot=replace(FIGURE, grade=part), DALK=FIGURE)
     notes = comparison_tables(table, held)[0].notes
     assert "grade, further, ZeroShot: documents: 1,890, not 29,898" in notes
@@ -69,7 +69,7 @@ def test_for_grades_a_and_b_the_difference_is_printed(grade: Grade) -> None:
 
 def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
     table = popqa()
-    other = replace(FIGURE, grade=Grade("B", (), ("questions: 200, not 1,172", "top_k: 9, not 4")))
+    other = replace(FIGURE, grade=Grade((), ("questions: 200, not 1,172", "top_k: 9, not 4")))
     held = filled(table, ZeroShot=replace(FIGURE, grade=B), DALK=other)
     notes = comparison_tables(table, held)[0].notes
     assert "grade B: questions: 200, not 1,172" in notes
@@ -79,8 +79,10 @@ def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
 
 def test_a_figure_that_was_chosen_on_its_own_questions_says_so() -> None:
     mark = "(selected on this split, 8 configurations)"
+    selected = [{"split": "all", "dev_share": 0.5, "n_configurations": 8}]
     table = popqa()
-    chosen = filled(table, ZeroShot=FIGURE, DALK=replace(FIGURE, selected=mark))
+    best = replace(FIGURE, metrics={**METRICS, "selections": selected})
+    chosen = filled(table, ZeroShot=FIGURE, DALK=best)
     notes = comparison_tables(table, chosen)[0].notes
     assert f"chosen, DALK: {mark}" in notes
     assert any("its value is too high" in note for note in notes)
@@ -153,13 +155,12 @@ def test_rank_correlation_by_hand() -> None:
 
 
 def test_of_a_pair_one_side_is_ranked_and_the_diagonal_is_not() -> None:
-    cells = load_table("zhou2025/fig6").cells
-    five = [Pair(c, c.value, 125) for c in cells if c.metric == "Overall"]
-    assert len(five) == 25
-    (note,) = rank_notes(five)
+    cells = [c for c in load_table("zhou2025/fig6").cells if c.metric == "Overall"]
+    assert len(cells) == 25
+    (note,) = rank_notes(cells, [(c, c.value or 0.0, 125) for c in cells])
     assert note.endswith("none over 5 methods: an order of fewer than 6 is often chance")
-    sixth = replace(five[1].cell, method="Sixth", value=1.0)  # against the second method
-    (note,) = rank_notes([*five, Pair(sixth, 1.0, 125)])
+    cells.append(replace(cells[1], method="Sixth", shown="1.0"))  # against the second method
+    (note,) = rank_notes(cells, [(c, c.value or 0.0, 125) for c in cells])
     assert note.endswith("Spearman +1.00, Kendall +1.00 (n = 11)")  # 5 * 4 / 2 pairs, and one
 
 
