@@ -204,22 +204,19 @@ class OpenAIEmbedder:
         body: dict[str, Any] = {"model": self.model, "input": block}
         if self.shorten:
             body["dimensions"] = self.dimension
-        with self._budget.room(Spending(most, self.prices.usd(most, 0))) as spend:
-            try:
-                reached = self.server.post(
+        try:
+            with self._budget.room(Spending(most, self.prices.usd(most, 0))) as spend:
+                rows, retries, seconds = self.server.post(
                     "/embeddings",
                     lambda: body,
                     lambda answer: self._read(answer, block),
                     n_tokens=most,
                 )
-            except CallFailed as failure:
-                if failure.paid is not None:
-                    spend(Spending.of(failure.paid))
-                self._enter(failure)
-                raise
-            rows = reached.value
-            call = replace(_call(rows), retries=reached.retries, seconds=reached.seconds)
-            spend(Spending.of(call))
+                call = replace(_call(rows), retries=retries, seconds=seconds)
+                spend(call)
+        except CallFailed as failure:
+            self._enter(failure)
+            raise
         if self._store is not None and self._mode in ("write", "refresh"):
             self._store.put_all(rows, replace=self._mode == "refresh")
         self._enter(call)
@@ -295,20 +292,15 @@ def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
 
 def _rows(answer: Body, n_texts: int) -> Vectors:
     """Return the vectors in the order of the texts; raises Malformed unless each has one."""
-    rows = answer.get("data")
-    if not isinstance(rows, list) or len(rows) != n_texts:
-        raise Malformed(f"The answer does not hold {n_texts} vectors.")
     try:
-        ordered = sorted(rows, key=lambda row: int(row["index"]))
-        places = [int(row["index"]) for row in ordered]
+        rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
         with np.errstate(over="ignore"):  # what is too large has no direction, as `_read` finds
-            vectors = np.asarray([row["embedding"] for row in ordered], np.float32)
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-        raise Malformed("The answer holds no vectors that can be read.") from None
-    if places != list(range(n_texts)):
-        raise Malformed("The answer does not number its vectors from 0, each once.")
-    if vectors.ndim != 2:
-        raise Malformed("The answer holds vectors of different lengths.")
+            vectors = np.asarray([rows[place] for place in range(n_texts)], np.float32)
+        if vectors.ndim != 2 or len(answer["data"]) != n_texts:
+            raise ValueError("vectors of different lengths, or too many")
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        problem = f"The answer does not hold one vector for each of {n_texts} texts ({error!r})."
+        raise Malformed(problem[:300]) from None
     return vectors
 
 

@@ -188,13 +188,8 @@ class ChatModel(ABC):
         n_prompt = round(estimated_tokens(request.prompt) * ESTIMATE_RATIO)
         usd = self.prices.usd(n_prompt, request.max_tokens)
         with self.budget.room(Spending(n_prompt + request.max_tokens, usd)) as spend:
-            try:
-                reply = self.call(request)
-            except CallFailed as failure:
-                if failure.paid is not None:
-                    spend(Spending.of(failure.paid))
-                raise
-            spend(Spending.of(reply))
+            reply = self.call(request)
+            spend(reply)
         return reply
 
     def call_threads(self) -> ThreadPoolExecutor:

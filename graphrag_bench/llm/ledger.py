@@ -262,10 +262,11 @@ class Budget:
             )
 
     @contextmanager
-    def room(self, most: Spending) -> Iterator[Callable[[Spending], None]]:
+    def room(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
         """Hold room for one call; the function it yields notes what the call did cost.
 
-        Waits for room; raises BudgetSpent when there is none and no call is under way.
+        Waits for room; raises BudgetSpent when there is none and no call is under way. What a
+        failure inside was paid for is noted too.
         """
         with self._changed:
             while problem := self._problem(most):
@@ -279,15 +280,19 @@ class Budget:
             self._n_calls += 1
         try:
             yield self._spend
+        except CallFailed as failure:
+            if failure.paid is not None:
+                self._spend(failure.paid)
+            raise
         finally:
             with self._changed:
                 self._reserved -= most
                 self._n_calls -= 1
                 self._changed.notify_all()
 
-    def _spend(self, cost: Spending) -> None:
+    def _spend(self, call: Completion) -> None:
         with self._changed:
-            self._own += cost
+            self._own += Spending.of(call)
 
     def _problem(self, most: Spending) -> str:
         if not self.limited:

@@ -78,33 +78,23 @@ class OpenAICompatible(ChatModel):
         Raises CallFailed when the prompt is too long, was filtered or refused, the reply is empty,
         or the retries are used up; RunStopped when no call can succeed.
         """
-        self._refuse_too_long(request)
+        n_words = count_words(request.prompt)
+        if self.window is not None and n_words > self.window:
+            raise CallFailed(
+                "context_overflow",
+                f"The prompt has {n_words} words, more than the window of {self.window} tokens.",
+            )
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:
             n_tokens = estimated_tokens(request.prompt) + request.max_tokens
-        reached = self.server.post(
+        reply, retries, seconds = self.server.post(
             "/chat/completions",
             lambda: self.dialect.body(self.model, request, self.decoding),
             lambda answer: completion(answer, request, self.prices),
             n_tokens=n_tokens,
-            learn=self._learn,
+            learn=self.dialect.learn,
         )
-        return replace(reached.value, retries=reached.retries, seconds=reached.seconds)
-
-    def _learn(self, rejected: Rejected, sent: Mapping[str, Any]) -> bool:
-        field = rejected.unsupported(sent)
-        if field is None or not self.dialect.learn(field, sent):
-            return False
-        _log.warning("%s does not take '%s'; asking without it from now on", self.model, field)
-        return True
-
-    def _refuse_too_long(self, request: Request) -> None:
-        if self.window is None or (n_words := count_words(request.prompt)) <= self.window:
-            return
-        raise CallFailed(
-            "context_overflow",
-            f"The prompt has {n_words} words, more than the window of {self.window} tokens.",
-        )
+        return replace(reply, retries=retries, seconds=seconds)
 
 
 class Dialect:
@@ -120,20 +110,22 @@ class Dialect:
         self.schema_form = "json_schema"
         self._lock = threading.Lock()
 
-    def learn(self, field: str, sent: Mapping[str, Any]) -> bool:
-        """Leave the field out from now on; False when there is no other way to send it."""
+    def learn(self, rejected: Rejected, sent: Mapping[str, Any]) -> bool:
+        """Leave what was refused out from now on; False where no other body can be sent."""
+        field = rejected.unsupported(sent)
+        if field is None or field == "max_completion_tokens":
+            return False
         with self._lock:
-            if field in ("max_tokens", "max_completion_tokens"):
-                if field == "max_tokens":
-                    self.length_field = "max_completion_tokens"
-                return field == "max_tokens"
-            if field == "response_format":
+            if field == "max_tokens":
+                self.length_field = "max_completion_tokens"
+            elif field == "response_format":
                 kind = sent["response_format"]["type"]
                 if kind == self.schema_form:
                     self.schema_form = "json_object" if kind == "json_schema" else "words"
-                return True
-            self.refused |= {field}
-            return True
+            else:
+                self.refused |= {field}
+        _log.warning("%s does not take '%s'; asking without it", sent["model"], field)
+        return True
 
     def body(self, model: str, request: Request, decoding: Decoding) -> dict[str, Any]:
         """Return the request as the server takes it."""

@@ -10,9 +10,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
@@ -80,15 +79,6 @@ class Rejected(Exception):
         return None
 
 
-@dataclass(frozen=True)
-class Reached(Generic[T]):
-    """What came back, after how many failed tries, and the seconds of the try that succeeded."""
-
-    value: T
-    retries: int
-    seconds: float
-
-
 class RateLimiter:
     """Admits requests in the order in which they come, so that no minute holds too many.
 
@@ -130,9 +120,14 @@ class RateLimiter:
 
 
 class _Tries(threading.local):
-    n = 0
-    n_tokens = 0
+    """The tries of a thread's call: their number, when the last began, the tokens of each."""
+
+    n = n_tokens = 0
     began = 0.0
+
+    @property
+    def retries(self) -> int:
+        return max(self.n - 1, 0)
 
     @property
     def seconds(self) -> float:
@@ -215,25 +210,26 @@ class Server:
         *,
         n_tokens: int = 0,
         learn: Callable[[Rejected, Body], bool] = lambda *_: False,
-    ) -> Reached[T]:
-        """Return what `read` makes of the answer at a path below the address, with its retries.
+    ) -> tuple[T, int, float]:
+        """Return what `read` makes of the answer at a path below the address.
 
-        `n_tokens` is the most the call may use; `read` may raise Malformed. `learn` is shown what
-        the server rejected, and says whether `body` is another one now. Raises CallFailed when the
-        server does not take the request or the retries are used up, RunStopped when no call can
-        succeed.
+        With it come the retries, and the seconds of the try that succeeded. `n_tokens` is the most
+        the call may use; `read` may raise Malformed. `learn` is shown what the server rejected, and
+        says whether `body` is another one now. Raises CallFailed, which has the tries and seconds
+        too, when the server does not take the request or the retries are used up; RunStopped when
+        no call can succeed.
         """
+        tries = self._tries
         with self._slots:
-            self._tries.n, self._tries.n_tokens = 0, n_tokens
+            tries.n, tries.n_tokens = 0, n_tokens
             send = partial(self._sent, path=path, body=body, read=read, learn=learn)
-            if self._proven:
-                return send(self._client)
-            with self._first:
-                if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
-                    raise type(self._stop)(str(self._stop))
-                if not self._proven:
-                    return self._prove(send)
-            return send(self._client)
+            try:
+                value = send(self._client) if self._proven else self._first_call(send)
+            except CallFailed as failure:
+                last = failure.reason == "retries_exhausted"
+                failure.retries, failure.seconds = tries.n if last else tries.retries, tries.seconds
+                raise
+            return value, tries.retries, tries.seconds
 
     def listed(self) -> dict[str, int | None]:
         """Return the models that the server lists, and the window of each where it tells.
@@ -242,7 +238,7 @@ class Server:
         """
         self._tries.n = self._tries.n_tokens = 0
         client = self._client.with_options(max_retries=0)
-        answer = self._parsed(self._answer(lambda: client.get("/models", cast_to=str)))
+        answer = self._answer(lambda: client.get("/models", cast_to=str))
         rows = answer.get("data")
         named = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
         return {str(row.get("id")): _window(row) for row in named}
@@ -271,25 +267,31 @@ class Server:
             )
         return CallFailed("refused", f"HTTP {status}: {message}")
 
-    def _prove(self, send: Callable[[Any], Reached[T]]) -> Reached[T]:
-        """Make the first call, with few retries: where nobody listens, that is known soon."""
-        few = self._client.with_options(max_retries=min(_FIRST_RETRIES, self.retries))
-        try:
+    def _first_call(self, send: Callable[[Any], T]) -> T:
+        """Send with few retries: where nobody listens, that is known soon."""
+        with self._first:
+            if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
+                raise type(self._stop)(str(self._stop))
+            if self._proven:
+                return send(self._client)
+            few = self._client.with_options(max_retries=min(_FIRST_RETRIES, self.retries))
             try:
-                reached = send(few)
+                value = send(few)
             except CallFailed as failure:
                 self._proven = not failure.of_server
-                if not failure.of_server:
+                if self._proven:
                     raise
-                raise ServerFailed(
+                self._stop = ServerFailed(
                     f"The server at {self.address} has taken no call: {failure}. Start it, or "
                     "correct llm.base_url."
-                ) from None
-        except RunStopped as stop:
-            self._stop, self._stopped_at = stop, time.monotonic()
-            raise
-        self._proven = True
-        return reached
+                )
+                self._stopped_at = time.monotonic()
+                raise self._stop from None
+            except RunStopped as stop:
+                self._stop, self._stopped_at = stop, time.monotonic()
+                raise
+            self._proven = True
+            return value
 
     def _sent(
         self,
@@ -298,31 +300,23 @@ class Server:
         body: Callable[[], Body],
         read: Callable[[Body], T],
         learn: Callable[[Rejected, Body], bool],
-    ) -> Reached[T]:
-        tries, message, n_malformed = self._tries, "", 0
+    ) -> T:
+        message, n_malformed = "", 0
         while n_malformed < _MALFORMED_TRIES:
             sent = body()
             try:
-                text = self._answer(partial(client.post, path, cast_to=str, body=sent))
-                value = read(self._parsed(text))
-                return Reached(value, tries.n - 1, tries.seconds)
+                return read(self._answer(partial(client.post, path, cast_to=str, body=sent)))
             except Malformed as fault:
                 message = str(fault)
                 n_malformed += 1
-            except CallFailed as failure:
-                failure.retries, failure.seconds = tries.n - 1, tries.seconds
-                raise
             except Rejected as rejected:
                 if not rejected.is_final:
                     message = f"HTTP {rejected.status}: {rejected.text[:500]}"
                     break
                 if not learn(rejected, sent):
-                    error = self.meaning(rejected)
-                    if isinstance(error, CallFailed):
-                        error.retries, error.seconds = tries.n - 1, tries.seconds
-                    raise error from None
-        problem = f"{tries.n} tries failed, the last with: {message}"
-        raise CallFailed("retries_exhausted", problem, tries.n, tries.seconds)
+                    raise self.meaning(rejected) from None
+        problem = f"{self._tries.n} tries failed, the last with: {message}"
+        raise CallFailed("retries_exhausted", problem)
 
     def _before_try(self, _: object) -> None:
         check_stop()
@@ -337,19 +331,20 @@ class Server:
             if rejected.is_final:
                 raise rejected
 
-    def _answer(self, send: Callable[[], object]) -> str:
+    def _answer(self, send: Callable[[], object]) -> Body:
+        """Return the server's answer as JSON, the key hidden."""
         import openai
 
         fault: Exception
         try:
-            return self._hidden(str(send()))
+            return self._parsed(self._hidden(str(send())))
         except openai.APIStatusError as error:
             fault = Rejected(error.status_code, self._hidden(error.response.text))
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             message = self._hidden(f"{type(cause).__name__}: {cause}")
             fault = CallFailed("retries_exhausted", f"No answer came: {message}")
-        raise fault
+        raise fault  # outside: the errors of `openai` may hold the key
 
     def _hidden(self, text: str) -> str:
         if self.api_key_env is not None:
@@ -367,9 +362,9 @@ class Server:
                     f"{self.address} answers with a web page, so it is not an OpenAI API. "
                     "llm.base_url mostly ends in /v1."
                 ) from None
-            raise Malformed(f"The answer is not JSON: {text[:200]!r}") from None
+            parsed = None
         if not isinstance(parsed, dict):
-            raise Malformed(f"The answer is not a JSON object: {text[:200]!r}")
+            raise Malformed(f"The answer is no JSON object: {text[:200]!r}")
         if error := parsed.get("error"):
             code = error.get("code") if isinstance(error, Mapping) else None
             raise Rejected(code if isinstance(code, int) and 400 <= code < 600 else 502, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -61,24 +61,16 @@ def group(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> Grou
     """Return the settings of one kind; raises UserError on an unknown name or a wrong value."""
     if isinstance(values, kind):
         return values
-    settings = {str(name): _plain(value) for name, value in dict(values or {}).items()}
+    settings = dict(values or {})
     for name in settings:
         if name not in kind.model_fields:
-            raise unknown(f"{kind.__name__.lower()} setting", name, kind.model_fields)
+            raise unknown(f"{kind.__name__.lower()} setting", str(name), kind.model_fields)
     try:
         return kind.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in (kind.__name__.lower(), *first["loc"]))
         raise UserError(f"{where}: {first['msg']}; given was {first['input']!r}.") from None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_plain(inner) for inner in value]
-    return value
 
 
 def check_variable(variable: str | None) -> None:

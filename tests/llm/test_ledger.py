@@ -109,7 +109,7 @@ def test_a_call_waits_for_those_under_way():
         thread = threading.Thread(target=wait)
         thread.start()
         assert not admitted.wait(0.05)
-        spend(Spending(10))
+        spend(Completion("", 6, 4))
     thread.join(2)
     assert admitted.is_set() and budget.spent.tokens == 10
 
