@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.embedding.model_files import of_file
+from graphrag_bench.embedding.model_files import first_line, hub_file, of_file
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 
@@ -38,9 +38,10 @@ class Checkpoint:
                 "Released weights need their checkpoint: graph.checkpoint=FOLDER_OR_NAME, e.g. "
                 "graph.checkpoint=rmanluo/GFM-RAG-8M."
             )
-        if (folder := self._folder) is None:
+        folder = Path(self.model).expanduser()
+        if not folder.is_dir():
             return f"{self.model}@{self.revision}"
-        files = [self._in_folder(folder, CONFIG), self._weights_in(folder)]
+        files = [self._file(CONFIG), self._file(*WEIGHTS)]
         return f"{folder.resolve().name}@{digest([of_file(path) for path in files])}"
 
     @property
@@ -61,45 +62,20 @@ class Checkpoint:
         A file of torch holds them under `model` or as they are. Raises UserError for a file that
         holds anything else.
         """
-        folder = self._folder
-        path = self._weights_in(folder) if folder else self._fetched_weights()
+        path = self._file(*WEIGHTS)
         weights = _safetensors(path) if path.suffix == ".safetensors" else _tensors(path)
         return {name: np.array(values, np.float32) for name, values in weights.items()}
 
-    @property
-    def _folder(self) -> Path | None:
+    def _file(self, *names: str) -> Path:
+        """Return the first of these files that the folder has, or the last of them of the hub."""
         folder = Path(self.model).expanduser()
-        return folder if folder.is_dir() else None
-
-    def _file(self, name: str) -> Path:
-        return self._in_folder(self._folder, name) if self._folder else self._fetched(name)
-
-    def _in_folder(self, folder: Path, name: str) -> Path:
-        if not (path := folder / name).is_file():
-            raise UserError(f"graph.checkpoint: '{folder}' has no file {name}.")
-        return path
-
-    def _weights_in(self, folder: Path) -> Path:
-        files = [folder / name for name in WEIGHTS if (folder / name).is_file()]
-        if not files:
-            raise UserError(f"graph.checkpoint: '{folder}' has none of {', '.join(WEIGHTS)}.")
-        return files[0]
-
-    def _fetched_weights(self) -> Path:
-        return self._fetched(WEIGHTS[-1])
-
-    def _fetched(self, name: str) -> Path:
-        from huggingface_hub import hf_hub_download
-
-        _ = self.identity  # a checkpoint must be named
-        try:
-            return Path(hf_hub_download(self.model, name, revision=self.revision or None))
-        except (OSError, ValueError) as error:  # the hub's own errors are of these
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise UserError(
-                f"graph.checkpoint: '{self.model}' is no folder here, and its {name} could not be "
-                f"fetched from the hub: {first}"
-            ) from None
+        if not self.model or not folder.is_dir():
+            _ = self.identity  # a checkpoint must be named
+            return hub_file("graph.checkpoint", self.model, names[-1], self.revision)
+        for name in names:
+            if (folder / name).is_file():
+                return folder / name
+        raise UserError(f"graph.checkpoint: '{folder}' has no file {' or '.join(names)}.")
 
 
 def _tensors(path: Path) -> dict[str, Any]:
@@ -110,8 +86,9 @@ def _tensors(path: Path) -> dict[str, Any]:
     try:
         weights = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{path}: no file of tensors alone, as torch writes it: {first}") from None
+        raise UserError(
+            f"{path}: no file of tensors alone, as torch writes it: {first_line(error)}"
+        ) from None
     weights = weights.get("model", weights) if isinstance(weights, dict) else weights
     if not isinstance(weights, dict) or not all(torch.is_tensor(one) for one in weights.values()):
         raise UserError(f"{path}: the file holds no tensors by name.")

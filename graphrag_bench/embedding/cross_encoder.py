@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.embedding.model_files import named
+from graphrag_bench.embedding.model_files import first_line, named
 from graphrag_bench.embedding.precision import Device
 from graphrag_bench.embedding.sentence_embedder import device_of
 from graphrag_bench.errors import UserError
@@ -96,9 +96,8 @@ class CrossEncoder:
                 max_length=self.window,
             )
         except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0]
             raise UserError(
-                f"The cross-encoder '{self.model}' could not be loaded: {first}"
+                f"The cross-encoder '{self.model}' could not be loaded: {first_line(error)}"
             ) from None
         if (n_labels := model.config.num_labels) != 1:
             raise UserError(

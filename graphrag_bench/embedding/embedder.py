@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Literal, Protocol
 
@@ -39,19 +40,19 @@ class Embedder(Protocol):
     @property
     def window(self) -> int | None:
         """The tokens it reads of a text, special ones included; None: no bound, or not known."""
-        ...
+        return None
 
     @property
     def reading(self) -> str:
         """In words: how much of a text it reads, and what becomes of a longer one."""
-        ...
+        return "texts of any length"
 
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """How many of these passages are longer than its window; embeds nothing.
 
         With `load` a model whose files do not tell is loaded; without, its window is None then.
         """
-        ...
+        return Fit(None, "windows", len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts.
@@ -91,23 +92,16 @@ class AroundAnother:
         return self.inner.fit(texts, load=load)
 
 
-class Hashing:
+@dataclass(eq=False)
+class Hashing(Embedder):
     """Deterministic vectors without weights: hashed words and letter trigrams. For tests."""
 
-    def __init__(self, dimension: PositiveInt = 256) -> None:
-        self.dimension = dimension
+    dimension: PositiveInt = 256
 
     @property
     def identity(self) -> str:
         """`hashing:<dimension>`."""
         return f"hashing:{self.dimension}"
-
-    window = None
-    reading = "texts of any length"
-
-    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
-        """Every text is read whole."""
-        return Fit(None, "windows", len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Unit rows; a text without letters or digits gives the first unit vector."""

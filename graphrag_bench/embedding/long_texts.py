@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.embedding.tokenizer import Span
+from graphrag_bench.embedding.tokenizer import Span, Tokens
 from graphrag_bench.errors import UserError
 
 OVERLAP = 8
@@ -107,28 +107,6 @@ class Fit:
         counts = ("n_texts", "n_long", "n_tokens", "n_past", "n_windows")
         sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
         return replace(self, longest=max(self.longest, other.longest), **sums)
-
-
-class Tokens(Protocol):
-    """The tokens that an embedder reads."""
-
-    @property
-    def counted_in(self) -> str:
-        """What counts in place of the embedder's own tokenizer; "" where that is known."""
-        ...
-
-    @property
-    def n_special(self) -> int:
-        """How many special tokens are added to every text."""
-        ...
-
-    def counts(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, without special ones."""
-        ...
-
-    def spans(self, text: str) -> list[Span]:
-        """Start and end of every token, in characters of the text."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest, file_digest
 
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
-_TOKENIZER = "tokenizer.json"
+TOKENIZER = "tokenizer.json"
 _NO_BOUND = 1_000_000
 """A `model_max_length` above this says that none was set."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
@@ -67,7 +67,7 @@ def positions(folder: Path) -> int | None:
 
 def tokenizer_file(folder: Path) -> Path | None:
     """The `tokenizer.json` of the model; None where there is none."""
-    found = [part / _TOKENIZER for part in _parts(folder) if (part / _TOKENIZER).is_file()]
+    found = [part / TOKENIZER for part in _parts(folder) if (part / TOKENIZER).is_file()]
     return found[0] if found else None
 
 
@@ -80,6 +80,24 @@ def cached_folder(name: str, revision: str) -> Path | None:
     except ValueError:  # no name that the hub could have
         return None
     return Path(found).parent if isinstance(found, str) else None
+
+
+def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
+    """Return a file of a model of the hub, fetched if need be; raises UserError without it."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(name, file, revision=revision or None))
+    except (OSError, ValueError) as error:  # the hub's own errors are of these
+        raise UserError(
+            f"{setting}: '{name}' is no folder here with a file {file}, and the model hub gave "
+            f"none: {first_line(error)}"
+        ) from None
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, or its kind where it has none."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def bound(stated: Any) -> int | None:

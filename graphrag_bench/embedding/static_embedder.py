@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from graphrag_bench.embedding.embedder import Kind, Vectors
-from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.embedder import Embedder, Kind, Vectors
 from graphrag_bench.embedding.model_files import named
 from graphrag_bench.embedding.token_batches import unit
 from graphrag_bench.embedding.tokenizer import OwnTokens
@@ -25,16 +24,13 @@ _TABLES = ("embeddings", "embedding.weight")
 """The name of the table in a model of model2vec, and in that of wordllama."""
 
 
-class StaticEmbedder:
+class StaticEmbedder(Embedder):
     """A table of token vectors: a text's vector is the mean of those of its tokens, at length one.
 
     Texts are read whole, however long. A text without a token gives the first unit vector.
     Source: model2vec (Tulkens and van Dongen 2024); the packaged table is WordLlama's of 256
     numbers, made of the token embeddings of Llama 2 and others.
     """
-
-    window = None
-    reading = "texts of any length"
 
     def __init__(
         self, model: str = PACKAGED, *, question_prefix: str = "", passage_prefix: str = ""
@@ -57,10 +53,6 @@ class StaticEmbedder:
     def dimension(self) -> int:
         """The length of a vector; loads the table."""
         return int(self._table.shape[1])
-
-    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
-        """Every text is read whole."""
-        return Fit(None, "windows", len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts."""
@@ -104,4 +96,4 @@ class StaticEmbedder:
 
     @cached_property
     def _tokens(self) -> OwnTokens:
-        return OwnTokens.of_file(self._files[1])
+        return OwnTokens(partial(self._files[1].read_text, encoding="utf-8"))

@@ -55,7 +55,7 @@ class TokenBatches:
     def __init__(
         self, model: Any, window: int, precision: Resolved, batch_tokens: int | None = None
     ) -> None:
-        self.tokens = OwnTokens(model.tokenizer.backend_tokenizer.to_str())
+        self.tokens = OwnTokens(model.tokenizer.backend_tokenizer.to_str)
         self.window = window
         self._model = model
         self._device = model.device

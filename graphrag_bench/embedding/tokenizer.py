@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, get_args
 
+from graphrag_bench.embedding.model_files import TOKENIZER, hub_file
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.text import Encoding, count_tokens, token_spans
 
 _START = r"(?:^|[/:])"
 _O200K = re.compile(_START + r"(?:(?:chat)?gpt-(?:4o|4\.1|4\.5|5|oss)|o[1-9](?![a-z0-9]))")
-_CL100K = re.compile(_START + r"gpt-(?:4|3\.5)")
-_FILE = "tokenizer.json"
+_CL100K = re.compile(_START + r"(?:gpt-(?:4|3\.5)|text-embedding-(?:3-|ada-002))")
 Span = tuple[int, int]
 """Start and end of a token, in characters of the text."""
 
@@ -34,7 +34,7 @@ class Tokenizer(Protocol):
         ...
 
 
-class BytePairs:
+class BytePairs(Tokenizer):
     """An encoding of OpenAI's models; a stand-in for a model whose own tokenizer is not known."""
 
     n_special = 0
@@ -65,25 +65,29 @@ class BytePairs:
 class OwnTokens:
     """The tokens of a model by its own fast tokenizer, however long a text is.
 
-    `written` is the content of its `tokenizer.json`; `n_special` tokens stand around a text.
+    `read` gives the content of its `tokenizer.json`, when it is first needed.
     """
 
     counted_in = ""
 
-    def __init__(self, written: str) -> None:
+    def __init__(self, read: Callable[[], str]) -> None:
+        self._read_file = read
+        self._last: tuple[list[str], list[Any]] = ([], [])
+
+    @cached_property
+    def _tokenizer(self) -> Any:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from tokenizers import Tokenizer
 
-        self._tokenizer: Any = Tokenizer.from_str(written)
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self.n_special = int(self._tokenizer.num_special_tokens_to_add(is_pair=False))
-        self._last: tuple[list[str], list[Any]] = ([], [])
+        tokenizer = Tokenizer.from_str(self._read_file())
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
 
-    @classmethod
-    def of_file(cls, path: Path) -> OwnTokens:
-        """The tokens of a `tokenizer.json`."""
-        return cls(path.read_text(encoding="utf-8"))
+    @cached_property
+    def n_special(self) -> int:
+        """How many special tokens stand around a text."""
+        return int(self._tokenizer.num_special_tokens_to_add(is_pair=False))
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text, without special ones."""
@@ -91,13 +95,11 @@ class OwnTokens:
 
     def encoded(self, texts: Sequence[str], most: int, *, cut_left: bool = False) -> list[Any]:
         """What the tokenizer makes of each text, special tokens included, cut at `most` tokens."""
-        encodings = self._read(texts)
-        long = [row for row, one in enumerate(encodings) if len(one) > most]
-        if long:
+        encodings = list(self._read(texts))
+        if long := [row for row, one in enumerate(encodings) if len(one) > most]:
             cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
             cutting.enable_truncation(most, direction="left" if cut_left else "right")
             cut = cutting.encode_batch_fast([texts[row] for row in long])
-            encodings = list(encodings)
             for row, one in zip(long, cut, strict=True):
                 encodings[row] = one
         return encodings
@@ -121,10 +123,15 @@ class OwnTokens:
         return spans
 
 
-class HuggingFace:
+Tokens = BytePairs | OwnTokens
+"""The tokens that an embedder reads."""
+
+
+class HuggingFace(OwnTokens, Tokenizer):
     """The `tokenizer.json` of a folder, a file, or a model of the hub; read when first needed."""
 
     def __init__(self, name: str) -> None:
+        super().__init__(lambda: self.file.read_text(encoding="utf-8"))
         self.name = name
 
     @property
@@ -134,34 +141,20 @@ class HuggingFace:
 
     def count(self, text: str) -> int:
         """The number of tokens of a text, however long, without special ones around it."""
-        return self.tokens.counts([text])[0]
+        return self.counts([text])[0]
 
     @cached_property
     def file(self) -> Path:
         """The `tokenizer.json`; raises UserError when there is none and none can be fetched."""
         path = Path(self.name).expanduser()
-        if path.is_dir():
-            path = path / _FILE
         if path.is_file():
             return path
-        from huggingface_hub import hf_hub_download
-
-        try:
-            return Path(hf_hub_download(self.name, _FILE))
-        except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise UserError(
-                f"llm.tokenizer=hf:{self.name}: there is no such folder with a {_FILE}, and the "
-                f"hub gave none ({reason})."
-            ) from None
-
-    @cached_property
-    def tokens(self) -> OwnTokens:
-        """The tokens of the file."""
-        return OwnTokens.of_file(self.file)
+        if (path / TOKENIZER).is_file():
+            return path / TOKENIZER
+        return hub_file("llm.tokenizer", self.name, TOKENIZER)
 
 
-def tokenizer_of(setting: object, model: str) -> Tokenizer:
+def tokenizer_of(setting: object, model: str) -> BytePairs | HuggingFace:
     """The tokenizer that `llm.tokenizer` names, or, for None, the one that fits the model's name.
 
     OpenAI's names (behind `provider/` and `ft:` too) have o200k or cl100k. For any other model
