@@ -50,10 +50,7 @@ def diff_lines(
     if not across_corpora:
         check_one_corpus([first.metrics, second.metrics], of_each_set=False)
     for run in (first, second):
-        if not run.gold:
-            raise UserError(
-                f"The data set of {run.folder.path} is not at hand; its gold is needed."
-            )
+        run.require_dataset()
     before, after = scores_of(first), scores_of(second)
     shared = set(before) & set(after)
     if not shared:

@@ -95,8 +95,7 @@ def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunn
     are known. Raises UserError when the data set is not at hand, or none of the questions has
     evidence.
     """
-    if run.dataset is None:
-        raise UserError(f"The data set of {run.folder.path} is not at hand; its gold is needed.")
+    run.require_dataset()
     asked = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not asked:
         raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from graphrag_bench.data.dataset import documents_of
 from graphrag_bench.errors import UserError, by_beginning
+from graphrag_bench.evaluation.answers import Reading
 from graphrag_bench.explain.changes import Change, changed
 from graphrag_bench.explain.passages import EndStandings, Passage, ends_of, first_move
 from graphrag_bench.llm.calls import RunStopped
@@ -19,7 +20,7 @@ from graphrag_bench.run.execute import Retrieved, retrieved
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.record import record
 from graphrag_bench.run.results import reopened
-from graphrag_bench.run.scoring import Scored, question_scores
+from graphrag_bench.run.scoring import Scoring, question_scores
 from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.values import Context, Question, RetrievalState
 
@@ -88,12 +89,9 @@ class Player:
         Raises UserError for a run whose data set is not at hand, or whose settings are not valid
         any more.
         """
-        if run.dataset is None:
-            raise UserError(
-                f"The data set of {run.folder.path} is not at hand; its gold is needed."
-            )
+        dataset = run.require_dataset()
         wanted = set(scored_questions(run)) & set(run.rows)
-        questions = [question for question in run.dataset.questions if question.id in wanted]
+        questions = [question for question in dataset.questions if question.id in wanted]
         budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
@@ -144,11 +142,11 @@ def _scores(experiment: Experiment, found: Retrieved) -> Scores:
             context = one.outcome.get("context")
             if isinstance(context, Context):
                 texts[one.question.id] = [piece.text for piece in context.pieces]
-    scored = Scored(evidence_tokens=tuple(asked.evidence_tokens), texts=texts)
-    return {
-        name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
-        for name, row in rows.items()
-    }
+    scoring = Scoring(
+        reading=Reading(containment=asked.containment),
+        cuts=asked.cuts, evidence_tokens=asked.evidence_tokens, texts=texts,
+    )  # fmt: skip
+    return {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
 
 
 def failures(found: Retrieved) -> list[str]:

@@ -18,13 +18,13 @@ from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.contract import resources
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, Source, metric_names
 from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, refuse
 from graphrag_bench.run.method import GIVEN, check_keys, check_parameters, unresolved
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.scoring import check_scoring
+from graphrag_bench.run.stored import dataset_of
 
 if TYPE_CHECKING:
     from graphrag_bench.run.experiment import Experiment
@@ -57,7 +57,7 @@ def checked_inputs(
     gathered.attempt(lambda: load_plugins(own))
     data = dataset
     if settings is not None:
-        data = data or gathered.attempt(lambda: _read(settings))
+        data = data or gathered.attempt(lambda: dataset_of(settings.dataset, settings.paths.home))
         if data is not None:
             form = None if settings.answers == "auto" else settings.answers
             in_form = data.in_form(form, settings.open_tokens)
@@ -97,13 +97,6 @@ def _check_method(values: Mapping[str, Any]) -> None:
     pipeline, problems = build(values, options)
     slots = frozenset(GIVEN.values()) if given is not None else frozenset()
     check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], slots=slots)
-
-
-def _read(settings: RunSettings) -> Dataset:
-    data, home = settings.dataset, settings.paths.home
-    return read_dataset(
-        data.name, data.root, data.openie, data.own, home=home, questions=data.questions
-    )
 
 
 def check_names(settings: RunSettings) -> None:

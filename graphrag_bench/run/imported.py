@@ -10,12 +10,11 @@ from typing import Any
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import DEV_SHARE, Gold, counted
 from graphrag_bench.data.rankings import NO_PASSAGE, Ranking, Rankings, read_rankings
-from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import REFERENCES, Row, RunFolder, write_rows, write_whole
-from graphrag_bench.run.scoring import score, scored_by
-from graphrag_bench.run.stored import StoredRun, scored_questions
+from graphrag_bench.run.scoring import score, scoring_of
+from graphrag_bench.run.stored import StoredRun, dataset_of, scored_questions
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 from graphrag_bench.version import commit
@@ -61,14 +60,7 @@ def import_run(
     name = source.title.strip()
     if not name:
         raise UserError("name= is blank: whose results are they?")
-    dataset = read_dataset(
-        settings.name,
-        settings.root,
-        settings.openie,
-        settings.own,
-        home=home,
-        questions=settings.questions,
-    )
+    dataset = dataset_of(settings, home)
     rankings = read_rankings(source.file, dataset)
     _check_matches(source.file, rankings, allow_unmatched)
     origin, method = source.stored(), METHOD + safe_name(name).lower()
@@ -93,11 +85,9 @@ def import_run(
         write_rows(folder.file("records"), rows.values())
         folder.write_config(config)
         folder.write_json(REFERENCES, {"dataset": safe_name(dataset.corpus_name), "artifacts": []})
-        metrics = score(
-            [rows[question.id] for question in dataset.interleaved() if question.id in rows],
-            dataset.gold, (), evaluation.cuts, evaluation.containment,
-            scored=scored_by(dataset, evaluation, folder, rows),
-        )  # fmt: skip
+        ordered = [rows[one.id] for one in dataset.interleaved() if one.id in rows]
+        scoring = scoring_of(dataset, evaluation, folder, rows)
+        metrics = score(ordered, dataset.gold, (), scoring)
         answer = "on" if metrics["answered"] else "off"
         folder.write_metrics(_NOTHING | metrics | about | {"answer": answer})
     return StoredRun(folder, dataset)

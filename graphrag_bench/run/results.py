@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from graphrag_bench.artifacts.plan import Planned
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import mean_with_interval
-from graphrag_bench.llm.ledger import CallSums, Sums, read_ledger, sums
+from graphrag_bench.llm.ledger import Sums, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import context_budget
 from graphrag_bench.run.estimate import estimates
 from graphrag_bench.run.experiment import Experiment, forms_of
 from graphrag_bench.run.folder import ENVIRONMENT, REFERENCES, DamagedRun, RunFolder, read_json
 from graphrag_bench.run.method import EXTRACTIONS
-from graphrag_bench.run.scoring import score, scored_by, shares
-from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.run.scoring import score, scoring_of, shares
+from graphrag_bench.run.stored import StoredRun, paths_of
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 from graphrag_bench.version import commit, environment
@@ -34,6 +36,9 @@ _DECIDING = {
     "reader_prompt",
 }  # fmt: skip
 """The settings that can change an answer, models aside, whose identities are stored."""
+_STATED = (
+    "profile", "fidelity", "limit", "split", "dev_share", "answer", "reader_prompt",
+)  # fmt: skip
 _OF_EVIDENCE = ("evidence", "all_evidence")
 
 
@@ -48,41 +53,31 @@ def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
 def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
     """Return what `metrics.json` holds: metrics of the selected questions, cost, what was used."""
     folder, settings, method = experiment.folder, experiment.settings, experiment.method
+    dataset, evaluation = experiment.dataset, settings.evaluation
     by_id = folder.rows()
     rows = [by_id[question.id] for question in selected if question.id in by_id]
-    metrics = score(
-        rows,
-        experiment.dataset.gold,
-        folder.timing(),
-        settings.evaluation.cuts,
-        settings.evaluation.containment,
-        scored=scored_by(experiment.dataset, settings.evaluation, folder, by_id),
-    )
+    scoring = scoring_of(dataset, evaluation, folder, by_id)
+    metrics = score(rows, dataset.gold, folder.timing(), scoring)
     incomplete = _missing_parts(experiment, selected)
     forms = forms_of(selected)
     common = common_forms(settings.reader_prompt, forms)
     part = {"dataset.part": settings.dataset.part, "dataset.parts": settings.dataset.parts}
+    expected = estimates(experiment, len(rows), metrics["answered"], learn=False)
     return metrics | {
-        "dataset": experiment.dataset.name,
-        "card": experiment.dataset.card.name,
-        "corpus": experiment.dataset.corpus_digest,
+        "dataset": dataset.name,
+        "card": dataset.card.name,
+        "corpus": dataset.corpus_digest,
         "method": method.name,
         "title": method.title + (" (incomplete)" if incomplete else ""),
         "role": method.role,
         "verified": method.verified,
-        "profile": settings.profile,
-        "fidelity": settings.fidelity,
         "parameters": dict(method.parameters),
         "settings": deciding(settings),
         "key": experiment.key,
-        "limit": settings.limit,
-        "split": settings.split,
-        "dev_share": settings.dev_share,
+        **{name: getattr(settings, name) for name in _STATED},
         **(part if settings.dataset.parts > 1 else {}),
-        "evaluation": settings.evaluation.model_dump(),
-        "answer": settings.answer,
+        "evaluation": evaluation.model_dump(),
         "answer_forms": forms,
-        "reader_prompt": settings.reader_prompt,
         "common_reader": common,
         "own_answers": own_answers(method.pipeline) if common else [],
         "budget_context": context_budget(settings, method),
@@ -95,10 +90,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "incomplete": incomplete,
         "build_rates": _build_rates(experiment, selected),
         "cost": cost(experiment, selected),
-        "estimate": {
-            row.step: asdict(row)
-            for row in estimates(experiment, len(rows), metrics["answered"], learn=False)
-        },
+        "estimate": {row.step: asdict(row) for row in expected},
     }
 
 
@@ -112,25 +104,14 @@ def _models(experiment: Experiment) -> dict[str, str]:
 
 def deciding(settings: RunSettings) -> dict[str, Any]:
     """Return the settings that can change an answer, by path; models aside."""
-    values = settings.model_dump(include=_DECIDING)
-    return {path: one for path, one in _flat(values).items() if path != f"method.{FILE}"}
-
-
-def _flat(value: Any, path: str = "") -> dict[str, Any]:
-    if isinstance(value, list):
-        value = dict(enumerate(value))
-    if not isinstance(value, dict):
-        return {path: value}
-    rows: dict[str, Any] = {}
-    for name, inner in value.items():
-        rows |= _flat(inner, f"{path}.{name}" if path else str(name))
-    return rows
+    values = paths_of(settings.model_dump(include=_DECIDING), lists=True)
+    return {path: one for path, one in values.items() if path != f"method.{FILE}"}
 
 
 def _missing_parts(experiment: Experiment, questions: Sequence[Question]) -> dict[str, str]:
     plans = experiment.plans(questions) if experiment.incomplete else []
     parts: dict[str, list[str]] = {}
-    for item in (item for plan in plans for item in plan if item.missing):
+    for item in (item for item in chain.from_iterable(plans) if item.missing):
         parts.setdefault(item.resource, []).append(item.missing.partition(" (")[0])
     return {name: ", ".join(missing) for name, missing in parts.items()}
 
@@ -141,29 +122,32 @@ def _statistics(experiment: Experiment) -> dict[str, Any]:
     return dict(store.recipe(items[0]).get("statistics", {})) if items else {}
 
 
+def _recipes(
+    experiment: Experiment, selected: Sequence[Question]
+) -> Iterator[tuple[Planned, Mapping[str, Any]]]:
+    store = experiment.store()
+    for item in chain.from_iterable(experiment.plans(selected)):
+        if store.holds(item):
+            yield item, store.recipe(item)
+
+
 def _build_rates(
     experiment: Experiment, selected: Sequence[Question]
 ) -> dict[str, dict[str, float]]:
-    store = experiment.store()
     totals: dict[str, Counter[str]] = {}
-    for item in (item for plan in experiment.plans(selected) for item in plan):
-        if item.builder.calls and store.holds(item):
-            calls = store.recipe(item).get("calls", {})
-            totals.setdefault(f"build {item.resource}", Counter()).update(calls)
+    for item, recipe in _recipes(experiment, selected):
+        if item.builder.calls:
+            totals.setdefault(f"build {item.resource}", Counter()).update(recipe.get("calls", {}))
     return {name: shares(total) for name, total in totals.items() if total["calls"]}
 
 
 def _long_texts(experiment: Experiment, selected: Sequence[Question]) -> list[dict[str, Any]]:
-    store = experiment.store()
     fits: dict[str, tuple[str, Fit]] = {}
-    for item in (item for plan in experiment.plans(selected) for item in plan):
-        if "embedder" not in item.builder.needs or not store.holds(item):
-            continue
-        row = store.recipe(item).get("statistics", {})
-        if row.get("window") is None:
-            continue
-        earlier, fit = fits.get(item.builder.name), Fit.of(row)
-        fits[item.builder.name] = (row["what"], earlier[1].plus(fit) if earlier else fit)
+    for item, recipe in _recipes(experiment, selected):
+        row = recipe.get("statistics", {})
+        if "embedder" in item.builder.needs and row.get("window") is not None:
+            earlier, fit = fits.get(item.builder.name), Fit.of(row)
+            fits[item.builder.name] = (row["what"], earlier[1].plus(fit) if earlier else fit)
     return [{"what": what, **fit.row} for what, fit in fits.values()]
 
 
@@ -177,26 +161,21 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
     ids = frozenset(question.id for question in selected)
     online = [line for line in lines if line.stage != "build" and line.item in ids]
     by_step = sums(lines, "step")
+    groups = {"stages": sums(lines, "stage"), "steps": by_step, "questions": sums(online, "item")}
     return {
         "total": _sums(whole),
-        "stages": {name: _sums(of) for (name,), of in sums(lines, "stage").items()},
-        "steps": {name: _sums(of) for (name,), of in by_step.items()},
-        "questions": {name: _sums(of) for (name,), of in sums(online, "item").items()},
+        **{kind: {name: _sums(of) for (name,), of in by.items()} for kind, by in groups.items()},
         "models": list(whole.models),
         "mixed": any(of.mixed for of in by_step.values()),
     }
 
 
 def _sums(of: Sums) -> dict[str, Any]:
-    paid, cached = _part(of.paid), _part(of.cached)
-    return {
-        "paid": paid, "cached": cached, "truncated": of.truncated, "failed": dict(of.failed),
-    }  # fmt: skip
-
-
-def _part(part: CallSums) -> dict[str, Any]:
-    rounded = {"seconds": round(part.seconds, 3), "usd": round(part.usd, 6)}
-    return {**vars(part), **rounded}
+    parts = {
+        name: {**vars(part), "seconds": round(part.seconds, 3), "usd": round(part.usd, 6)}
+        for name, part in (("paid", of.paid), ("cached", of.cached))
+    }
+    return {**parts, "truncated": of.truncated, "failed": dict(of.failed)}
 
 
 def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
@@ -207,51 +186,39 @@ def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
     (standard deviation of the repeats' means) and the `values` of the repeats. Metrics of the
     evidence only where it differs. `cost` is that of the repeats after the first.
     """
-    runs = _stored(experiment)
+    runs = _repeats(experiment)
+    first = runs[0].scores
     shared = [q for q in answered if all(q in run.scores for run in runs)]
-    rows = [[run.rows[q] for run in runs] for q in shared]
-    changed = sum(len({row.get("answer") for row in of_one}) > 1 for of_one in rows)
-    scopes = [of_one[0].get("scope") for of_one in rows]
-    names = dict.fromkeys(name for q in shared for name in runs[0].scores[q])
     metrics = {}
-    for name in names:
-        values = [
-            [run.scores[q][name] for run in runs] if name in runs[0].scores[q] else []
-            for q in shared
-        ]
+    for name in dict.fromkeys(name for q in shared for name in first[q]):
+        scored = [q for q in shared if name in first[q]]
+        values = [[run.scores[q][name] for run in runs] for q in scored]
         differs = any(len(set(of_one)) > 1 for of_one in values)
         if differs or not name.startswith(_OF_EVIDENCE):
-            metrics[name] = _over_repeats(values, scopes)
-    cost = sums(read_ledger(*(path for run in runs[1:] for path in run.folder.files("ledger"))))
-    whole = cost.get((), Sums())
+            means = [round(fmean(of), 6) for of in zip(*values, strict=True)]
+            scopes = [runs[0].scopes[q] for q in scored]
+            mean = mean_with_interval([fmean(of) for of in values], scopes=scopes)
+            metrics[name] = {**mean.stored(), "spread": round(stdev(means), 6), "values": means}
+    ledgers = (path for run in runs[1:] for path in run.folder.files("ledger"))
+    whole = sums(read_ledger(*ledgers)).get((), Sums())
     return {
         "n": len(runs),
         "questions": len(shared),
-        "changed": changed,
+        "changed": sum(len({run.rows[q].get("answer") for run in runs}) > 1 for q in shared),
         "metrics": metrics,
         "cost": {name: vars(getattr(whole, name)) for name in ("paid", "cached")},
     }
 
 
-def _stored(experiment: Experiment) -> list[StoredRun]:
+def _repeats(experiment: Experiment) -> list[StoredRun]:
     every = [experiment, *experiment.trials()]
     return [StoredRun(RunFolder(one.folder.path), experiment.dataset) for one in every]
-
-
-def _over_repeats(
-    values: Sequence[Sequence[float]], scopes: Sequence[str | None]
-) -> dict[str, Any]:
-    scored = [row for row, of_one in enumerate(values) if of_one]
-    means = [round(fmean(of), 6) for of in zip(*(values[row] for row in scored), strict=True)]
-    of_questions = [fmean(values[row]) for row in scored]
-    mean = mean_with_interval(of_questions, scopes=[scopes[row] for row in scored])
-    return {**mean.stored(), "spread": round(stdev(means), 6), "values": means}
 
 
 def scores_over_repeats(experiment: Experiment) -> dict[str, dict[str, float]]:
     """Return the metrics of each question, means over the repeats in which it did not fail."""
     values: dict[str, dict[str, list[float]]] = {}
-    for run in _stored(experiment):
+    for run in _repeats(experiment):
         for question, scores in run.scores.items():
             for name, value in scores.items():
                 values.setdefault(question, {}).setdefault(name, []).append(value)
@@ -278,14 +245,8 @@ def reopened(
     Raises UserError when its settings are not valid any more, and for an imported run.
     """
     run.require_steps()
-    path = run.folder.path.resolve()
-    if len(path.parents) > 3 and path.parents[2].name == "runs":
-        home = path.parents[3]
-    values = {
-        **run.config,
-        "paths": {"home": str(home), "shared_artifacts": shared},
-        **(changed or {}),
-    }
+    paths = {"home": str(run.home or home), "shared_artifacts": shared}
+    values = {**run.config, "paths": paths, **(changed or {})}
     try:
         experiment = Experiment.prepare(values, run.dataset, swept=True)  # it may be a cell
     except UserError as error:

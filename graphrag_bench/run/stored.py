@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,7 +21,15 @@ from graphrag_bench.embedding.nlp import Spacy, may_be
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder
-from graphrag_bench.run.scoring import check_scoring, question_scores, score, scored_by
+from graphrag_bench.run.scoring import check_scoring, question_scores, score, scoring_of
+
+
+def dataset_of(settings: DatasetSettings, home: str | Path) -> Dataset:
+    """Read the data set that settings name; raises UserError."""
+    return read_dataset(
+        settings.name, settings.root, settings.openie, settings.own,
+        home=home, questions=settings.questions,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,11 +94,19 @@ class StoredRun:
             fault = str(error.errors()[0]["msg"])
             raise DamagedRun(self.folder.path / CONFIG, f"dataset: {fault}") from None
         above = self.folder.path.resolve().parents
-        home, files = above[min(3, len(above) - 1)], (source.root, source.openie, source.own)
         try:
-            return read_dataset(source.name, *files, home=home, questions=source.questions)
+            return dataset_of(source, above[min(3, len(above) - 1)])
         except UserError:
             return None
+
+    def require_dataset(self) -> Dataset:
+        """Return its data set; raises UserError when it is no longer at hand."""
+        if self.dataset is None:
+            name = self.config["dataset"].get("name")
+            raise UserError(
+                f"The data set '{name}' of {self.folder.path} is not at hand; its gold is needed."
+            )
+        return self.dataset
 
     @property
     def gold(self) -> Mapping[str, Gold]:
@@ -114,9 +129,9 @@ class StoredRun:
         if self.dataset is None:
             return {}
         gold = self.dataset.gold
-        scored = scored_by(self.dataset, settings, self.folder, self.rows)
+        scoring = scoring_of(self.dataset, settings, self.folder, self.rows)
         return {
-            name: question_scores(row, gold[name], settings.cuts, settings.containment, scored)
+            name: question_scores(row, gold[name], scoring)
             for name, row in self.rows.items()
             if name in gold and row["status"] != "failed"
         }
@@ -156,6 +171,18 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     return by_beginning(name, runs, "run", place, lambda run: str(run.metrics.get("method")))
 
 
+def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
+    """Return the values of nested mappings by path, below `path`; with `lists` of lists too."""
+    if lists and isinstance(value, list):
+        value = dict(enumerate(value))
+    if not isinstance(value, Mapping):
+        return {path: value}
+    values: dict[str, Any] = {}
+    for name, inner in value.items():
+        values |= paths_of(inner, f"{path}.{name}" if path else str(name), lists=lists)
+    return values
+
+
 def numbers_of(run: StoredRun) -> dict[str, float]:
     """Return the settings of a run that are numbers, by path; of its data set and models too."""
     return {
@@ -163,16 +190,6 @@ def numbers_of(run: StoredRun) -> dict[str, float]:
         for path, value in {**paths_of(run.config), **run.metrics["settings"]}.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-
-
-def paths_of(value: Any, path: str = "") -> dict[str, Any]:
-    """Return the values of nested mappings by path, below `path`."""
-    if not isinstance(value, Mapping):
-        return {path: value}
-    values: dict[str, Any] = {}
-    for name, inner in value.items():
-        values |= paths_of(inner, f"{path}.{name}" if path else str(name))
-    return values
 
 
 _MODELS = ("llm", "llm_build", "embedder")
@@ -211,13 +228,20 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     in it: the number of the step that takes `method.top_k` would say the same twice.
     """
     every = [settings_of(run) for run in runs]
-    paths = dict.fromkeys(path for settings in every for path in settings)
     groups = [set(run.config) for run in runs]
-    shown = [
-        path
-        for path in paths
-        if not _STEP.fullmatch(path) and len(_values(path, every, groups)) > 1
-    ]
+
+    def differs(path: str) -> bool:
+        """Whether values differ; where a run has the group of a setting, nothing is a value too.
+
+        An imported run has no group but `dataset`; another method has no such parameter.
+        """
+        group = path.partition(".")[0]
+        own = group == "method" or path in _MODELS
+        pairs = zip(every, groups, strict=True)
+        return len({s.get(path) for s, g in pairs if path in s or (group in g and not own)}) > 1
+
+    paths = dict.fromkeys(path for settings in every for path in settings)
+    shown = [path for path in paths if not _STEP.fullmatch(path) and differs(path)]
     alike: dict[tuple[object, ...], list[dict[str, Any]]] = {}
     for run, settings in zip(runs, every, strict=True):
         names = (run.metrics["dataset"], run.metrics["method"])
@@ -230,45 +254,15 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     return [{path: settings.get(path) for path in shown} for settings in every]
 
 
-def _values(
-    path: str, every: Sequence[Mapping[str, Any]], groups: Sequence[set[str]]
-) -> set[object]:
-    """Its values; where a run has the group of the setting without it, nothing is one of them.
-
-    An imported run has no group but `dataset`, and another method is no method without a parameter.
-    """
-    group = path.partition(".")[0]
-    own = group == "method" or path in _MODELS
-    return {
-        settings.get(path)
-        for settings, known in zip(every, groups, strict=True)
-        if path in settings or (group in known and not own)
-    }
-
-
 def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Write and return the new `metrics.json` of a stored run: see `scored_again`."""
-    metrics = scored_again(run, changes)
-    run.folder.write_metrics(metrics)
-    return metrics
-
-
-def scored_again(
-    run: StoredRun, changes: Mapping[str, Any] = MappingProxyType({})
-) -> dict[str, Any]:
-    """Return what `metrics.json` of a stored run would hold; nothing is written.
+    """Score a stored run again; write and return its new `metrics.json`.
 
     The questions are those that its stored scoring is of; settings that `changes` does not name are
     those it was scored by, and all of them are kept for later readers of the run. Raises
     UserError when its data set is not at hand or has changed, and for a setting or metric that
     there is not.
     """
-    dataset = run.dataset
-    if dataset is None:
-        name = run.config["dataset"].get("name")
-        raise UserError(
-            f"The data set '{name}' of {run.folder.path} is not at hand; its gold is needed."
-        )
+    dataset = run.require_dataset()
     settings = evaluation({**run.evaluation.model_dump(), **changes})
     check_scoring(dataset, settings)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
@@ -276,15 +270,11 @@ def scored_again(
         raise UserError(
             f"The data set of {run.folder.path} has no question '{missing[0]}' any more."
         )
-    scores = score(
-        rows,
-        dataset.gold,
-        run.folder.timing(),
-        settings.cuts,
-        settings.containment,
-        scored=scored_by(dataset, settings, run.folder, run.rows),
-    )
-    return {**run.metrics, **scores, "evaluation": settings.model_dump()}
+    scoring = scoring_of(dataset, settings, run.folder, run.rows)
+    scores = score(rows, dataset.gold, run.folder.timing(), scoring)
+    metrics = {**run.metrics, **scores, "evaluation": settings.model_dump()}
+    run.folder.write_metrics(metrics)
+    return metrics
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
@@ -320,10 +310,6 @@ def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
         raise UserError(f"evaluation.{name}={fault['input']!r}: {fault['msg']}.") from None
 
 
-_NAMES = {"llm": ("llm", "llm_build"), "llm_build": ("llm", "llm_build")}
-"""Names under which a model may have worked, where it is not its own alone."""
-
-
 def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -> str:
     """The identity of a model; of one that is not installed the one that is stored.
 
@@ -334,12 +320,13 @@ def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -
     try:
         return str(model.identity)
     except UserError as error:
-        if (may_be := _likeness(model)) is None:
+        is_likely = getattr(model, "may_be", None)
+        if isinstance(model, Spacy):
+            is_likely = partial(may_be, model)
+        if is_likely is None:
             raise
-        stores = [home / "artifacts", *([shared] if shared else [])]
-        names = _NAMES.get(name, (name,))
-        stored = (one for path in _files(home, stores) for one in _identities(path, names))
-        likely = sorted({one for one in stored if may_be(one)})
+        names = ("llm", "llm_build") if name in ("llm", "llm_build") else (name,)
+        likely = sorted({one for one in _stored_identities(home, shared, names) if is_likely(one)})
         if len(likely) == 1:
             return likely[0]
         if not likely:
@@ -350,28 +337,13 @@ def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -
         ) from None
 
 
-def _likeness(model: Any) -> Callable[[str], bool] | None:
-    if isinstance(model, Spacy):
-        return partial(may_be, model)
-    return getattr(model, "may_be", None)
-
-
-def _files(home: Path, stores: Sequence[Path]) -> Iterator[Path]:
-    for store in stores:
-        yield from sorted(store.glob(f"*/*/*/{RECIPE}"))
-    yield from sorted(home.glob(f"runs/*/*/*/{METRICS}"))
-
-
-def _identities(path: Path, names: Sequence[str]) -> Iterator[str]:
-    values = _read(path)
-    inputs = values.get("inputs") if path.name == RECIPE else values
-    if isinstance(inputs, dict):
-        yield from (inputs[name] for name in names if isinstance(inputs.get(name), str))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}
+def _stored_identities(home: Path, shared: Path | None, names: Sequence[str]) -> Iterator[str]:
+    stores = [home / "artifacts", *([shared] if shared else [])]
+    recipes = [path for store in stores for path in store.glob(f"*/*/*/{RECIPE}")]
+    for path in (*recipes, *home.glob(f"runs/*/*/*/{METRICS}")):
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            inputs = values.get("inputs") if path.name == RECIPE else values
+            yield from (inputs[name] for name in names if isinstance(inputs.get(name), str))
+        except (OSError, ValueError, AttributeError):  # another's file, or one half written
+            continue

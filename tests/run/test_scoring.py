@@ -3,8 +3,10 @@
 import pytest
 
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.run.scoring import Scored, question_scores, score
+from graphrag_bench.evaluation.answers import Reading
+from graphrag_bench.run.scoring import Scoring, question_scores, score
 
+WHOLE_WORDS = Scoring(reading=Reading(containment="token_boundary"))
 GOLD = {
     "two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),
     "one": Gold(answers=("Norvik",), evidence=("c",)),
@@ -37,7 +39,9 @@ def test_the_share_of_answers_that_were_cut_is_that_of_the_answered_questions():
 
 
 def test_evidence_is_scored_at_every_cut():
-    found = question_scores(row("two", documents=["x", "a", "y", "b"]), GOLD["two"], cuts=(2, 4))
+    found = question_scores(
+        row("two", documents=["x", "a", "y", "b"]), GOLD["two"], Scoring(cuts=(2, 4))
+    )
     assert found == {
         "evidence_recall@2": 0.5,
         "all_evidence@2": 0.0,
@@ -61,13 +65,15 @@ def test_the_way_of_containment_is_chosen():
     gold = Gold(answers=("no",))
     known = row("q", answer="I know")
     assert question_scores(known, gold)["accuracy"] == 1.0
-    assert question_scores(known, gold, containment="token_boundary")["accuracy"] == 0.0
+    assert question_scores(known, gold, WHOLE_WORDS)["accuracy"] == 0.0
 
 
 def test_what_cannot_be_scored_is_left_out():
     abstract = row("abstract", answer="Rivers.", documents=["a"])
     assert question_scores(abstract, GOLD["abstract"]) == {"answer_words": 1.0, "abstained": 0.0}
-    assert set(question_scores(row("one", "retrieved", documents=["c"]), GOLD["one"], (2,))) == {
+    assert set(
+        question_scores(row("one", "retrieved", documents=["c"]), GOLD["one"], Scoring(cuts=(2,)))
+    ) == {
         "evidence_recall@2",
         "all_evidence@2",
         "ndcg@2",
@@ -95,7 +101,7 @@ def test_means_are_over_the_questions_that_have_the_metric():
         row("one", "retrieved", documents=["c", "x"]),
         row("abstract", answer="Rivers."),
     )
-    found = score(rows, GOLD, [], cuts=(2,))
+    found = score(rows, GOLD, [], Scoring(cuts=(2,)))
     assert (found["n"], found["failed"], found["answered"]) == (3, 0, 2)
     assert found["metrics"]["evidence_recall@2"]["mean"] == 0.75
     assert found["metrics"]["evidence_recall@2"]["n"] == 2
@@ -199,8 +205,8 @@ def test_a_question_takes_the_seconds_of_its_last_try():
 def test_a_card_chooses_the_metrics_of_its_set():
     gold = Gold(answers=("Norvik",), in_graph=True)
     answered = row("q", answer="It is\nans: Norvik F.C.\nans: Ostra")
-    scored = Scored(("accuracy", "kgqa"), {"q": "Which team?"})
-    found = question_scores(answered, gold, scored=scored)
+    scoring = Scoring(("accuracy", "kgqa"), {"q": "Which team?"})
+    found = question_scores(answered, gold, scoring)
     assert set(found) == {
         "accuracy", "hit@1", "hit", "list_precision", "list_recall", "list_f1", "hit@1_in_graph",
         "hit_in_graph", "list_precision_in_graph", "list_recall_in_graph", "list_f1_in_graph",
@@ -208,7 +214,7 @@ def test_a_card_chooses_the_metrics_of_its_set():
     }  # fmt: skip
     assert found["hit@1"] == found["hit@1_in_graph"] == 1.0
     assert found["list_precision"] == 0.5
-    only_f1 = question_scores(answered, gold, scored=Scored(("f1",)))
+    only_f1 = question_scores(answered, gold, Scoring(("f1",)))
     assert only_f1.keys() == {"f1", "answer_words", "abstained"}
 
 
@@ -218,7 +224,7 @@ def test_the_means_in_graph_are_over_the_questions_whose_subgraph_holds_an_answe
         "out": Gold(answers=("Ostra",), in_graph=False),
     }
     rows = [row("in", answer="ans: Norvik"), row("out", answer="ans: Norvik")]
-    found = score(rows, gold, [], scored=Scored(("kgqa",)))["metrics"]
+    found = score(rows, gold, [], Scoring(("kgqa",)))["metrics"]
     assert (found["hit@1"]["mean"], found["hit@1"]["n"]) == (0.5, 2)
     assert (found["hit@1_in_graph"]["mean"], found["hit@1_in_graph"]["n"]) == (1.0, 1)
 
@@ -226,7 +232,7 @@ def test_the_means_in_graph_are_over_the_questions_whose_subgraph_holds_an_answe
 def test_the_question_decides_how_an_answer_is_matched():
     gold, answered = Gold(answers=("2014-05-01",)), row("q", answer="ans: 2014")
     when, who = (
-        question_scores(answered, gold, scored=Scored(("kgqa",), {"q": text}))
+        question_scores(answered, gold, Scoring(("kgqa",), {"q": text}))
         for text in ("When was it?", "Who was it?")
     )
     assert (when["hit@1"], who["hit@1"]) == (1.0, 0.0)
