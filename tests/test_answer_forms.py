@@ -17,8 +17,8 @@ from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.windows import reply_tokens, sure_tokens
 from graphrag_bench.prompts import FORMS, UNBOUNDED, Message, answer_form, form_of_part
-from graphrag_bench.run.describe import form_lines
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.plan import form_lines
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Context, Piece, Question
 from methods.dalk.evidence import stepwise

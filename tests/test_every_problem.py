@@ -29,7 +29,7 @@ generate:
   - {op: answer.direct, use: [contxt], prompt: "methods:vanilla/prompts/answr.j2"}
 """
 SAID = [
-    "method.role: no 'kng'; there are floor, baseline, ceiling.",
+    "method.role='kng': Input should be 'floor', 'baseline' or 'ceiling'.",
     "The parameter 'method.top_k' of 'mine' is read by no step.",
     "The parameter 'method.biuld' of 'mine' is read by no step. Did you mean 'build'?",
     "${method.damping}, which does not exist. Did you mean 'method.dampng'",

@@ -10,8 +10,8 @@ import pytest
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.files import checkout
-from graphrag_bench.run.describe import method_files
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.plan import method_files
 
 METHODS = names("method")
 

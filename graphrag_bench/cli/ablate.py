@@ -20,7 +20,7 @@ from graphrag_bench.explain.ablation import ablation, ablation_table
 from graphrag_bench.explain.replay import Player
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import show
-from graphrag_bench.run.checking import refuse_unused
+from graphrag_bench.run.session import refuse_unused
 
 
 def declare(parser: Parser) -> None:

@@ -21,8 +21,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.explain.names import Names
 from graphrag_bench.explain.question import explanation, own_question
 from graphrag_bench.explain.text import explained_lines
-from graphrag_bench.run.checking import refuse_unused
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.session import refuse_unused
 
 _ONE = "there is one question of your own, asked once; `run` asks those of a data set."
 _SCORED = "nothing is scored; `run` scores the questions of a data set."

@@ -19,11 +19,9 @@ from hydra.types import RunMode
 from graphrag_bench.cli.parsing import Parser, show_settings
 from graphrag_bench.config.compose import PRIMARY, cells, composed, composition, parsed
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.checking import refuse_unused
-from graphrag_bench.run.describe import describe
-from graphrag_bench.run.estimate import Estimate, estimates
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.session import Identity, Session, identity
+from graphrag_bench.run.plan import Estimate, describe, estimates, questions_left
+from graphrag_bench.run.session import Identity, Session, identity, refuse_unused
 
 _WIDTH = 44
 
@@ -80,10 +78,7 @@ def _work_left(experiments: Sequence[Experiment]) -> str:
     questions: list[Estimate] = []
     for experiment in experiments:
         keys = {item.resource: item.key for item in experiment.plan}
-        selected, to_answer = experiment.selection()
-        done = {answering: experiment.folder.done(answering) for answering in (True, False)}
-        left = [one.id for one in selected if one.id not in done[one.id in to_answer]]
-        for row in estimates(experiment, len(left), sum(one in to_answer for one in left)):
+        for row in estimates(experiment, *questions_left(experiment)):
             if row.stage != "build":
                 questions.append(row)
             elif row.calls:

@@ -47,11 +47,10 @@ from graphrag_bench.errors import UserError, caught
 from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.tables import run_table
-from graphrag_bench.run.checking import refuse_unused
 from graphrag_bench.run.execute import RunResult
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import TABLE, write_whole
-from graphrag_bench.run.session import Cell, differences, result_tables, session
+from graphrag_bench.run.session import Cell, differences, refuse_unused, result_tables, session
 
 CELL = "cell.json"
 """The file of a job's folder that says what became of it: its status, error and run folders."""

@@ -37,9 +37,9 @@ from graphrag_bench.explain.question import Calls, evidence_of, explanation, of_
 from graphrag_bench.explain.replay import Player, question_of
 from graphrag_bench.explain.text import call_lines, explained_lines
 from graphrag_bench.progress import Progress
-from graphrag_bench.run.describe import method_files
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Row
+from graphrag_bench.run.plan import method_files
 from graphrag_bench.run.stored import StoredRun, find_run
 from graphrag_bench.text import short
 from graphrag_bench.values import Ranked

@@ -26,18 +26,16 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, start_state
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import CONFIG, Row
-from graphrag_bench.run.own_questions import (
-    OwnQuestion,
-    question_file,
-    read_question,
-    write_question,
-)
 from graphrag_bench.run.record import (
+    OwnQuestion,
     context_texts,
     documents_in,
     is_imported,
+    question_file,
+    read_question,
     record,
     timing_rows,
+    write_question,
 )
 from graphrag_bench.run.results import read_references
 from graphrag_bench.run.stored import StoredRun

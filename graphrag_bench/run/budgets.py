@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -101,19 +102,13 @@ class Room:
 def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
     """Return the room of a run's prompts. No model is asked or loaded."""
     margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
-    window = reader_window(settings, models)
+    window = getattr(models.bare("llm"), "window", None)
+    if not isinstance(window, int):
+        window = window_of(str(settings.llm.get("model", ""))) or window_of(models.identity("llm"))
     forms = {(question.form, question.open_tokens) for question in dataset.questions}
     most = max((answer_form(*form).max_tokens for form in forms), default=0)
     reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
     return Room(chunk_size(settings, dataset), window, reserved, margin)
-
-
-def reader_window(settings: RunSettings, models: Models) -> int | None:
-    """Return the window of the model that answers, in tokens: as it states it, or by its name."""
-    stated = getattr(models.bare("llm"), "window", None)
-    if isinstance(stated, int):
-        return stated
-    return window_of(str(settings.llm.get("model", ""))) or window_of(models.identity("llm"))
 
 
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
@@ -121,7 +116,7 @@ def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
 
     The documents are spread evenly over the corpus. Of a long document only the beginning is
     counted: it tells that its windows are full. So are the windows over a joined corpus. What an
-    earlier run has counted is read.
+    earlier run has stored is read.
     """
     try:
         return ChunkSize(**json.loads(_chunk_size_file(settings, dataset).read_bytes()))
@@ -144,38 +139,30 @@ def _chunk_size_file(settings: RunSettings, dataset: Dataset) -> Path:
 
 
 def _count_chunks(documents: Sequence[Document], size: int | None, joined: bool) -> ChunkSize:
-    last = max(len(documents) - 1, 0)
-    rows = sorted({round(place) for place in np.linspace(0, last, _SAMPLE).tolist()})
+    if not documents:
+        return ChunkSize(0, 0)
     most = None if size is None else size * _CHARACTERS_A_TOKEN
     counts = []
     if size is not None and joined:
-        rows, counts = [], [_joined(documents, size)] if documents else []
-    for document in (documents[row] for row in rows if documents):
-        n_text = count_tokens(document.text[:most])
-        counts.append(min(n_text, size or n_text) + count_tokens(document.title))
-    if not counts:
-        return ChunkSize(0, 0)
+        counts.append(0)
+        for document in documents:
+            counts[0] = min(counts[0] + count_tokens(document.passage[:most]), size)
+            if counts[0] == size:
+                break
+    else:
+        places = np.linspace(0, len(documents) - 1, _SAMPLE).tolist()
+        for document in (documents[row] for row in sorted({round(place) for place in places})):
+            n_text = count_tokens(document.text[:most])
+            counts.append(min(n_text, size or n_text) + count_tokens(document.title))
     typical, long = np.percentile(counts, (50, 90), method="higher")
     return ChunkSize(math.ceil(typical * ROW), math.ceil(long * ROW))
 
 
-def _joined(documents: Sequence[Document], size: int) -> int:
-    total = 0
-    for document in documents:
-        total += count_tokens(document.passage[: size * _CHARACTERS_A_TOKEN])
-        if total >= size:
-            return size
-    return total
-
-
 def _window_size(settings: RunSettings, dataset: Dataset) -> int | None:
     variant = settings.chunking.get("variant", "auto")
-    variant = dataset.card.chunking if variant == "auto" else variant
-    name = f"chunk_table.{variant}"
+    name = f"chunk_table.{dataset.card.chunking if variant == 'auto' else variant}"
     setting = builders.get(name).settings.get("size") if name in builders else None
-    if setting is None:
-        return None
-    size: Any = settings.chunking.get("size", setting.default)
+    size: Any = settings.chunking.get("size", setting.default) if setting else None
     return size if isinstance(size, int) and size > 0 else None
 
 
@@ -235,21 +222,17 @@ def with_budget(
             "within a budget. Leave it out."
         )
     tokens = room().auto if wish == "auto" else int(wish)
-    if settings.answering and wish != "auto":
-        _require_window(tokens, room())
+    known = room().known if settings.answering and wish != "auto" else None
+    if known is not None and tokens > known:
+        raise UserError(
+            f"budget_context={tokens} does not fit the reader's window of {room().window:,} "
+            f"tokens: {known:,} are left for the context (answer, instructions and question "
+            f"take {room().reserved}). Take at most {known}, or a reader with a larger window "
+            "(llm.context of the local model, llm.window of a server)."
+        )
     filling = _filling(method.pipeline) if fill == "on" else ""
     settings = settings.model_copy(update={"budget_context": tokens, "fill_context": fill})
     return settings, replace(budget, tokens=tokens, filling=filling, all_rows=profiled)
-
-
-def _require_window(n_tokens: int, room: Room) -> None:
-    if room.known is not None and n_tokens > room.known:
-        raise UserError(
-            f"budget_context={n_tokens} does not fit the reader's window of {room.window:,} "
-            f"tokens: {room.known:,} are left for the context (answer, instructions and question "
-            f"take {room.reserved}). Take at most {room.known}, or a reader with a larger window "
-            "(llm.context of the local model, llm.window of a server)."
-        )
 
 
 def context_budget(settings: RunSettings, method: Method) -> int | None:
@@ -323,11 +306,10 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
         if op.operator.calls != 0 and slot in {read.slot for read in op.operator.reads}
     ]
     outer = steps[max(with_model, default=0) :]
-    switches = [step for step in outer if isinstance(step, Switch)]
-    inside = [one for step in switches for case in step.cases.values() for one in case]
+    cases = [case for step in outer if isinstance(step, Switch) for case in step.cases.values()]
     return [
         one
-        for one in (*outer, *inside)
+        for one in chain(outer, *cases)
         if isinstance(one, OperatorStep)
         and one.operator.writes == (slot,)
         and isinstance(one.settings.get("top_k"), int)
@@ -335,25 +317,24 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
 
 
 def _filled(config: Mapping[str, object], pipeline: Pipeline) -> set[str]:
-    filling = _filling(pipeline)
-    if not filling:
+    """The paths of the numbers of items that filling would change."""
+    if not (filling := _filling(pipeline)):
         return set()
     slot = _SLOTS[filling]
     blocks = [op for op in packers(pipeline) if op.operator.name == f"context.{slot}"]
     steps = [*blocks, *_outer_lists(pipeline, slot)]
-    values = _written(raw_method(config) or {}, {op.operator.name for op in steps})
+    values = _top_k_in(raw_method(config) or {}, {op.operator.name for op in steps})
     parameters = {value.strip("${}") for value in values if value.startswith("${")}
     return parameters | {f"method.{op.label.partition(' ')[0]}.top_k" for op in steps}
 
 
-def _written(value: object, names: set[str]) -> Iterator[str]:
+def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
     if isinstance(value, Mapping):
-        if value.get("op") in names:
+        if value.get("op") in operators:
             yield str(value.get("top_k"))
         value = list(value.values())
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        for one in value:
-            yield from _written(one, names)
+    for one in value if isinstance(value, list | tuple) else ():
+        yield from _top_k_in(one, operators)
 
 
 @dataclass(frozen=True)
@@ -378,9 +359,8 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, room: Room) -> lis
         share = budget.share(op.settings.get("share", 1.0))
         alone, tokens = share > 1, budget.at_most(op.settings.get("budget")).tokens
         n_tokens = int(share) if alone else None if tokens is None else round(tokens * share)
-        whole = None
-        if n_tokens is not None and typical and op.operator.name == "context.chunks":
-            whole = n_tokens // typical
+        is_counted = typical and op.operator.name == "context.chunks"
+        whole = n_tokens // typical if is_counted and n_tokens is not None else None
         share = min(share / tokens, 1.0) if alone and tokens else share
         blocks.append(Block(op, share, n_tokens, whole, alone))
     return blocks

@@ -45,19 +45,15 @@ class Reference:
 
 def references(plugins: Sequence[str]) -> list[Reference]:
     """Return the entries of the file `references.bib` of each plug-in package that has one."""
+    specs = filter(None, map(find_spec, plugins))
+    folders = [folder for spec in specs for folder in spec.submodule_search_locations or ()]
     entries = []
-    for spec in filter(None, map(find_spec, plugins)):
-        for folder in spec.submodule_search_locations or ():
-            file = Path(folder) / REFERENCES
-            text = file.read_text(encoding="utf-8") if file.is_file() else ""
-            for entry in _ENTRY.finditer(text):
-                own = dict(_OWN_LINE.findall(entry[0]))
-                methods, profiles = (
-                    frozenset(part.strip() for part in own.get(name, "").split(",")) - {""}
-                    for name in _OWN[:2]
-                )
-                shown = _OWN_LINE.sub("", entry[0])
-                entries.append(Reference(entry[1], shown, methods, profiles, "pooling" in own))
+    for file in (Path(folder, REFERENCES) for folder in folders):
+        for entry in _ENTRY.finditer(file.read_text("utf-8") if file.is_file() else ""):
+            own = {name: set(re.split(r",\s*", of)) for name, of in _OWN_LINE.findall(entry[0])}
+            methods, profiles = (frozenset(own.get(name, ())) for name in _OWN[:2])
+            shown = _OWN_LINE.sub("", entry[0])
+            entries.append(Reference(entry[1], shown, methods, profiles, "pooling" in own))
     return entries
 
 

@@ -18,7 +18,7 @@ from graphrag_bench.run.folder import (
     RunFolder,
     locked,
 )  # fmt: skip
-from graphrag_bench.run.own_questions import stored_questions
+from graphrag_bench.run.record import stored_questions
 from graphrag_bench.run.results import read_references
 
 REMOVED = ".removed"

@@ -242,7 +242,7 @@ def _run_block(
 def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
     """Return the state before the first step: gold passages where the method is given them."""
     state = RetrievalState(question)
-    if experiment.method.given != "gold_chunks":
+    if experiment.method.keys.given != "gold_chunks":
         return state
     gold = experiment.dataset.gold[question.id]
     documents = [one for name in gold.evidence for one in documents_of(gold, name)]

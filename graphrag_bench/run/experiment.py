@@ -12,26 +12,33 @@ from typing import Any
 
 from graphrag_bench.artifacts.plan import Planned, plan
 from graphrag_bench.artifacts.store import Store
-from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.config.compose import raw_method
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset, within_split
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, refuse
+from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, refuse
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import FormName, answer_form, form_of_part
 from graphrag_bench.run.budgets import Room, lengthened, room_of, with_budget
-from graphrag_bench.run.checking import check_steps, checked_inputs
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
     EXTRACTIONS,
+    GIVEN,
     Method,
     able_to_pool,
     artifact_choices,
+    check_parameters,
+    read_keys,
     read_method,
+    unresolved,
 )
 from graphrag_bench.run.models import Models, Shared, key_of
+from graphrag_bench.run.scoring import check_scoring
+from graphrag_bench.run.stored import dataset_of
 from graphrag_bench.text import safe_name, short
 from graphrag_bench.values import Question
 
@@ -72,7 +79,7 @@ class Experiment:
         """
         shared = shared or Shared()
         source = key_of([values.get("dataset"), values.get("paths")])
-        settings, corpus = checked_inputs(values, dataset or shared.datasets.get(source))
+        settings, corpus = _checked_inputs(values, dataset or shared.datasets.get(source))
         if dataset is None:
             shared.datasets[source] = corpus
         profiled = settings.profile != "default"
@@ -93,7 +100,7 @@ class Experiment:
         experiment = cls(settings, corpus, method, models)
         gathered = Gathered()
         gathered.attempt(
-            lambda: check_steps(
+            lambda: _check_steps(
                 method.name, method.pipeline, method.problems,
                 experiment._attributes, method.given_slots,
             )
@@ -195,7 +202,7 @@ class Experiment:
         for name in sorted(pipeline.needs() & set(Models.NAMES)):
             inputs[name] = self.models.identity(name)
         gold = []
-        if self.method.given:
+        if self.method.keys.given:
             gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
         parts: list[object] = [
             self.dataset.corpus_digest,
@@ -282,6 +289,64 @@ class Experiment:
         return [
             replace(self, models=self.models.on_trial(trial), trial=trial) for trial in range(1, n)
         ]
+
+
+def _checked_inputs(
+    values: Mapping[str, Any], dataset: Dataset | None
+) -> tuple[RunSettings, Dataset]:
+    """Return the checked settings of a run, and its data set, read unless it is given.
+
+    Plug-ins are loaded. Raises UserError for wrong settings, a data set that cannot be read or
+    scored so, parameters that the method's file does not have or nothing reads and, where there is
+    any of these, for what is wrong with the method's steps too.
+    """
+    gathered = Gathered()
+    settings = gathered.attempt(lambda: check_settings(values))
+    plugins = values.get("plugins")
+    own = [str(name) for name in plugins] if isinstance(plugins, list) else []
+    gathered.attempt(lambda: load_plugins(own))
+    data = dataset
+    if settings is not None:
+        data = data or gathered.attempt(lambda: dataset_of(settings.dataset, settings.paths.home))
+        if data is not None:
+            form = None if settings.answers == "auto" else settings.answers
+            in_form = data.in_form(form, settings.open_tokens)
+            data = scored = data if in_form.questions == data.questions else in_form
+            gathered.attempt(lambda: check_scoring(scored, settings.evaluation, settings.answering))
+    method = values.get("method")
+    if isinstance(method, Mapping):
+        gathered.attempt(lambda: read_keys(method))
+        if (raw := raw_method(method)) is not None:
+            gathered.attempt(lambda: check_parameters(raw, method))
+        if gathered.errors:
+            gathered.attempt(lambda: _check_method(method))
+    gathered.refuse()
+    assert settings is not None
+    assert data is not None
+    return settings, data
+
+
+def _check_steps(
+    name: object,
+    pipeline: Pipeline,
+    problems: Sequence[str],
+    attributes: frozenset[str] | None = None,
+    slots: frozenset[str] = frozenset(),
+) -> None:
+    """Raise one UserError with every problem of a method's steps, `problems` first.
+
+    `attributes` are those of the graph, where they are known, `slots` those filled before.
+    """
+    own = pipeline.check(resources() | set(Models.NAMES), attributes, slots)
+    refuse(list(dict.fromkeys([*problems, *own])), f"the pipeline of method '{name}'")
+
+
+def _check_method(values: Mapping[str, Any]) -> None:
+    prompts, given = values.get("prompts"), values.get("given")
+    options = StepOptions(prompts if isinstance(prompts, str) else None)
+    pipeline, problems = build(values, options)
+    slots = frozenset(GIVEN.values()) if given is not None else frozenset()
+    _check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], slots=slots)
 
 
 def _cannot_pool(pooling: Mapping[str, Any], method: Method) -> str:

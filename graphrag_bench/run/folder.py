@@ -8,6 +8,7 @@ journal, a ledger and records of its own; whoever reads the folder reads them al
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -106,29 +107,20 @@ class RunFolder:
 
         An unsharded finish takes in the records of all shards and removes their files.
         """
-        rows = self.rows()
-        parts = [] if self.shard else [*self.files("records"), *self.files("journal")]
-        mine = set(rows)
-        if self.shard:
-            paths = (self.file("records"), self.file("journal"))
-            mine = {str(row.get("question")) for path in paths for row in read_lines(path)}
-        ordered = [rows[name] for name in order if name in mine]
-        write_rows(self.file("records"), ordered)
-        for path in (*parts, self.file("journal")):
-            if path != self.file("records"):
+        rows, records, contexts = self.rows(), self.file("records"), self.file("contexts")
+        parts = [*self._parts("records"), *self._parts("journal")]
+        mine = {str(row.get("question")) for path in parts for row in read_lines(path)}
+        write_rows(records, [rows[name] for name in order if name in mine and name in rows])
+        kept = [row for path in self._parts("contexts") for row in read_lines(path)]
+        by_question = {str(row.get("question")): row for row in kept}
+        if kept:
+            write_rows(contexts, [by_question[name] for name in order if name in by_question])
+        for path in (*parts, *self._parts("contexts")):
+            if path not in (records, contexts):
                 path.unlink(missing_ok=True)
-        self._finish_contexts(order)
 
-    def _finish_contexts(self, order: Sequence[str]) -> None:
-        own = self.file("contexts")
-        parts = [own] if self.shard else self.files("contexts")
-        rows = [row for path in parts for row in read_lines(path)]
-        by_question = {row["question"]: row for row in rows if isinstance(row.get("question"), str)}
-        if by_question:
-            write_rows(own, [by_question[name] for name in order if name in by_question])
-        for path in parts:
-            if path != own:
-                path.unlink()
+    def _parts(self, name: str) -> list[Path]:
+        return [self.file(name)] if self.shard else self.files(name)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -172,12 +164,13 @@ class RunFolder:
 
     def completed(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """Metrics with the sweeps that the run was the best of, in `selections`."""
+        own = {name: value for name, value in metrics.items() if name != SELECTED}
         selections = self.selections()
-        return {**_own(metrics), **({SELECTED: selections} if selections else {})}
+        return {**own, SELECTED: selections} if selections else own
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
         """Write `metrics.json`, whole, without what `completed` adds."""
-        self.write_json(METRICS, _own(metrics))
+        self.write_json(METRICS, {k: v for k, v in metrics.items() if k != SELECTED})
 
     def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """The metrics with what `completed` adds, written unless a wider scoring is there."""
@@ -280,10 +273,6 @@ def write_whole(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def _own(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in metrics.items() if name != SELECTED}
-
-
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
     """Whether a scoring is of fewer questions than another, all of them among the other's.
 
@@ -295,12 +284,10 @@ def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
 
 
 def _covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    limits = [math.inf if each["limit"] is None else each["limit"] for each in (one, other)]
     whole = one.get("split", "all") == "all" and one["limit"] is None
-    same = _part(one) == _part(other)
-    shorter = one["limit"] is None or (
-        other["limit"] is not None and one["limit"] >= other["limit"]
-    )
-    return (whole or (same and shorter)) and one["answered"] >= other["answered"]
+    same = _part(one) == _part(other) and limits[0] >= limits[1]
+    return (whole or same) and one["answered"] >= other["answered"]
 
 
 def _part(metrics: Mapping[str, Any]) -> tuple[object, object]:

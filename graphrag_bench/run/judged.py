@@ -67,12 +67,11 @@ def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
     value, for a value out of range, and for a metric that is computed and never judged.
     """
     path = folder.path / JUDGED
-    rows: list[Row] = []
+    rows = list(read_lines(path))
     judges: dict[str, set[str]] = {}
-    for number, row in enumerate(read_lines(path), 1):
+    for number, row in enumerate(rows, 1):
         if fault := _fault(row):
             raise UserError(f"{path}, row {number}: {fault}.")
-        rows.append(row)
         judges.setdefault(row["metric"], set()).add(str(row.get("judge", "")))
     scores: dict[str, dict[str, float | None]] = {}
     for row in rows:
@@ -83,7 +82,7 @@ def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
 
 
 def _fault(row: Row) -> str:
-    if not isinstance(row, dict) or not {"question", "metric", "value"} <= set(row):
+    if not {"question", "metric", "value"} <= set(row):
         return "question, metric and value are needed"
     value = row["value"]
     if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
@@ -111,7 +110,6 @@ def write_sheet(path: Path, heads: Sequence[str], rows: Sequence[Sequence[str]])
     writer = csv.writer(out, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow([guarded(head) for head in heads])
     writer.writerows([[guarded(cell) for cell in row] for row in rows])
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, "\ufeff" + out.getvalue())
 
 
@@ -126,15 +124,12 @@ def read_sheet(path: Path, heads: Sequence[str]) -> list[dict[str, str]]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 (byte {error.start}); save it as CSV UTF-8.") from None
-    line = text.partition("\n")[0]
-    delimiter = max(",;\t", key=line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows = [[unguarded(cell) for cell in row] for row in reader if any(row)]
-    names = [name.strip() for name in rows[0]] if rows else []
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
+    names = [unguarded(name).strip() for name in reader.fieldnames or ()]
     for head in heads:
         if head not in names:
             hint = did_you_mean(head, names)
             raise UserError(f"{path}: there is no column '{head}'. {hint}")
-    return [
-        dict(zip(names, [*row, *[""] * (len(names) - len(row))], strict=False)) for row in rows[1:]
-    ]
+    reader.fieldnames = names
+    return [{name: unguarded(row[name]) for name in names} for row in reader if any(row.values())]

@@ -7,14 +7,16 @@ import re
 from collections.abc import Mapping, MutableSequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, StrictStr, ValidationError
 
 from graphrag_bench.artifacts.importers.paths import variants_for
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import FILE, KEYS, method_file, names
 from graphrag_bench.contract import builders, variants
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.errors import Gathered, UserError, did_you_mean, nearest
+from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.pipeline import (
     PLAIN,
     STAGES,
@@ -26,67 +28,80 @@ from graphrag_bench.pipeline.pipeline import (
 )
 from graphrag_bench.prompts import Prompt
 
-RESERVED = frozenset(
-    {"name", "title", "role", "budget", "build", "given", "prompts", "verified"}
-    | {FILE, *KEYS, *STAGES}
-)
-ROLES = ("floor", "baseline", "ceiling")
-VERIFIED = ("true", "partly", "false")
-"""Whether a method was checked against its paper or its code; its page says what was not."""
+
+class MethodKeys(BaseModel):
+    """The keys of a method's file beside its parameters and steps.
+
+    `title` is its name in tables; `role` makes it a reference row; `given` names what fills a slot
+    before the first step; `prompts` is a folder of other prompts. `verified` says whether it was
+    checked against its paper or its code, and tables mark what is not `true`: its page says what
+    was not.
+    """
+
+    name: StrictStr
+    title: Any = None
+    role: Literal["floor", "baseline", "ceiling"] | None = None
+    given: Literal["gold_chunks"] | None = None
+    prompts: StrictStr | None = None
+    verified: bool | Literal["partly"] = True
+    build: dict[str, Any] | None = None
+
+
+RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
 GIVEN = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its parameters by name, the artifacts it chooses, its pipeline.
+    """A method: its keys, its parameters by name, its pipeline with what is wrong in its steps.
 
-    `title` is its name in tables; `role` is `floor`, `baseline` or `ceiling` for reference rows;
-    `verified` is one of `VERIFIED`, and tables mark what is not `true`; `pooled` says that its
-    relationships are pooled.
+    `pooled` says that its relationships are pooled.
     """
 
-    name: str
-    title: str
-    role: str
+    keys: MethodKeys
     parameters: Mapping[str, Any]
-    choices: Mapping[str, Any]
-    given: str | None
     pipeline: Pipeline
     problems: tuple[str, ...]
-    verified: str = "true"
     pooled: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name in commands."""
+        return self.keys.name
+
+    @property
+    def title(self) -> str:
+        """Its name in tables; with path pooling it says so."""
+        return f"{self.keys.title or self.name}{' + pooling' if self.pooled else ''}"
+
+    @property
+    def choices(self) -> Mapping[str, Any]:
+        """The variants and settings of artifacts that it chooses."""
+        return self.keys.build or {}
 
     @property
     def given_slots(self) -> frozenset[str]:
         """The slots filled before the first step."""
-        return frozenset({GIVEN[self.given]} if self.given else ())
+        return frozenset({GIVEN[self.keys.given]} if self.keys.given else ())
 
 
 def read_method(config: Mapping[str, Any], options: StepOptions = PLAIN) -> Method:
-    """Read the method of a resolved config; with path pooling its title says so.
+    """Read the method of a resolved config.
 
-    Problems of its steps are in `problems`, for one common report. Raises UserError when `name` is
-    missing, when `given`, `role` or `prompts` name nothing, and when no file of the folder
-    `prompts` is a prompt of the method.
+    Problems of its steps are in `problems`, for one common report. Raises UserError for wrong keys,
+    and when no file of the folder `prompts` is a prompt of the method.
     """
-    check_keys(config)
-    pipeline, problems = build(config, replace(options, prompts=config.get("prompts")))
-    problems = [*unresolved(config), *problems]
-    if config.get("prompts") is not None:
-        _check_prompts(Path(config["prompts"]), pipeline)
-    pooled = options.pooling is not None and "path.pool" in pipeline.names
+    keys = read_keys(config)
+    pipeline, problems = build(config, replace(options, prompts=keys.prompts))
+    if keys.prompts is not None:
+        _check_prompts(Path(keys.prompts), pipeline)
     return Method(
-        name=config["name"],
-        title=f"{config.get('title', config['name'])}{' + pooling' if pooled else ''}",
-        role=str(config.get("role", "")),
-        parameters={key: value for key, value in config.items() if key not in RESERVED},
-        choices=config.get("build") or {},
-        given=config.get("given"),
-        pipeline=pipeline,
-        problems=tuple(problems),
-        verified=_verified(config),
-        pooled=pooled,
+        keys,
+        {key: value for key, value in config.items() if key not in RESERVED},
+        pipeline,
+        (*unresolved(config), *problems),
+        options.pooling is not None and "path.pool" in pipeline.names,
     )
 
 
@@ -95,40 +110,24 @@ def able_to_pool() -> list[str]:
     return [name for name in names("method") if "'path_pooling': {" in repr(method_file(name))]
 
 
-def check_keys(config: Mapping[str, Any]) -> None:
-    """Raise UserError for what is wrong with the method's own keys, its steps left aside."""
-    gathered = Gathered()
-    if not isinstance(config.get("name"), str):
-        gathered.add("A method needs a 'name'.")
-    wrong = set()
-    for key, kind in (("given", str), ("role", str), ("prompts", str), ("build", Mapping)):
-        if config.get(key) is not None and not isinstance(config[key], kind):
-            wrong.add(key)
-            expected = "a text" if kind is str else "a mapping"
-            gathered.add(f"method.{key}={config[key]!r}: {expected} was expected.")
-    for key, known in (("given", tuple(GIVEN)), ("role", ROLES)):
-        value = config.get(key)
-        if key not in wrong and value is not None and value not in known:
-            there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
-            gathered.add(f"method.{key}: no '{value}'; {there}.")
-    if _verified(config) not in VERIFIED:
-        gathered.add(f"method.verified={config['verified']!r}: there are {', '.join(VERIFIED)}.")
-    gathered.refuse()
-
-
-def _verified(config: Mapping[str, Any]) -> str:
-    return str(config.get("verified", True)).lower()
+def read_keys(config: Mapping[str, Any]) -> MethodKeys:
+    """Return a method's own keys, its steps left aside; raises UserError for what is wrong."""
+    try:
+        return MethodKeys.model_validate(dict(config))
+    except ValidationError as error:
+        faults = {str(fault["loc"][0]): fault["msg"] for fault in error.errors()}
+        problems = [f"method.{key}={config.get(key)!r}: {why}." for key, why in faults.items()]
+        raise UserError("\n".join(problems)) from None
 
 
 def unresolved(config: Mapping[str, Any]) -> list[str]:
     """A problem for each `${...}` that is left in a resolved method: it asks for what is not."""
     wanted = dict.fromkeys(re.findall(r"\$\{([^{}]*)\}", repr(dict(config))))
     known = [f"method.{key}" for key in config if key not in RESERVED]
-    problems = []
-    for path in wanted:
-        hint = did_you_mean(path, known)
-        problems.append(f"A step asks for ${{{path}}}, which does not exist. {hint}")
-    return problems
+    return [
+        f"A step asks for ${{{path}}}, which does not exist. {did_you_mean(path, known)}"
+        for path in wanted
+    ]
 
 
 def _check_prompts(folder: Path, pipeline: Pipeline) -> None:

@@ -29,8 +29,8 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.server import Malformed, Rejected, Server
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.run.describe import chunk_line
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.plan import chunk_line
 from graphrag_bench.text import count_tokens
 
 CITY = Prompt("graphrag_bench.run:prompts/city.j2")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -44,8 +42,12 @@ LEAST_BYTES = MOST_BYTES // 64
 """What the smallest artifact counts as: every column of thousands of scopes is a memory map."""
 _OWN = ("corpus", "openie", "training")
 """What is another thing over another corpus."""
-_RELEASED = ("nlp", "cross_encoder", "llm_judge", "tokenizer", "replies", "vectors", "readings")
-"""What a finished run lets go of, besides what counts its calls."""
+_CHARGED = ("embedder", "llm", "llm_build", "ledger", "budget")
+"""What counts the calls of a run."""
+_RELEASED = (*_CHARGED, "nlp", "cross_encoder", "llm_judge", "tokenizer", "replies")
+"""What a finished run lets go of."""
+_BARE = ("llm", "llm_build", "llm_judge", "embedder", "nlp")
+"""Models whose identity needs no cache."""
 
 
 class Models(Mapping[str, Any]):
@@ -86,7 +88,7 @@ class Models(Mapping[str, Any]):
     def on_trial(self, trial: int) -> Models:
         """The same models with the answering one in a further repeat; a ledger of their own."""
         other = copy.copy(self)
-        other._drop_charged()
+        other._drop(_CHARGED)
         other.gates, other._trial = {}, trial
         return other
 
@@ -103,17 +105,15 @@ class Models(Mapping[str, Any]):
         """
         self.gates.clear()
         if self.ledger_path != ledger:
-            self._drop_charged()
+            self._drop(_CHARGED)
         self.ledger_path, self.earlier, self.others = ledger, earlier, others
-
-    def _drop_charged(self) -> None:
-        for name in ("embedder", "llm", "llm_build", "ledger", "budget"):
-            vars(self).pop(name, None)
 
     def release(self) -> None:
         """Let go of models, files and the ledger; what is shared stays open for other runs."""
-        self._drop_charged()
-        for name in _RELEASED:
+        self._drop(_RELEASED)
+
+    def _drop(self, names: Sequence[str]) -> None:
+        for name in names:
             vars(self).pop(name, None)
 
     def __getitem__(self, name: str) -> Any:
@@ -131,31 +131,23 @@ class Models(Mapping[str, Any]):
     @cached_property
     def embedder(self) -> Embedder:
         """The model that embeds, behind a store of vectors; one by API shares cache and budget."""
-        model: Embedder = self._bare("embedder", self.settings.embedder)
-        if isinstance(model, OpenAIEmbedder):
-            return model.attached(
-                store=self.replies,
-                mode=self.settings.cache.mode,
-                budget=self.budget,
-                log=self.ledger.at("embedding", "embedder", kind="embedding"),
-            )
+        model: Embedder = self.bare("embedder")
         mode = self.settings.cache.mode
+        if isinstance(model, OpenAIEmbedder):
+            log = self.ledger.at("embedding", "embedder", kind="embedding")
+            return model.attached(store=self.replies, mode=mode, budget=self.budget, log=log)
         if self.settings.parallel == "ray":
             recipe = Recipe.of("embedder", self.settings.embedder, model)
             model = ParallelEmbedder(model, Workers(backend="ray"), recipe)
-        if mode == "off" or (mode == "read" and not self._vectors_path.is_file()):
-            return model
-        return CachedEmbedder(model, self.vectors, mode)
+        store = self._store("vectors.sqlite")
+        return CachedEmbedder(model, store, mode) if store else model
 
     @cached_property
     def nlp(self) -> Nlp:
         """The tagger and parser, behind a store of what it has read."""
-        tagger: Nlp = self._bare("nlp", self.settings.nlp)
-        tagger = self._parallel(tagger)
-        mode = self.settings.cache.mode
-        if mode == "off" or (mode == "read" and not self._readings_path.is_file()):
-            return tagger
-        return CachedTagger(tagger, self.readings, mode)
+        tagger = self._parallel(self.bare("nlp"))
+        store = self._store("sentences.sqlite")
+        return CachedTagger(tagger, store, self.settings.cache.mode) if store else tagger
 
     def _parallel(self, tagger: Nlp) -> Nlp:
         count, backend = self.settings.nlp_workers, self.settings.parallel
@@ -170,7 +162,7 @@ class Models(Mapping[str, Any]):
     @cached_property
     def cross_encoder(self) -> PassageScorer:
         """What scores passages for a question."""
-        scorer: PassageScorer = self._bare("cross_encoder", self.settings.cross_encoder)
+        scorer: PassageScorer = self.bare("cross_encoder")
         return scorer
 
     @cached_property
@@ -182,32 +174,22 @@ class Models(Mapping[str, Any]):
     @cached_property
     def llm(self) -> ChatModel:
         """The model that answers, in its repeat."""
-        return self._language_model("llm", self.settings.llm, self._trial)
+        return self._language_model("llm", self._trial)
 
     @cached_property
     def llm_build(self) -> ChatModel:
         """The model that builds: the one that answers, unless another is set."""
         if self.settings.llm_build is None:
-            return self._language_model("llm", self.settings.llm) if self._trial else self.llm
-        return self._language_model("llm_build", self.settings.llm_build)
+            return self._language_model("llm") if self._trial else self.llm
+        return self._language_model("llm_build")
 
     @cached_property
     def llm_judge(self) -> ChatModel:
         """The model that judges; raises UserError when none is named: no other replaces it."""
-        return self._language_model("llm_judge", self._judge)
+        return self._language_model("llm_judge")
 
-    @property
-    def _judge(self) -> Mapping[str, Any]:
-        if self.settings.llm_judge is None:
-            raise UserError(
-                "No judge is named. Name one, better another model than those it judges: "
-                "llm@llm_judge=openai_compatible llm_judge.model=NAME (llm_judge.base_url=ADDRESS "
-                "for a server of your own), or llm@llm_judge=local llm_judge.model_path=FILE.gguf."
-            )
-        return self.settings.llm_judge
-
-    def _language_model(self, group: str, config: Mapping[str, Any], trial: int = 0) -> ChatModel:
-        model = self._bare(group, config)
+    def _language_model(self, group: str, trial: int = 0) -> ChatModel:
+        model = self.bare(group)
         if not isinstance(model, ChatModel):
             kind = f"{type(model).__module__}.{type(model).__name__}"
             raise UserError(
@@ -223,35 +205,23 @@ class Models(Mapping[str, Any]):
     @cached_property
     def replies(self) -> Cache:
         """The file of replies that were paid for."""
-        path = self.replies_path
-        return self._opened(path, self.settings.cache.mode == "read" and path.is_file())
+        path = self.settings.cache.path
+        return self._opened(Path(path) if path else self._cache_folder / "replies.sqlite")
 
     @property
-    def replies_path(self) -> Path:
-        """Where that file is, or will be."""
-        path, home = self.settings.cache.path, Path(self.settings.paths.home)
-        return Path(path) if path else home / "cache" / "replies.sqlite"
+    def _cache_folder(self) -> Path:
+        return Path(self.settings.paths.home) / "cache"
 
-    @cached_property
-    def vectors(self) -> Cache:
-        """The file of vectors that embedders of this machine have made; nothing in it was paid."""
-        return self._opened(self._vectors_path, self.settings.cache.mode == "read")
+    def _store(self, name: str) -> Cache | None:
+        """Return a file of what models of this machine have made, of which nothing was paid."""
+        path, mode = self._cache_folder / name, self.settings.cache.mode
+        return (
+            None if mode == "off" or (mode == "read" and not path.is_file()) else self._opened(path)
+        )
 
-    @cached_property
-    def readings(self) -> Cache:
-        """The file of what taggers have read."""
-        return self._opened(self._readings_path, self.settings.cache.mode == "read")
-
-    def _opened(self, path: Path, reading: bool) -> Cache:
+    def _opened(self, path: Path) -> Cache:
+        reading = self.settings.cache.mode == "read" and path.is_file()
         return self.shared.once(path.name, [path, reading], lambda: Cache(path, reading=reading))
-
-    @property
-    def _readings_path(self) -> Path:
-        return Path(self.settings.paths.home) / "cache" / "sentences.sqlite"
-
-    @property
-    def _vectors_path(self) -> Path:
-        return Path(self.settings.paths.home) / "cache" / "vectors.sqlite"
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -296,17 +266,21 @@ class Models(Mapping[str, Any]):
         return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
 
     def bare(self, group: str) -> Any:
-        """The model of a group without cache and budget: for its prices and limits."""
-        return self._bare(group, getattr(self.settings, group))
+        """The model of a group without cache and budget: for its prices and limits.
 
-    def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
-        own = _without_tokenizer(group, config)
+        That of `llm_build` is the answering one where no other is set; a judge is refused then.
+        """
+        config: Mapping[str, Any] | None = getattr(self.settings, group)
+        if config is None and group == "llm_build":
+            return self.bare("llm")
+        if config is None:
+            raise UserError(
+                "No judge is named. Name one, better another model than those it judges: "
+                "llm@llm_judge=openai_compatible llm_judge.model=NAME (llm_judge.base_url=ADDRESS "
+                "for a server of your own), or llm@llm_judge=local llm_judge.model_path=FILE.gguf."
+            )
+        own = {name: of for name, of in config.items() if (group, name) != ("llm", "tokenizer")}
         return self.shared.once(group, own, lambda: make(group, own))
-
-    def calls_at_once(self) -> int:
-        """How many calls of the answering model are made at a time, as the settings tell."""
-        model = self.bare("llm")
-        return model.concurrency if isinstance(model, ChatModel) else 1
 
     def identity(self, name: str) -> str:
         """The object's part of keys: never an address, a key or a path.
@@ -314,36 +288,18 @@ class Models(Mapping[str, Any]):
         Opens no cache and loads no weights. Of a model that is not installed it is what stored
         runs and artifacts tell.
         """
-        configs = {
-            "llm": self.settings.llm,
-            "llm_build": self.settings.llm_build,
-            "embedder": self.settings.embedder,
-            "nlp": self.settings.nlp,
-        }
-        if name == "llm_judge":
-            return self._known(name, self._bare(name, self._judge))
-        if name == "llm_build" and configs[name] is None:
-            name = "llm"
-        if (config := configs.get(name)) is not None:
-            return self._known(name, self._bare(name, config))
         if name == "corpus":
             return self.corpus.corpus_digest
         if name == "openie":
             return file_digest(self.openie)
         if name == "import_from":
             return content_digest(self.import_from)
-        return self._known(name, self[name])
-
-    def _known(self, name: str, model: Any) -> str:
-        with suppress(UserError):  # a model that is not installed may have made what is stored
-            return str(model.identity)
+        if name == "llm_build" and self.settings.llm_build is None:
+            name = "llm"
+        model = self.bare(name) if name in _BARE else self[name]
         paths = self.settings.paths
         shared = Path(paths.shared_artifacts) if paths.shared_artifacts else None
         return identity_of(model, name, Path(paths.home), shared)
-
-
-def _without_tokenizer(group: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in config.items() if (group, name) != ("llm", "tokenizer")}
 
 
 class Shared:
@@ -398,11 +354,7 @@ class _Recent(Generic[T]):
 
 
 def _weight(folder: Path) -> int:
-    n_bytes = 0
-    for top, _, names in os.walk(folder):
-        for name in names:
-            n_bytes += os.stat(os.path.join(top, name)).st_size
-    return max(n_bytes, LEAST_BYTES)
+    return max(sum(path.stat().st_size for path in folder.rglob("*")), LEAST_BYTES)
 
 
 def key_of(settings: object) -> str:

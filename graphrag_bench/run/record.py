@@ -6,9 +6,11 @@ same configuration are the same bytes.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +28,7 @@ from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import Finished
 from graphrag_bench.pipeline.steps import StepTrace
 from graphrag_bench.question_plan import Dependencies, Plan
-from graphrag_bench.run.folder import Row, RunFolder, read_lines
+from graphrag_bench.run.folder import Row, RunFolder, read_lines, write_whole
 from graphrag_bench.values import (
     DECIMALS,
     Answer,
@@ -136,76 +138,67 @@ def _step(step: StepTrace, trace: Trace) -> Row:
 
 def summary(value: Any) -> Any:
     """Return a value as JSON: ids with rounded scores, names, texts; a vector by its length."""
-    if isinstance(value, Ranked):
-        scores = [round(float(score), DECIMALS) for score in value.scores]
-        return {"ids": value.ids.tolist(), "scores": scores}
-    if isinstance(value, NodeScores | RelationshipScores | ChunkScores):
-        return {"length": len(value)}
-    if isinstance(value, Mentions):
-        return list(value.names)
-    if isinstance(value, Query):
-        return list(value.texts)
-    if isinstance(value, Keywords):
-        return {"low": list(value.low), "high": list(value.high)}
-    if isinstance(value, Answer):
-        return value.text
-    if isinstance(value, Subgraph):
-        return {
-            "nodes": list(value.nodes),
-            "relationships": list(value.relationships),
-            "paths": [list(path.nodes) for path in value.paths],
-            "texts": list(value.texts),
-        }
-    if isinstance(value, Exploration):
-        return _explored(value)
-    if isinstance(value, Question):
-        return value.text
-    if isinstance(value, Plan):
-        return _planned(value)
-    if isinstance(value, RankedPaths):
-        return [
-            {"nodes": list(path.nodes), "relationships": list(path.relationships)}
-            | {"score": _short(path.score), "transition": path.transition}
-            for path in value.paths
-        ]
-    if isinstance(value, ReasoningSteps):
-        return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
-    if isinstance(value, StepNodes):
-        return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
-    if isinstance(value, Dependencies):
-        return [list(pair) for pair in zip(value.questions, value.answers, strict=True)]
-    if isinstance(value, Context):
-        pieces = [
-            {"kind": p.kind, "id": p.id, "score": round(p.score, DECIMALS), "tokens": p.n_tokens}
-            | ({"also": list(p.also)} if p.also else {})
-            for p in value.pieces
-        ]
-        return {"pieces": pieces, "cut": [list(item) for item in value.cut]}
+    match value:
+        case Ranked():
+            return {"ids": value.ids.tolist(), "scores": list(map(_short, value.scores))}
+        case NodeScores() | RelationshipScores() | ChunkScores():
+            return {"length": len(value)}
+        case Mentions():
+            return list(value.names)
+        case Query():
+            return list(value.texts)
+        case Keywords():
+            return {"low": list(value.low), "high": list(value.high)}
+        case Answer() | Question():
+            return value.text
+        case Subgraph():
+            paths = [list(path.nodes) for path in value.paths]
+            return {
+                "nodes": list(value.nodes), "relationships": list(value.relationships),
+                "paths": paths, "texts": list(value.texts),
+            }  # fmt: skip
+        case Exploration():
+            chosen = [
+                {"node": c.topic, "relation": c.relation, "forward": c.forward}
+                | {"score": _short(c.score)}
+                for c in value.chosen
+            ]
+            rounds = [
+                {"ids": [hop.relationship for hop in hops]}
+                | {"scores": [_short(hop.score) for hop in hops]}
+                for hops in value.rounds
+            ]
+            return {"chosen": chosen, "rounds": rounds}
+        case Plan():
+            rows = [
+                {"id": one.id, "text": one.text, "kind": one.kind, "needs": list(one.dependencies)}
+                for one in (*value.sub_questions, value.final)
+            ]
+            return {"sub_questions": rows, "fixes": list(value.fixes)}
+        case RankedPaths():
+            return [
+                {"nodes": list(path.nodes), "relationships": list(path.relationships)}
+                | {"score": _short(path.score), "transition": path.transition}
+                for path in value.paths
+            ]
+        case ReasoningSteps():
+            return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
+        case StepNodes():
+            return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
+        case Dependencies():
+            return [list(pair) for pair in zip(value.questions, value.answers, strict=True)]
+        case Context():
+            pieces = [
+                {"kind": p.kind, "id": p.id, "score": _short(p.score), "tokens": p.n_tokens}
+                | ({"also": list(p.also)} if p.also else {})
+                for p in value.pieces
+            ]
+            return {"pieces": pieces, "cut": [list(item) for item in value.cut]}
     return repr(value)
 
 
-def _planned(value: Plan) -> dict[str, Any]:
-    rows = [
-        {"id": one.id, "text": one.text, "kind": one.kind, "needs": list(one.dependencies)}
-        for one in (*value.sub_questions, value.final)
-    ]
-    return {"sub_questions": rows, "fixes": list(value.fixes)}
-
-
-def _explored(value: Exploration) -> dict[str, Any]:
-    chosen = [
-        {"node": c.topic, "relation": c.relation, "forward": c.forward, "score": _short(c.score)}
-        for c in value.chosen
-    ]
-    rounds = [
-        {"ids": [hop.relationship for hop in hops], "scores": [_short(hop.score) for hop in hops]}
-        for hops in value.rounds
-    ]
-    return {"chosen": chosen, "rounds": rounds}
-
-
 def _short(score: float) -> float:
-    return round(score, DECIMALS)
+    return round(float(score), DECIMALS)
 
 
 def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
@@ -216,9 +209,6 @@ def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
     for name, total in seconds.items():
         spent = {"seconds": round(total, 6), "workers": workers}
         yield {"question": finished.question.id, "step": name, **spent}
-
-
-CONTEXTS = "contexts"
 
 
 def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row]:
@@ -253,7 +243,7 @@ def context_texts(
     data set has no longer as they were; a text is None where its document is gone from it.
     """
     passages = {document.id: document.passage for document in dataset.documents}
-    stored = {row["question"]: row for path in folder.files(CONTEXTS) for row in read_lines(path)}
+    stored = {row["question"]: row for path in folder.files("contexts") for row in read_lines(path)}
     of_questions: dict[str, Sequence[str | None]] = {}
     for name, row in stored.items():
         pieces = (rows.get(name, {}).get("context") or {}).get("pieces", [])
@@ -265,3 +255,61 @@ def context_texts(
             if None in texts or row.get("of") in (None, _fingerprint(texts)):
                 of_questions[name] = texts
     return of_questions
+
+
+OWN_QUESTIONS = Path("runs", ".asked")
+"""The folder of your own questions that were asked: <run key>/<question key>.json below it.
+
+The run key holds all that can change an answer, so that what is kept there is the answer as long as
+nothing changed."""
+
+
+@dataclass(frozen=True)
+class OwnQuestion:
+    """A question with the record of what a method made of it.
+
+    `texts` are those of its context, None for one that is not known; `seconds` those of each step;
+    `artifacts` the keys by resource, below the folder `corpus` of the artifacts.
+    """
+
+    question: str
+    dataset: str
+    method: str
+    title: str
+    key: str
+    row: Row
+    texts: tuple[str | None, ...]
+    seconds: Mapping[str, float]
+    corpus: str
+    artifacts: Mapping[str, str]
+
+    @property
+    def places(self) -> frozenset[str]:
+        """Its artifacts as `corpus/resource/key`, as the paths below artifacts/."""
+        return frozenset(f"{self.corpus}/{name}/{key}" for name, key in self.artifacts.items())
+
+
+def question_file(home: Path, key: str, text: str, form: str) -> Path:
+    """Return where the answer to a question in a form is, by the key of the run it would be of."""
+    return home / OWN_QUESTIONS / key / f"{digest(text, form)}.json"
+
+
+def write_question(path: Path, question: OwnQuestion) -> None:
+    """Write an answered question, whole."""
+    write_whole(path, json.dumps(asdict(question), ensure_ascii=False) + "\n")
+
+
+def read_question(path: Path) -> OwnQuestion | None:
+    """Return the question of a file; None where there is none, or none that can be read."""
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        question = OwnQuestion(**{**fields, "texts": tuple(fields["texts"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    whole = isinstance(question.row, dict) and isinstance(question.artifacts, dict)
+    return question if whole and "answer" in question.row else None
+
+
+def stored_questions(home: Path) -> Iterator[OwnQuestion]:
+    """Yield the questions of a home that can be read."""
+    return filter(None, map(read_question, sorted((home / OWN_QUESTIONS).glob("*/*.json"))))

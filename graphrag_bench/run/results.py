@@ -19,10 +19,10 @@ from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import Sums, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import context_budget
-from graphrag_bench.run.estimate import estimates
 from graphrag_bench.run.experiment import Experiment, forms_of
 from graphrag_bench.run.folder import ENVIRONMENT, REFERENCES, DamagedRun, RunFolder, read_json
 from graphrag_bench.run.method import EXTRACTIONS
+from graphrag_bench.run.plan import estimates
 from graphrag_bench.run.scoring import score, scoring_of, shares
 from graphrag_bench.run.stored import StoredRun, paths_of
 from graphrag_bench.text import safe_name
@@ -69,8 +69,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "corpus": dataset.corpus_digest,
         "method": method.name,
         "title": method.title + (" (incomplete)" if incomplete else ""),
-        "role": method.role,
-        "verified": method.verified,
+        "role": method.keys.role or "",
+        "verified": str(method.keys.verified).lower(),
         "parameters": dict(method.parameters),
         "settings": deciding(settings),
         "key": experiment.key,

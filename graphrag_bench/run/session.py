@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.compose import PRIMARY, composed, method_of
-from graphrag_bench.config.sources import built_in, file_of
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.config.sources import built_in, file_of, names
+from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
+from graphrag_bench.evaluation.metrics import UNDIRECTED, Source, metric_names
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import best_of, mark
 from graphrag_bench.report.tables import shown_tables
-from graphrag_bench.run.checking import NONE, check_names
 from graphrag_bench.run.execute import RunResult, execute, too_many
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Occupied
@@ -27,6 +28,16 @@ from graphrag_bench.run.models import Shared
 from graphrag_bench.run.results import scores_over_repeats
 from graphrag_bench.run.stored import StoredRun, scores_of, stored_runs
 
+NONE = "none"
+"""The baseline of a run that is compared with none."""
+_MODELS = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
+_READ_AS = {
+    "graph.import_from": "import_from",
+    "graph.checkpoint": "checkpoint",
+    "graph.checkpoint_revision": "checkpoint",
+    "dataset.openie": "openie",
+}
+"""Settings that one resource alone reads."""
 Identity = tuple[Path, str]
 """A run folder, and how much of the run is wanted and how it is scored."""
 _EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
@@ -195,6 +206,81 @@ def references(experiment: Experiment) -> list[dict[str, Any]]:
         for name, text in zip(methods, texts, strict=True)
         if is_wanted and f"\nrole: {role}" in text
     ]
+
+
+def check_names(settings: RunSettings) -> None:
+    """Raise UserError for a baseline, a compared metric or an objective that no run can have.
+
+    A misspelt name thus costs nothing. Whether the data set has what a metric needs is seen when a
+    run has been scored.
+    """
+    known = {*names("method"), str(settings.method.get("name")), NONE}
+    if settings.evaluation.baseline not in known:
+        raise UserError(
+            f"evaluation.baseline: {unknown('method', settings.evaluation.baseline, known)}"
+        )
+    evidence = _metrics(settings, "retrieved", "context")
+    answers = _metrics(settings, "answer", "judge")
+    for name in settings.evaluation.compared:
+        if name not in (*evidence, *answers):
+            raise UserError(f"evaluation.compared: {unknown('metric', name, evidence + answers)}")
+    wanted = settings.objective
+    if wanted is None:
+        return
+    if wanted in UNDIRECTED:
+        raise UserError(f"objective={wanted}: a descriptive metric, neither direction is better.")
+    if wanted in answers and not settings.answering:
+        raise UserError(f"objective={wanted}: Metrics of answers need answer=on.")
+    if wanted not in (*evidence, *answers):
+        metrics = evidence + answers * settings.answering
+        raise UserError(f"objective={wanted}: {unknown('metric', wanted, metrics)}")
+    if settings.split == "test":
+        raise UserError("objective chooses settings: split=dev; report it on split=test.")
+
+
+def _metrics(settings: RunSettings, *sources: Source) -> list[str]:
+    evaluation = settings.evaluation
+    return metric_names(sources, evaluation.cuts, evaluation.evidence_tokens)
+
+
+def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -> None:
+    """Raise one UserError that names every override that no run of a command reads.
+
+    A setting that only some runs of a sweep read is fine.
+    """
+    names = [text.lstrip("+~").partition("=")[0].removeprefix("llm@") for text in overrides]
+    problems = []
+    for name in dict.fromkeys(names):
+        reasons = [_unused(experiment, name) for experiment in experiments]
+        if reasons and all(reasons):
+            problems.append(f"  {name}: {reasons[0]}")
+    if problems:
+        lines = "\n".join(problems)
+        raise UserError(f"{len(problems)} setting(s) would change nothing:\n{lines}")
+
+
+def _unused(experiment: Experiment, name: str) -> str:
+    """Return why a run reads no such setting; "" where it does, or where it says how a run goes."""
+    first, *rest = name.replace("method.build.", "build.", 1).split(".")
+    settings, used = experiment.settings, experiment.used
+    planned = {item.resource for item in experiment.plan}
+    method = f"method '{experiment.method.name}'"
+    if first == "build" and rest and rest[0] not in planned:
+        return f"{method} builds no '{rest[0]}'. {did_you_mean(rest[0], sorted(planned))}"
+    if first in _MODELS and rest != ["_target_"] and (rest or first == "llm_build"):
+        reads = {first, "llm_build"} if first == "llm" and settings.llm_build is None else {first}
+        reads |= {"tokenizer"} if rest == ["tokenizer"] else set()
+        there = [model for model in _MODELS if model in used]
+        return "" if reads & used else f"{method} uses no {first} here; it uses {', '.join(there)}."
+    if first == "pooling" and rest and settings.pooling is None:
+        return "pooling is off here; choose pooling=rerank or pooling=reselect."
+    if name == "dev_share" and settings.split == "all":
+        return "it needs split=dev or split=test."
+    if name == "dataset.openie" and "extraction" not in planned:
+        return ""
+    if name in _READ_AS and _READ_AS[name] not in used:
+        return f"{method} builds nothing from it here; it builds {', '.join(sorted(planned))}."
+    return ""
 
 
 def _waited(experiment: Experiment, progress: Progress | None) -> RunResult:

@@ -13,9 +13,9 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.budgets import LEAST, context_blocks, lengthened, packers
-from graphrag_bench.run.describe import context_lines
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.method import Method, read_method
+from graphrag_bench.run.plan import context_lines
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,9 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.expected import template_tokens
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.run.estimate import Estimate, estimates
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.plan import Estimate, estimates
 
 pytestmark = pytest.mark.slow
 

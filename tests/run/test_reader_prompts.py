@@ -13,8 +13,8 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.evaluation.answers import abstained, accuracy
 from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import REFUSAL, FormName, Message, Prompt, answer_form
-from graphrag_bench.run.describe import describe
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.plan import describe
 from graphrag_bench.values import Piece, Question
 from operators.answer.direct import READER, reader_values
 

@@ -14,9 +14,8 @@ from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.run import session
-from graphrag_bench.run.checking import check_names
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.session import references
+from graphrag_bench.run.session import check_names, references
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
 

@@ -9,8 +9,8 @@ from toy_runs import TOY, command, refused
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.checking import refuse_unused
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.session import refuse_unused
 
 TRIPLES = '{"subject": "Ada Marsh", "predicate": "founded", "object": "Norvik"}\n'
 

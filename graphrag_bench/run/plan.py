@@ -1,0 +1,456 @@
+"""What a run would do and cost at most, in words and numbers, before any model is loaded.
+
+The store knows what is built, and the ledger what calls of this run have taken; elsewhere a step
+makes as many calls as it may, whose prompts hold what the context budget or the reader's window
+leaves, and whose replies end at their limit.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean
+
+from graphrag_bench.config.sources import file_of
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.evaluation.statistics import detectable_share
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import MOST_TOKENS, reply_limits
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.ledger import CallSums, read_ledger, sums
+from graphrag_bench.llm.settings import Prices
+from graphrag_bench.llm.windows import LEAST as LEAST_REPLY
+from graphrag_bench.pipeline.combinators import Each, Repeat, Switch
+from graphrag_bench.pipeline.pipeline import Pipeline
+from graphrag_bench.pipeline.reader_prompts import READERS, common_forms, own_answers, unlicensed
+from graphrag_bench.pipeline.resolve import Resolve
+from graphrag_bench.pipeline.steps import OperatorStep, Step
+from graphrag_bench.prompts import FormName, Prompt, answer_form
+from graphrag_bench.run.budgets import (
+    ASSUMED_WINDOW,
+    CHUNKS,
+    LEAST,
+    Block,
+    context_blocks,
+    context_budget,
+    empty_blocks,
+    map_steps,
+)
+from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Question
+
+COUNTED = 4_000_000
+"""Characters whose tokens a plan counts: of more texts it counts every second, third and so on."""
+_SAMPLE = 200
+_UNKNOWN = (500.0, 100.0)
+_LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
+"""What a prompt may hold without a budget: as much as the reader's window leaves."""
+_TOKENS_OF_COMMUNITY = 100
+"""The fewest tokens of a corpus that one community was of: 105 on `sample`, 185 on UltraDomain."""
+
+
+def describe(experiment: Experiment) -> str:
+    """Return the plan: artifacts to build or reuse, steps, questions that remain, LLM calls."""
+    parts = (_method_lines, _artifact_lines, _step_lines, _extent)
+    return "\n\n".join("\n".join(lines(experiment)) for lines in parts)
+
+
+def _method_lines(experiment: Experiment) -> Iterator[str]:
+    method, settings = experiment.method, experiment.settings
+    sources = f"profile {settings.profile}, fidelity {settings.fidelity}"
+    yield f"method {method.name} on {experiment.dataset.name} ({sources})"
+    yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
+    yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
+
+
+def _artifact_lines(experiment: Experiment) -> Iterator[str]:
+    yield "artifacts"
+    store = experiment.store()
+    if experiment.settings.graph.per == "partition":
+        yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
+    for item in experiment.plan:
+        state = "reuse" if store.holds(item) else "build"
+        own = ", ".join(f"{k}={v}" for k, v in item.own_settings.items())
+        yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
+        limits = [item.settings[name] for name in reply_limits(item.settings)]
+        if item.builder.calls and None in limits:
+            yield f"         replies: at most {MOST_TOKENS:,} tokens, or what the window leaves"
+    yield from _embedder_lines(experiment)
+
+
+def _step_lines(experiment: Experiment) -> Iterator[str]:
+    yield "steps"
+    pipeline, answering = experiment.method.pipeline, experiment.settings.answering
+    for op in pipeline.operators(answering):
+        reads = [r.slot for r in op.operator.reads if not r.optional or r.slot in op.use]
+        writes = [*op.operator.writes, *op.operator.may_write]
+        yield f"  {op.label:<58} {', '.join(reads)} -> {', '.join(writes)}"
+    for step in pipeline.steps(answering):
+        if isinstance(step, Switch):
+            yield from (f"  fallback: {reason}" for reason in step.fallback.values())
+
+
+def questions_left(experiment: Experiment) -> tuple[int, int]:
+    """Return how many questions a run has still to do, and how many of them to answer."""
+    selected, to_answer = experiment.selection()
+    done = {answering: experiment.folder.done(answering) for answering in (True, False)}
+    left = [one.id in to_answer for one in selected if one.id not in done[one.id in to_answer]]
+    return len(left), sum(left)
+
+
+def _extent(experiment: Experiment) -> Iterator[str]:
+    pipeline = experiment.method.pipeline
+    selected, to_answer = experiment.selection()
+    n, n_answers = questions_left(experiment)
+    calls = n_answers * pipeline.bound(True) + (n - n_answers) * pipeline.bound(False)
+    yield f"questions: {len(selected)} selected, {len(selected) - n} done, {n} left"
+    each = f" ({pipeline.bound()} for each answered question)" if to_answer else ""
+    yield f"LLM calls: at most {calls}{each}"
+    if to_answer:
+        answering = [question for question in selected if question.id in to_answer]
+        yield from form_lines(pipeline, answering)
+        yield from _reader(experiment, forms_of(answering))
+    yield from context_lines(experiment)
+    if selected:
+        of, when = "questions with all evidence found", "all evidence is found"
+        if experiment.settings.answering:
+            of, when = "right answers", "the answer is right"
+        least = detectable_share(len(selected))
+        yield f"detectable: a difference of {least:.3f} between two methods' shares of {of}"
+        yield f"  (4 runs of 5 show it at 5 %, when {when} by just one of the two for half of the"
+        yield "  questions; smaller with fewer of them)"
+    yield from _estimate_lines(estimates(experiment, n, n_answers))
+    yield f"run: {experiment.folder.path}"
+
+
+def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
+    reader = experiment.settings.reader_prompt
+    yield f"reader prompt: {READERS[reader]} (reader_prompt={reader})"
+    if common := common_forms(reader, forms):
+        if reader == "auto":
+            yield f"  one for all methods: {', '.join(common)}"
+        if own := own_answers(experiment.method.pipeline):
+            yield f"  the method's own for answers inside its search: {', '.join(own)}"
+    if reader == "own":
+        return
+    yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
+    for name in unlicensed(experiment.method.pipeline):
+        yield f"  without that clause, as it has no variable 'licence': {name}"
+
+
+def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
+    """Yield for each form that the questions want how many do, its words, and the most tokens."""
+    for name, n in forms_of(questions).items():
+        form = answer_form(name, questions[0].open_tokens)
+        own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
+        limits = sorted({form.max_tokens if limit is None else int(limit) for limit in own})
+        most = ", ".join(f"{limit:,}" for limit in limits)
+        most += " tokens" + (" or what the window leaves" if form.max_tokens > LEAST_REPLY else "")
+        yield f"answers: {name} ({n:,} of {len(questions):,} questions, at most {most})"
+        yield f'  "{form.manner}"'
+
+
+def context_lines(experiment: Experiment) -> Iterator[str]:
+    """Yield the context budget with its reason, and what each block of the prompt has of it."""
+    method, budget, room = experiment.method, experiment.models.context_budget, experiment.room
+    blocks = context_blocks(method.pipeline, budget, room)
+    if not blocks:
+        return
+    yield f"context: {_budget(experiment)}"
+    chunk = room.chunk
+    if chunk.typical:
+        yield f"  a chunk takes {chunk.typical:,} tokens (median; 90 %: {chunk.long:,}), as a row"
+    for block in blocks:
+        yield f"  {block.op.operator.name:<24} {', '.join(_block_notes(experiment, block))}"
+    for op in map_steps(method.pipeline):
+        most = budget.group_tokens or op.settings["group_tokens"]
+        each = "one report or chunk each"
+        if op.settings["group"] == "packed":
+            each = f"{most:,} tokens each, in the order {op.settings['order']}"
+        yield (
+            f"  {op.operator.name:<24} reads at most {op.settings['max_groups']:,} groups, {each}; "
+            "reports beyond them are left unread, counted in the record and in the table"
+        )
+    if reason := empty_blocks(method, budget, room):
+        yield f"  ! {reason}"
+
+
+def _block_notes(experiment: Experiment, block: Block) -> Iterator[str]:
+    budget, settings = experiment.models.context_budget, block.op.settings
+    kind = block.op.operator.name.removeprefix("context.").removesuffix("s")
+    top_k = budget.most_rows(kind, settings.get("top_k"), 0)
+    if top_k is not None:
+        yield f"top_k={top_k or 'auto'}"
+    if settings.get("form") is not None:
+        yield f"form={settings['form']}"
+    if block.alone:
+        yield f"{block.n_tokens:,} tokens of its own"
+    elif block.n_tokens is not None:
+        yield f"{block.share:g} of {budget.tokens:,} = {block.n_tokens:,} tokens"
+    if block.whole is not None:
+        yield f"{block.whole} whole chunks"
+
+
+def _budget(experiment: Experiment) -> str:
+    room, n_tokens = experiment.room, context_budget(experiment.settings, experiment.method)
+    window = f"a window that is taken to be {ASSUMED_WINDOW:,} (llm.window tells the reader's)"
+    if room.window:
+        window = f"the reader's window of {room.window:,}"
+    if n_tokens is not None:
+        bound = f"at most {n_tokens:,} tokens (budget_context)"
+        if n_tokens != room.auto:
+            return bound
+        why = f"{LEAST:,} at least"
+        if room.wanted > LEAST:
+            why = f"{room.wanted:,} have room for {CHUNKS} whole chunks in every method"
+        return f"{bound}; auto: {why}" + (f"; within {window}" if n_tokens < room.wanted else "")
+    budget = experiment.models.context_budget
+    if budget.tokens is None:
+        return "each method's own; this one has no bound"
+    if budget.tokens == budget.whole:
+        return f"at most {budget.tokens:,} tokens (the method's own)"
+    own = f"the method's own {budget.whole:,} tokens" if budget.whole else "no budget"
+    return f"at most {budget.tokens:,} tokens: {own}, within {window}"
+
+
+def _embedder_lines(experiment: Experiment) -> Iterator[str]:
+    """What the embedder reads, and how much of each kind of text is longer, before any is embedded.
+
+    Chunks are counted; of other texts an index says it once it is there. Nothing for a run that
+    embeds nothing. Loads no weights. Raises UserError for longer chunks under
+    `embedder.long_texts=refuse`.
+    """
+    if "embedder" not in experiment.used:
+        return
+    embedder: Embedder = experiment.models.bare("embedder")
+    yield f"embedder: {embedder.reading}"
+    if embedder.window is None:
+        return
+    store = experiment.store()
+    for item in (item for item in experiment.plan if "embedder" in item.builder.needs):
+        stored = store.holds(item) and experiment.settings.graph.per == "all"
+        row = store.recipe(item).get("statistics", {}) if stored else {}
+        if row.get("window") is not None:
+            yield f"  {Fit.of(row).message(row['what']) or item.resource}"
+        elif item.resource == "chunk_index":
+            yield f"  {chunk_line(experiment)}"
+        else:
+            yield f"  {item.resource}: how long its texts are is not known before it is built"
+
+
+def chunk_line(experiment: Experiment) -> str:
+    """Say how many chunks are longer than the embedder reads; "" where no window is known."""
+    chunks = next(item for item in experiment.plan if item.resource == "chunk_table")
+    key = [experiment.models.identity("embedder"), chunks.key]
+    line: str = experiment.models.shared.once("long chunks", key, lambda: _chunks(experiment))
+    return line
+
+
+def _chunks(experiment: Experiment) -> str:
+    embedder: Embedder = experiment.models.bare("embedder")
+    if not embedder.window:
+        return ""
+    store, whole = experiment.store(), experiment.settings.graph.per == "all"
+    item = next(one for one in experiment.plan if one.resource == "chunk_table")
+    if whole and store.holds(item) and "same_as" not in store.recipe(item):
+        table: ChunkTable = store.resources(experiment.plan, {"chunk_table"}, {})["chunk_table"]
+    elif set(item.builder.needs) == {"corpus"}:
+        table = item.builder.function(corpus=experiment.dataset, **item.settings)
+    else:
+        return "chunks: how long they are is not known before they are made"
+    texts = table.passages
+    step = -(-sum(map(len, texts)) // COUNTED) or 1
+    fit = embedder.fit(texts[::step], load=False)
+    fit.refuse("chunks")
+    sampled = f" (one of {step} counted; a run counts all)" if step > 1 else ""
+    unknown = "chunks: how long they are is not known before the model is loaded"
+    return f"{fit.message('chunks')}{sampled}" if fit.window else unknown
+
+
+def method_files(experiment: Experiment) -> list[Path]:
+    """Return the files that make a method, in reading order, each once.
+
+    Its YAML file and page, the builders of its artifacts as they are built, then the operators in
+    the order of its steps, without what these call.
+    """
+    name = experiment.method.name
+    spec = find_spec("methods")
+    folders = spec.submodule_search_locations if spec else None
+    page = Path(next(iter(folders or ["methods"])), name, "README.md")
+    functions = [item.builder.function for item in experiment.plan]
+    functions += [op.operator.function for op in experiment.method.pipeline.operators()]
+    code = [Path(inspect.getfile(inspect.unwrap(function))) for function in functions]
+    files = (file_of("method", name), page, *code)
+    return list(dict.fromkeys(path for path in files if path and path.is_file()))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The most that one step costs; `seconds` is None until a call of it has been measured.
+
+    `measured` says that it follows from the means of calls already made; what building takes is
+    the mean that its builder expects.
+    """
+
+    stage: str
+    step: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float
+    seconds: float | None = None
+    measured: bool = False
+
+
+def _estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
+    if not rows:
+        return
+    yield ""
+    head = "at most; building: as expected"
+    yield f"{head:<44} {'calls':>8} {'prompt':>10} {'completion':>10} {'USD':>9} {'time':>8}"
+    for row in rows:
+        seconds = "?" if row.seconds is None else f"{row.seconds:.0f} s"
+        basis = " (measured)" if row.measured else ""
+        yield (
+            f"  {row.step + basis:<42} {row.calls:>8,} {row.prompt_tokens:>10,} "
+            f"{row.completion_tokens:>10,} {row.usd:>9.4f} {seconds:>8}"
+        )
+    if any(row.seconds is None for row in rows):
+        yield "  time is known once a step has made its first calls"
+    yield ""
+
+
+def estimates(
+    experiment: Experiment, n_early: int, n_answers: int, *, learn: bool = True
+) -> list[Estimate]:
+    """Return one row for each step that calls a model, for so many questions.
+
+    `n_early` questions go through conversion and retrieval, `n_answers` of them through
+    generation. With `learn` the means of calls that this run has already paid for take the place of
+    the bounds, and an artifact that is there costs nothing. With `answer=off` generation has no
+    row.
+    """
+    folder = experiment.folder
+    ledgers = folder.files("ledger") if learn else []
+    paid = {name: each.paid for (name,), each in sums(read_ledger(*ledgers), "step").items()}
+    rows = list(_building(experiment, unpaid=learn))
+    longest = cache(partial(_longest, experiment.dataset.questions))
+    for op, times in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
+        if not op.bound():
+            continue
+        late = op.label.startswith("generate")
+        n_done = len(folder.done(late)) if op.label in paid else 0
+        n = n_answers if late else n_early
+        if (known := paid.get(op.label)) and known.calls and n_done:
+            rows.append(_measured(experiment, op.label, n / n_done, known))
+        else:
+            calls = n * times * min(op.bound(), _most_calls(experiment, op))
+            rows.append(
+                _row(experiment, op.label, calls, *_most_tokens(experiment, op, *longest()))
+            )
+    return rows
+
+
+def _weighted(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[OperatorStep, int]]:
+    for step in steps:
+        if isinstance(step, Repeat):
+            yield from _weighted(step.steps, times * step.times)
+        elif isinstance(step, Each):
+            yield from _weighted(step.steps, times * step.at_most)
+        elif isinstance(step, Resolve):
+            yield from _weighted(step.steps, times * (step.at_most + 1))
+            yield from _weighted(step.answer, times * step.at_most)
+        else:
+            yield from ((op, times) for op in step.operators())
+
+
+def _measured(experiment: Experiment, label: str, share: float, paid: CallSums) -> Estimate:
+    calls = math.ceil(share * paid.calls)
+    prompt, completion = paid.prompt_tokens / paid.calls, paid.completion_tokens / paid.calls
+    model = experiment.models.bare("llm")
+    at_once = model.concurrency if isinstance(model, ChatModel) else 1
+    workers = max(min(experiment.settings.workers, at_once), 1)
+    seconds = calls * paid.seconds / paid.calls / workers
+    row = _row(experiment, label, calls, prompt, completion)
+    return replace(row, seconds=seconds, measured=True)
+
+
+def _row(
+    experiment: Experiment, step: str, calls: int, prompt: float, completion: float,
+    stage: str = "",
+) -> Estimate:  # fmt: skip
+    model = experiment.models.bare("llm_build" if stage else "llm")
+    prices = model.prices if isinstance(model, ChatModel) else Prices()
+    n_prompt, n_completion = round(calls * prompt), round(calls * completion)
+    usd = prices.usd(n_prompt, n_completion)
+    return Estimate(stage or step.partition(".")[0], step, calls, n_prompt, n_completion, usd)
+
+
+def _longest(questions: Sequence[Question]) -> tuple[int, int]:
+    forms = [answer_form(*one) for one in {(one.form, one.open_tokens) for one in questions}]
+    words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
+    texts = [count_tokens(one.text) for one in questions]
+    answer = max((form.max_tokens for form in forms), default=0)
+    return max(texts, default=0) + max(words, default=0), answer
+
+
+def _most_tokens(
+    experiment: Experiment, op: OperatorStep, question: int, answer: int
+) -> tuple[float, float]:
+    reply = op.settings.get("max_tokens") or answer
+    prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
+    files = [file for prompt in prompts for file in prompt.files]
+    own = max(map(template_tokens, files), default=0) + question + reply
+    window = experiment.room.window or ASSUMED_WINDOW
+    budget, slots = experiment.models.context_budget, {read.slot for read in op.operator.reads}
+    context: int | None = 0
+    if slots & {"context", "points"} or "context_budget" in op.operator.needs:
+        context = op.settings.get("group_tokens") or budget.tokens
+    elif slots & _LISTS or "graph" in op.operator.needs:
+        context = None
+    return min(window, window if context is None else own + context), reply
+
+
+def _most_calls(experiment: Experiment, op: OperatorStep) -> int:
+    if "group_tokens" not in op.settings:
+        return op.bound()
+    store = experiment.store()
+    for item in experiment.plan:
+        if item.resource == "reports" and store.holds(item):
+            stored = store.recipe(item).get("statistics", {}).get("communities")
+            return 2 * int(stored) if stored else op.bound()
+    sizes = _sizes(experiment)
+    return 2 * math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
+
+
+def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
+    """One row for each artifact that calls a model; with `unpaid` only for what is missing."""
+    store = experiment.store()
+    items = [item for item in experiment.plan if item.builder.calls]
+    sizes = _sizes(experiment) if items else Sizes(0.0)
+    for item in items:
+        there = unpaid and store.holds(item)
+        n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
+        tokens = item.builder.tokens
+        each = tokens(item.settings, sizes) if tokens else _UNKNOWN
+        yield _row(experiment, item.resource, n_calls, *each, stage="build")
+
+
+def _sizes(experiment: Experiment) -> Sizes:
+    documents = experiment.dataset.documents
+    n_tokens = [count_tokens(row.passage) for row in documents[:_SAMPLE]]
+    planned = next(item for item in experiment.plan if item.resource == "chunk_table")
+    chunks = n_tokens
+    if (size := planned.settings.get("size")) is not None:
+        stride = size - planned.settings.get("overlap", 0)
+        chunks = [min(size, n - at) for n in n_tokens for at in range(0, max(n, 1), stride)]
+    n_chunks = round(len(documents) * len(chunks) / max(len(n_tokens), 1))
+    return Sizes(fmean(chunks) if chunks else 0.0, n_chunks)
