@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from graphrag_bench.run.folder import RunFolder, write_whole
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import context_rows, record, timing_rows
 from graphrag_bench.run.results import repeated, results, write_provenance, write_references
+from graphrag_bench.terminal import clean_line
 from graphrag_bench.text import short
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 
@@ -124,28 +124,25 @@ def _finish(
     store_chunk_size(experiment.settings, experiment.dataset, experiment.room.chunk)
     _charge(experiment, folder, selected)
     failed: list[Failed] = []
-    late = [question for question in mine if question.id in to_answer]
-    early = [question for question in mine if question.id not in to_answer]
-    for questions, answering in ((late, True), (early, False)):
+    for answering in (True, False):
         done = folder.done(answering)
-        todo = [question for question in questions if question.id not in done]
-        if todo:
-            failed += _work(experiment, todo, answering, progress)
+        part = [q for q in mine if (q.id in to_answer) == answering and q.id not in done]
+        if part:
+            failed += _work(experiment, part, answering, progress)
     folder.finish([question.id for question in experiment.dataset.questions])
     _report_failures(folder, experiment.method.name, failed, progress)
 
 
 def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
     own = folder.file("ledger")
-
-    def earlier() -> list[Path]:
-        every = sorted(experiment.run_path.rglob("ledger*.jsonl"))
-        return [*experiment.ledgers(selected), *(path for path in every if path != own)]
-
-    def others() -> list[Path]:
-        return [path for path in folder.files("ledger") if path != own]
-
-    experiment.models.charge(own, earlier, others)
+    experiment.models.charge(
+        own,
+        lambda: [
+            *experiment.ledgers(selected),
+            *sorted(experiment.run_path.rglob("ledger*.jsonl")),
+        ],
+        lambda: [path for path in folder.files("ledger") if path != own],
+    )
 
 
 def _work(
@@ -212,24 +209,15 @@ def _run_block(
     advance: Advance,
 ) -> list[Failed]:
     failed: list[Failed] = []
-    settings = experiment.settings
+    settings, models, table = experiment.settings, experiment.models, resources["chunk_table"]
+    bounds = settings.failures
     execution = Execution(
-        resources,
-        settings.workers,
-        experiment.models.ledger,
-        settings.failures.limit,
-        settings.failures.after,
-        settings.failures.in_a_row,
-        gates=experiment.models.gates,
-    )
-    table: ChunkTable = resources["chunk_table"]
-    for one in run(
-        questions,
-        experiment.method.pipeline,
-        execution,
-        answering=answering,
-        start=partial(start_state, experiment, table=table),
-    ):
+        resources, settings.workers, models.ledger, bounds.limit, bounds.after, bounds.in_a_row,
+        gates=models.gates,
+    )  # fmt: skip
+    start = partial(start_state, experiment, table=table)
+    pipeline = experiment.method.pipeline
+    for one in run(questions, pipeline, execution, answering=answering, start=start):
         row = record(one, table, settings.trace)
         contexts = [] if settings.trace == "off" else context_rows(one, table)
         experiment.folder.append(row, timing_rows(one, settings.workers), contexts)
@@ -254,42 +242,27 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
 def _report_failures(
     folder: RunFolder, label: str, failed: Sequence[Failed], progress: Progress
 ) -> None:
-    """Write `failures.txt` of a run, or remove it when no question failed, and say its beginning.
+    """Write `failures.txt`: each kind of failure once, with the lines in the operator's code.
 
-    It holds each kind of failure once, with the lines of the traceback in the operator's code. It
-    is for people: paths and code lines depend on the machine, records do not.
+    It is for people: paths and code lines depend on the machine, records do not.
     """
     path = folder.file("failures", "txt")
     if not failed:
         path.unlink(missing_ok=True)
         return
-    kinds = list(_kinds(failed))
+    alike: dict[tuple[str, str, tuple[str, ...]], list[Failed]] = {}
+    for name, failure in failed:
+        alike.setdefault((failure.step, failure.kind, failure.where), []).append((name, failure))
+    kinds = []
+    for (step, kind, where), rows in alike.items():
+        ids = ", ".join(name for name, _ in rows[:_IDS_SHOWN])
+        more = f" and {len(rows) - _IDS_SHOWN} more" if len(rows) > _IDS_SHOWN else ""
+        lines = (f"{step}: {kind}: {rows[0][1].message}", f"  questions: {ids}{more}", *where)
+        kinds.append("\n".join(map(clean_line, lines)))
     write_whole(path, "\n\n".join(kinds) + "\n")
     progress.say(f"{label}: {len(failed)} questions failed; {path} says where")
     for kind in kinds[:_KINDS_SHOWN]:
         progress.say(kind)
-
-
-def _kinds(failed: Sequence[Failed]) -> Iterator[str]:
-    alike: dict[tuple[str, str, tuple[str, ...]], list[Failed]] = {}
-    for name, failure in failed:
-        alike.setdefault((failure.step, failure.kind, failure.where), []).append((name, failure))
-    for (step, kind, where), rows in alike.items():
-        ids = ", ".join(name for name, _ in rows[:_IDS_SHOWN])
-        more = f" and {len(rows) - _IDS_SHOWN} more" if len(rows) > _IDS_SHOWN else ""
-        first = _printable(rows[0][1].message)
-        head = f"{step}: {kind}: {first}\n  questions: {_printable(ids)}{more}"
-        yield "\n".join([head, *map(_printable, where)])
-
-
-def _printable(text: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in text)
-
-
-def too_many(metrics: Mapping[str, Any], limit: float) -> bool:
-    """Return whether all questions of a run failed, or a larger share than `failures.limit`."""
-    failed, n = int(metrics["failed"]), int(metrics["n"])
-    return failed > 0 and (failed >= n or failed > limit * n)
 
 
 @dataclass
@@ -331,18 +304,15 @@ def retrieved(
     """
     progress, every = progress or Progress(quiet=True), Retrieved()
     by_id: dict[str, Finished] = {}
+    pipeline = experiment.method.pipeline
     for scope, models in experiment.scoped(questions).items():
         mine = [q for q in questions if scope is None or q.scope == scope]
         resources = build_resources(experiment, models, progress, answering=False)
         steps = StepCache(identities(experiment, models), results)
+        execution = Execution(resources, experiment.settings.workers, cache=steps)
+        start = partial(start_state, experiment, table=resources["chunk_table"])
         with progress.task(f"{experiment.method.name}: retrieving", len(mine)) as advance:
-            for one in run(
-                mine,
-                experiment.method.pipeline,
-                Execution(resources, experiment.settings.workers, cache=steps),
-                answering=False,
-                start=partial(start_state, experiment, table=resources["chunk_table"]),
-            ):
+            for one in run(mine, pipeline, execution, answering=False, start=start):
                 by_id[one.question.id] = one
                 advance(1)
         every.computed.update(steps.computed)

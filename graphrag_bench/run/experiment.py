@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,11 @@ class Experiment:
         if not method.problems:
             if settings.pooling and not method.pooled:
                 if not swept:
-                    raise UserError(_cannot_pool(settings.pooling, method))
+                    raise UserError(
+                        f"pooling={settings.pooling.get('mode')}: no step of '{method.name}' packs "
+                        "relationships that can be pooled (`path_pooling` at a step). Methods that "
+                        f"can: {', '.join(able_to_pool())}."
+                    )
                 settings = settings.model_copy(update={"pooling": None})
             room = cache(partial(room_of, settings, corpus, models))
             settings, budget = with_budget(settings, method, room, swept=swept)
@@ -112,13 +115,11 @@ class Experiment:
 
     @property
     def _attributes(self) -> frozenset[str] | None:
-        choice = self.choices.get("graph")
-        variant = choice if isinstance(choice, str) else (choice or {}).get("variant")
-        name = variants("graph").get(str(variant))
+        name = variants("graph").get(str(self.choices.get("graph", {}).get("variant")))
         return builders.get(name).provides if name else None
 
     @cached_property
-    def choices(self) -> dict[str, Any]:
+    def choices(self) -> Mapping[str, Mapping[str, Any]]:
         """The variant and settings of every resource that the method or the run chooses."""
         return artifact_choices(self.settings, self.method, self.dataset)
 
@@ -167,9 +168,8 @@ class Experiment:
         """
         if self.settings.graph.per == "all":
             return {None: self.models}
-        wanted = {question.scope for question in questions}
-        scopes = sorted({d.scope for d in self.dataset.documents} & wanted, key=lambda s: s or "")
-        return {scope: self.models_of(scope) for scope in scopes}
+        scopes = {d.scope for d in self.dataset.documents} & {one.scope for one in questions}
+        return {scope: self.models_of(scope) for scope in sorted(scopes, key=lambda s: s or "")}
 
     def models_of(self, scope: str | None) -> Models:
         """Return the models over the corpus of one scope; of everything where graphs are one."""
@@ -177,16 +177,16 @@ class Experiment:
             return self.models
         return self.models.over(self.dataset.within(scope))
 
-    def plans(self, questions: Sequence[Question]) -> list[list[Planned]]:
-        """The plan of every graph that these questions are asked of: one, or one for each scope."""
+    def planned(self, questions: Sequence[Question]) -> list[Planned]:
+        """The artifacts of every graph that these questions are asked of."""
         if self.settings.graph.per == "all":
-            return [self.plan]
-        return [self.plan_for(models) for models in self.scoped(questions).values()]
+            return self.plan
+        return [item for of in self.scoped(questions).values() for item in self.plan_for(of)]
 
     def ledgers(self, questions: Sequence[Question]) -> list[Path]:
         """The ledgers of what was built for these questions."""
-        store, items = self.store(), chain.from_iterable(self.plans(questions))
-        return [path for item in items for path in store.ledgers(item)]
+        store = self.store()
+        return [path for item in self.planned(questions) for path in store.ledgers(item)]
 
     @property
     def used(self) -> set[str]:
@@ -347,13 +347,6 @@ def _check_method(values: Mapping[str, Any]) -> None:
     pipeline, problems = build(values, options)
     slots = frozenset(GIVEN.values()) if given is not None else frozenset()
     _check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], slots=slots)
-
-
-def _cannot_pool(pooling: Mapping[str, Any], method: Method) -> str:
-    return (
-        f"pooling={pooling.get('mode')}: no step of '{method.name}' packs relationships that can "
-        f"be pooled (`path_pooling` at a step). Methods that can: {', '.join(able_to_pool())}."
-    )
 
 
 _FORM = frozenset({"form", "manner", "cue", "licence"})

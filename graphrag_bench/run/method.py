@@ -147,22 +147,20 @@ def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
 
     `raw` is the method's file with its interpolations, `config` what it became.
     """
-    problems = []
-    for key in config:
-        if key not in raw and key not in RESERVED:
-            parameters = sorted(set(raw) - RESERVED)
-            hint = did_you_mean(key, sorted({*raw, *RESERVED}), parameters)
-            problems.append(f"There is no setting 'method.{key}' in '{raw['name']}'. {hint}")
-    read = RESERVED.union(misspelt_stages(raw))
-    text = repr({key: raw[key] for key in raw if key in read})
-    idle = [key for key in raw if key not in RESERVED and f"{{method.{key}}}" not in text]
-    for key in sorted(set(idle) - set(misspelt_stages(raw)), key=idle.index):
+    stages, name = misspelt_stages(raw), raw["name"]
+    parameters = [key for key in raw if key not in RESERVED and key not in stages]
+    problems = [
+        f"There is no setting 'method.{key}' in '{name}'. "
+        + did_you_mean(key, sorted({*raw, *RESERVED}), sorted(set(raw) - RESERVED))
+        for key in config
+        if key not in raw and key not in RESERVED
+    ]
+    text = repr({key: of for key, of in raw.items() if key not in parameters})
+    for key in (key for key in parameters if f"{{method.{key}}}" not in text):
         near = nearest(key, RESERVED - {FILE}, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
-        problems.append(
-            f"The parameter 'method.{key}' of '{raw['name']}' is read by no step.{hint}"
-        )
-    refuse(problems, f"method '{raw['name']}'")
+        problems.append(f"The parameter 'method.{key}' of '{name}' is read by no step.{hint}")
+    refuse(problems, f"method '{name}'")
 
 
 Step = dict[str, Any]
@@ -212,11 +210,11 @@ class Steps(MutableSequence[Step]):
         return f"<Steps: {', '.join(counts)}; print(steps) shows them>"
 
     def __str__(self) -> str:
-        lines = [
+        places = enumerate(self._places())
+        return "\n".join(
             f"{index} {stage}: {json.dumps(self._method[stage][row], default=str)}"
-            for index, (stage, row) in enumerate(self._places())
-        ]
-        return "\n".join(lines)
+            for index, (stage, row) in places
+        )
 
 
 EXTRACTIONS = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})
@@ -245,10 +243,9 @@ def artifact_choices(settings: RunSettings, method: Method, dataset: Dataset) ->
                 raise UserError(
                     f"build.{resource}={choice!r}: a variant's name or settings were expected."
                 )
-            current = merged.setdefault(resource, {})
-            if "variant" in new and new["variant"] != current.get("variant"):
-                current.clear()
-            current.update(new)
+            known = merged.get(resource, {})
+            other = new.get("variant", known.get("variant")) != known.get("variant")
+            merged[resource] = {**({} if other else known), **new}
     complete(merged, dataset)
     return merged
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -109,9 +108,9 @@ def deciding(settings: RunSettings) -> dict[str, Any]:
 
 
 def _missing_parts(experiment: Experiment, questions: Sequence[Question]) -> dict[str, str]:
-    plans = experiment.plans(questions) if experiment.incomplete else []
+    planned = experiment.planned(questions) if experiment.incomplete else []
     parts: dict[str, list[str]] = {}
-    for item in (item for item in chain.from_iterable(plans) if item.missing):
+    for item in (item for item in planned if item.missing):
         parts.setdefault(item.resource, []).append(item.missing.partition(" (")[0])
     return {name: ", ".join(missing) for name, missing in parts.items()}
 
@@ -126,7 +125,7 @@ def _recipes(
     experiment: Experiment, selected: Sequence[Question]
 ) -> Iterator[tuple[Planned, Mapping[str, Any]]]:
     store = experiment.store()
-    for item in chain.from_iterable(experiment.plans(selected)):
+    for item in experiment.planned(selected):
         if store.holds(item):
             yield item, store.recipe(item)
 

@@ -21,7 +21,7 @@ from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import best_of, mark
 from graphrag_bench.report.tables import shown_tables
-from graphrag_bench.run.execute import RunResult, execute, too_many
+from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Occupied
 from graphrag_bench.run.models import Shared
@@ -299,7 +299,7 @@ def _lacking(result: RunResult) -> str:
     metrics, settings = result.metrics, result.experiment.settings
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
     title, limit = metrics["title"], settings.failures.limit
-    if too_many(metrics, limit):
+    if n_failed and (n_failed >= n or n_failed > limit * n):
         allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
         return (
             f"{title}: {n_failed} of {n} questions failed, {allowed}; the same command tries "
