@@ -98,6 +98,16 @@ class Room:
         """Tokens of `budget_context=auto`: what is wanted, within the reader's window."""
         return min(self.wanted, self.within(self.window or ASSUMED_WINDOW))
 
+    def require(self, n_tokens: int) -> None:
+        """Raise UserError for more tokens of context than the reader's window leaves."""
+        if self.known is not None and n_tokens > self.known:
+            raise UserError(
+                f"budget_context={n_tokens} does not fit the reader's window of {self.window:,} "
+                f"tokens: {self.known:,} are left for the context (answer, instructions and "
+                f"question take {self.reserved}). Take at most {self.known}, or a reader with a "
+                "larger window (llm.context of the local model, llm.window of a server)."
+            )
+
 
 def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
     """Return the room of a run's prompts. No model is asked or loaded."""
@@ -222,14 +232,8 @@ def with_budget(
             "within a budget. Leave it out."
         )
     tokens = room().auto if wish == "auto" else int(wish)
-    known = room().known if settings.answering and wish != "auto" else None
-    if known is not None and tokens > known:
-        raise UserError(
-            f"budget_context={tokens} does not fit the reader's window of {room().window:,} "
-            f"tokens: {known:,} are left for the context (answer, instructions and question "
-            f"take {room().reserved}). Take at most {known}, or a reader with a larger window "
-            "(llm.context of the local model, llm.window of a server)."
-        )
+    if settings.answering and wish != "auto":
+        room().require(tokens)
     filling = _filling(method.pipeline) if fill == "on" else ""
     settings = settings.model_copy(update={"budget_context": tokens, "fill_context": fill})
     return settings, replace(budget, tokens=tokens, filling=filling, all_rows=profiled)
