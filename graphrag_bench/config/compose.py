@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -56,7 +57,10 @@ def composed(
     chunking or pooling takes the place of its choice. `method` is the content of a method's file,
     in place of the choice; `name` that of the primary configuration. Raises UserError.
     """
-    config = composition(overrides, name)
+    if method is None:
+        config = composition(overrides, name)
+    else:  # notebooks compose the same words for one method after another
+        config = copy.deepcopy(_composition(tuple(overrides), name, tuple(_times(overrides))))
     with open_dict(config):
         if method is not None:
             content = _changed(method, config.hydra.runtime.choices)
@@ -77,6 +81,22 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
     """Return what Hydra composes of overrides, its own node too; raises UserError."""
     with _hydra(), plain_errors():
         return compose(name, list(overrides), return_hydra_config=True)
+
+
+@lru_cache(maxsize=32)
+def _composition(
+    overrides: tuple[str, ...], name: str, _: tuple[tuple[str, int], ...]
+) -> DictConfig:
+    return composition(overrides, name)
+
+
+def _times(overrides: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yield the files that may be composed with their times: what is edited is composed again."""
+    chosen = (Path(word.partition("=")[2]) for word in overrides)
+    own = (path for folder in folders() for path in sorted(folder.rglob("*.yaml")))
+    for path in (*own, *chosen):
+        if path.is_file():
+            yield str(path.absolute()), path.stat().st_mtime_ns
 
 
 @contextmanager
