@@ -14,7 +14,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import ContextBudget, Prompt
-from graphrag_bench.values import Answer, Context, Question
+from graphrag_bench.values import Answer, Context, Piece, Question
 from operators.answer.direct import READER, answered, reader_values
 from operators.context.rows import with_block
 
@@ -36,11 +36,12 @@ def exploration_context(
     scores: dict[int, float] = {}
     for hop in (hop for hops in exploration.rounds for hop in hops):
         scores.setdefault(hop.relationship, hop.score)
-    rows = [
-        (str(row), ", ".join(triple(graph, row)), score, chunks_of_triples(graph, (row,)))
-        for row, score in scores.items()
-    ]
-    return with_block(None, "relationship", rows, tokenizer, context_budget)
+    pieces = []
+    for row, score in scores.items():
+        text, chunks = ", ".join(triple(graph, row)), chunks_of_triples(graph, (row,))
+        n_tokens = tokenizer.count(text)
+        pieces.append(Piece("relationship", str(row), text, score, n_tokens, chunks=chunks))
+    return with_block(None, pieces, context_budget)
 
 
 @operator("answer.if_enough", calls=1, supplies=READER | {"triples"})

@@ -1,6 +1,7 @@
 """Answers: the variables of every answering prompt, and one prompt with one answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from pydantic import PositiveInt
@@ -12,7 +13,7 @@ from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Answer, Context, Piece, Question
-from operators.context.rows import blocks
+from operators.context.rows import HEADS
 
 READER = frozenset(
     {"question", "pieces", "blocks", "dependencies", "form", "manner", "cue", "licence"}
@@ -40,7 +41,7 @@ def reader_values(
     return {
         "question": question.text,
         "pieces": pieces,
-        "blocks": [{**block, "table": _is_table(block)} for block in blocks(pieces)],
+        "blocks": list(_blocks(pieces)),
         "dependencies": dependencies,
         "form": form.name,
         "manner": form.manner,
@@ -49,25 +50,24 @@ def reader_values(
     }
 
 
-def _is_table(block: Mapping[str, Any]) -> bool:
-    numbered = (row.startswith(f"{place},") for place, row in enumerate(block["rows"]))
-    return bool(block["head"]) and all(numbered)
-
-
-def most_tokens(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> int:
-    """The tokens of an answer: as set, or those of its form that the model's window leaves."""
-    if max_tokens is not None:
-        return max_tokens
-    form = answer_form(question.form, question.open_tokens)
-    return reply_tokens(llm, chat, form.max_tokens)
+def _blocks(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
+    for kind, run in groupby(pieces, key=lambda piece: piece.kind):
+        head, rows = HEADS.get(kind, ""), [piece.text for piece in run]
+        numbered = all(row.startswith(f"{place},") for place, row in enumerate(rows))
+        yield {"kind": kind, "head": head, "rows": rows, "table": bool(head) and numbered}
 
 
 def answered(
     llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None, stop: Sequence[str] = ()
 ) -> Answer:
-    """The reply to a prompt as the answer; raises CallFailed when there is none."""
-    most = most_tokens(llm, chat, question, max_tokens)
-    message = reply(llm, chat, max_tokens=most, stop=stop)
+    """The reply to a prompt as the answer; raises CallFailed when there is none.
+
+    It has `max_tokens`, or those of the question's form that the model's window leaves.
+    """
+    if max_tokens is None:
+        form = answer_form(question.form, question.open_tokens)
+        max_tokens = reply_tokens(llm, chat, form.max_tokens)
+    message = reply(llm, chat, max_tokens=max_tokens, stop=stop)
     return Answer(message.text.strip(), message.finish == "length")
 
 

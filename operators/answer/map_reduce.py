@@ -26,7 +26,7 @@ from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
 from operators.answer.direct import READER, answered, reader_values
-from operators.context.rows import Row, with_block
+from operators.context.rows import with_block
 
 MAP = Prompt("operators:answer/prompts/map.j2")
 REDUCE = Prompt("operators:answer/prompts/reduce.j2")
@@ -81,10 +81,6 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.texts)
-
-    def chunks_of(self, row: int) -> tuple[int, ...]:
-        """The chunks that a statement quotes."""
-        return self.chunks[row] if self.chunks else ()
 
 
 @operator(
@@ -173,15 +169,16 @@ def points_context(
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     empty = Context((), context.cut if context else ())
-    return with_block(empty, "point", _rows(points), tokenizer, context_budget.at_most(budget))
+    return with_block(empty, _pieces(points, tokenizer), context_budget.at_most(budget))
 
 
-def _rows(points: Points) -> list[Row]:
-    scored = zip(points.texts, points.scores, strict=True)
-    return [
-        (str(row), f"[importance {score}] {text}", float(score), points.chunks_of(row))
-        for row, (text, score) in enumerate(scored)
-    ]
+def _pieces(points: Points, tokenizer: Tokenizer) -> list[Piece]:
+    pieces = []
+    for row, (text, score) in enumerate(zip(points.texts, points.scores, strict=True)):
+        shown, chunks = f"[importance {score}] {text}", points.chunks[row] if points.chunks else ()
+        n_tokens = tokenizer.count(shown)
+        pieces.append(Piece("point", str(row), shown, float(score), n_tokens, chunks=chunks))
+    return pieces
 
 
 @operator("answer.reduce", calls=1, supplies=READER | {"points"})
@@ -211,9 +208,6 @@ def reduce(
     n_tokens = [tokenizer.count(text) for text in points.texts]
     most = context_budget.tokens
     kept = len(rows) if most is None else max(1, fit(n_tokens, most))
-    pieces = [
-        Piece("point", name, text, score, tokenizer.count(text))
-        for name, text, score, _ in _rows(points)[:kept]
-    ]
+    pieces = _pieces(points, tokenizer)[:kept]
     chat = prompt.render({**reader_values(question, pieces), "points": rows[:kept]})
     return answered(llm, chat, question, max_tokens)

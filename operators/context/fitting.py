@@ -17,7 +17,7 @@ from operators.context.rows import (
     Form,
     MostRows,
     Share,
-    relationship_rows,
+    relationship_pieces,
     with_block,
 )
 
@@ -91,6 +91,6 @@ def fitting(
     Source: ours, for path pooling over prompts that a budget bounds.
     """
     most = context_budget.most_rows("relationship", top_k, RELATIONSHIPS)
-    rows = relationship_rows(graph, relationships.head(most), form)
-    packed = with_block(context, "relationship", rows, tokenizer, context_budget, share)
+    pieces = relationship_pieces(graph, tokenizer, relationships.head(most), form)
+    packed = with_block(context, pieces, context_budget, share)
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))

@@ -18,6 +18,8 @@ from operators.context.rows import Share, with_block
 
 Order = Literal["ascending", "descending", "hop_first", "random"]
 EdgeText = Literal["description", "keywords"]
+Line = tuple[str, tuple[int, ...]]
+"""A text, and the chunks whose text stands in it, ascending."""
 
 
 @operator("context.paths")
@@ -47,62 +49,56 @@ def paths_context(
     of prompt order and of the flat prompt); PathCoRAG, section 4.4 and figure 6 (`names`).
     """
     if not show:
-        return with_block(context, "path", [], tokenizer, context_budget, share)
+        return with_block(context, (), context_budget, share)
     best = sorted(paths.paths, key=lambda p: (-round(p.score, DECIMALS), len(p.nodes), p.nodes))
-    numbered = form == "names"
-    shown = _numbered(graph, best) if numbered else [path_text(graph, p, edge_text) for p in best]
-    rows = [
-        (str(row), text, path.score, () if numbered else path_chunks(graph, path, edge_text))
-        for row, (path, text) in enumerate(zip(best, shown, strict=True))
-    ]
-    packed = with_block(context, "path", rows, tokenizer, context_budget, share)
+    lines = _numbered(graph, best) if form == "names" else _worded(graph, best, edge_text)
+    pieces = _pieces(lines, [path.score for path in best], tokenizer)
+    packed = with_block(context, pieces, context_budget, share)
     n_before = len(context.pieces) if context else 0
-    kept = packed.pieces[n_before:]
-    held = best[: len(kept)]
+    pieces = list(packed.pieces[n_before:])
+    best = best[: len(pieces)]
     if form == "flat":
-        told = [
-            Piece("path", str(row), text, 0.0, tokenizer.count(text), chunks=chunks)
-            for row, (text, chunks) in enumerate(_flat(graph, held, edge_text, seed))
-        ]
-    elif numbered:
-        told = [kept[row] for row in sorted(range(len(held)), key=lambda r: held[r].transition)]
+        lines = _flat(graph, best, edge_text, seed)
+        placed = _pieces(lines, [0.0] * len(lines), tokenizer)
+    elif form == "names":
+        by_transition = sorted(range(len(best)), key=lambda row: best[row].transition)
+        placed = [pieces[row] for row in by_transition]
     else:
-        told = [kept[row] for row in _ordered(held, order, seed)]
-    return Context((*packed.pieces[:n_before], *told), packed.cut, packed.share)
+        placed = [pieces[row] for row in _ordered(best, order, seed)]
+    return Context((*packed.pieces[:n_before], *placed), packed.cut, packed.share)
 
 
-def path_text(graph: Graph, path: Path, edge_text: EdgeText) -> str:
-    """The path in words: `name (type): description` of its nodes, and what joins them."""
-    parts = [node_text(graph, path.nodes[0])]
-    for row, node in zip(path.relationships, path.nodes[1:], strict=True):
-        parts += [relationship_text(graph, row, edge_text), node_text(graph, node)]
-    return " -> ".join(part for part in parts if part)
+def _pieces(lines: list[Line], scores: list[float], tokenizer: Tokenizer) -> list[Piece]:
+    return [
+        Piece("path", str(row), text, score, tokenizer.count(text), chunks=chunks)
+        for row, ((text, chunks), score) in enumerate(zip(lines, scores, strict=True))
+    ]
 
 
-def path_chunks(graph: Graph, path: Path, edge_text: EdgeText) -> tuple[int, ...]:
-    """The chunks of which text stands in the words of a path, ascending."""
-    parts = [chunks_of_node(graph, node) for node in path.nodes]
-    parts += [_hop_chunks(graph, row, edge_text) for row in path.relationships]
-    return tuple(sorted({chunk for part in parts for chunk in part}))
+def _worded(graph: Graph, paths: Sequence[Path], edge_text: EdgeText) -> list[Line]:
+    lines = []
+    for path in paths:
+        parts = [_node(graph, path.nodes[0])]
+        for row, node in zip(path.relationships, path.nodes[1:], strict=True):
+            parts += [_hop(graph, row, edge_text), _node(graph, node)]
+        chunks = tuple(sorted({chunk for _, some in parts for chunk in some}))
+        lines.append((" -> ".join(text for text, _ in parts if text), chunks))
+    return lines
 
 
-def node_text(graph: Graph, node: int) -> str:
-    """`name (type): description`, as far as the graph has them."""
+def _node(graph: Graph, node: int) -> Line:
     kind = graph.types[node] if graph.types else ""
     described = graph.descriptions[node] if graph.descriptions else ""
     named = f"{graph.names[node]} ({kind})" if kind else graph.names[node]
-    return f"{named}: {described}" if described else named
+    return f"{named}: {described}" if described else named, chunks_of_node(graph, node)
 
 
-def relationship_text(graph: Graph, row: int, edge_text: EdgeText) -> str:
+def _hop(graph: Graph, row: int, edge_text: EdgeText) -> Line:
     """The description or keywords of a relationship; its name where it has none."""
-    columns = (graph.keywords, graph.facts) if edge_text == "keywords" else (graph.facts,)
-    return next((column[row] for column in columns if column and column[row]), graph.relations[row])
-
-
-def _hop_chunks(graph: Graph, row: int, edge_text: EdgeText) -> tuple[int, ...]:
-    worded = edge_text == "keywords" and graph.keywords is not None and graph.keywords[row]
-    return () if worded else chunks_of_relationship(graph, row)
+    if edge_text == "keywords" and graph.keywords and graph.keywords[row]:
+        return graph.keywords[row], ()
+    fact = graph.facts[row] if graph.facts else ""
+    return fact or graph.relations[row], chunks_of_relationship(graph, row)
 
 
 def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
@@ -117,25 +113,20 @@ def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
     return shuffled
 
 
-def _flat(
-    graph: Graph, paths: Sequence[Path], edge_text: EdgeText, seed: int
-) -> list[tuple[str, tuple[int, ...]]]:
+def _flat(graph: Graph, paths: Sequence[Path], edge_text: EdgeText, seed: int) -> list[Line]:
     chance = np.random.default_rng(seed)
     nodes = unique([node for path in paths for node in path.nodes])
     rows = unique([row for path in paths for row in path.relationships])
-    nodes = tuple(nodes[place] for place in chance.permutation(len(nodes)).tolist())
-    texts = [(node_text(graph, node), chunks_of_node(graph, node)) for node in nodes]
-    return texts + [
-        (relationship_text(graph, row, edge_text), _hop_chunks(graph, row, edge_text))
-        for row in (rows[place] for place in chance.permutation(len(rows)).tolist())
-    ]
+    lines = [_node(graph, nodes[place]) for place in chance.permutation(len(nodes)).tolist()]
+    places = chance.permutation(len(rows)).tolist()
+    return lines + [_hop(graph, rows[place], edge_text) for place in places]
 
 
-def _numbered(graph: Graph, paths: Sequence[Path]) -> list[str]:
+def _numbered(graph: Graph, paths: Sequence[Path]) -> list[Line]:
     counts: Counter[int] = Counter()
-    lines = []
+    lines: list[Line] = []
     for path in paths:
         counts[path.transition] += 1
         names = " → ".join(f'"{graph.names[node]}"' for node in path.nodes)
-        lines.append(f"[S{path.transition}:{counts[path.transition]}] {names}")
+        lines.append((f"[S{path.transition}:{counts[path.transition]}] {names}", ()))
     return lines

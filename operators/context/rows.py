@@ -3,11 +3,9 @@
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
@@ -36,8 +34,6 @@ from graphrag_bench.values import (
 )
 
 Share = Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(gt=1)]
-Row = tuple[str, str, float, tuple[int, ...]]
-"""Id, text and score of one row before it is counted, and the chunks whose text stands in it."""
 HEADS = {
     "community": "id,content",
     "node": "id,entity,type,description,rank",
@@ -48,19 +44,14 @@ HEADS = {
 
 
 def with_block(
-    context: Context | None,
-    kind: str,
-    rows: Sequence[Row],
-    tokenizer: Tokenizer,
-    budget: ContextBudget,
-    share: float = 1.0,
+    context: Context | None, pieces: Sequence[Piece], budget: ContextBudget, share: float = 1.0
 ) -> Context:
-    """The context with a block: rows in order, as long as the shares so far have room for them.
+    """The context with a block: pieces in order, as long as the shares so far have room for them.
 
-    Without a budget every row is kept that the block's own tokens (a share above 1) have room for.
+    Without a budget every piece is kept that the block's own tokens (a share above 1) have room
+    for. Of the others the ids are listed as cut, and then the further ones.
     """
     before = context or Context(())
-    pieces = [piece_of(kind, row, tokenizer) for row in rows]
     n_tokens = [piece.n_tokens for piece in pieces]
     own, share, n_all = share > 1, budget.share(share), budget.tokens
     allotted = None if n_all is None else min(before.share + share, 1.0) * n_all
@@ -68,24 +59,11 @@ def with_block(
     n_fitting = fit(n_tokens, min(room, share) if own else room)
     if own:
         share = sum(n_tokens[:n_fitting]) / n_all if n_all else 0.0
-    cut = tuple((piece.kind, piece.id) for piece in pieces[n_fitting:])
+    cut = [(piece.kind, piece.id) for piece in pieces[n_fitting:]]
+    cut += [(piece.kind, name) for piece in pieces[n_fitting:] for name in piece.also]
     return Context(
         (*before.pieces, *pieces[:n_fitting]), (*before.cut, *cut), min(before.share + share, 1.0)
     )
-
-
-def piece_of(kind: str, row: Row, tokenizer: Tokenizer) -> Piece:
-    """Return a row as a piece of the context, with its tokens counted."""
-    name, text, score, chunks = row
-    return Piece(kind, name, text, score, tokenizer.count(text), chunks=chunks)
-
-
-def blocks(pieces: Iterable[Piece]) -> list[dict[str, object]]:
-    """Runs of pieces of one kind, for templates: `kind`, `head` (the table's header), `rows`."""
-    return [
-        {"kind": kind, "head": HEADS.get(kind, ""), "rows": [piece.text for piece in run]}
-        for kind, run in groupby(pieces, key=lambda piece: piece.kind)
-    ]
 
 
 Form = Literal["text", "table"]
@@ -117,17 +95,16 @@ def chunks_context(
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
-    rows, also = [], []
     budget = context_budget if bounded else UNBOUNDED
     most = budget.most_rows("chunk", top_k, CHUNKS)
+    pieces = []
     for position, (row, score) in enumerate(chunks.head(most).items()):
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
-        first, *others = chunk_table.documents_of(row)
-        rows.append((first, shown, score, (row,)))
-        also.append(tuple(others))
-    packed = with_block(context, "chunk", rows, tokenizer, budget, share)
-    return _of_all_documents(packed, len(context.pieces) if context else 0, also)
+        name, *also = chunk_table.documents_of(row)
+        n_tokens = tokenizer.count(shown)
+        pieces.append(Piece("chunk", name, shown, score, n_tokens, tuple(also), (row,)))
+    return with_block(context, pieces, budget, share)
 
 
 @operator("context.nodes")
@@ -158,9 +135,8 @@ def nodes_context(
     typed = nodes_of(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
     most = context_budget.most_rows("node", top_k, NODES)
-    pack = Packing("node", tokenizer, most, context_budget, share, cut)
-    to_rows = partial(node_rows, graph, form=form, n_attributes=attributes)
-    return _packed(context, nodes, to_rows, pack)
+    to_pieces = partial(node_pieces, graph, tokenizer, form=form, n_attributes=attributes)
+    return _packed(context, nodes, to_pieces, most, context_budget, share, cut)
 
 
 @operator("context.relationships")
@@ -186,50 +162,37 @@ def relationships_context(
     released code (`bare`).
     """
     most = context_budget.most_rows("relationship", top_k, RELATIONSHIPS)
-    pack = Packing("relationship", tokenizer, most, context_budget, share, cut)
-    return _packed(context, relationships, partial(relationship_rows, graph, form=form), pack)
-
-
-class Packing(NamedTuple):
-    """A block's kind, how its tokens are counted, and what bounds it."""
-
-    kind: str
-    tokenizer: Tokenizer
-    top_k: int | None
-    budget: ContextBudget
-    share: float
-    cut: Cut
+    to_pieces = partial(relationship_pieces, graph, tokenizer, form=form)
+    return _packed(context, relationships, to_pieces, most, context_budget, share, cut)
 
 
 def _packed(
     context: Context | None,
     ranked: Ranked[Item],
-    to_rows: Callable[[Ranked[Item]], list[Row]],
-    pack: Packing,
+    to_pieces: Callable[[Ranked[Item]], list[Piece]],
+    most: int | None,
+    budget: ContextBudget,
+    share: float,
+    cut: Cut,
 ) -> Context:
-    """The context with a block of ranked rows, as many as its bounds allow, in the order given.
-
-    `told` words the rows that are kept, numbered in their order.
-    """
-    bounds = (pack.tokenizer, pack.budget, pack.share)
-    if pack.cut == "last":
-        return with_block(context, pack.kind, to_rows(ranked.head(pack.top_k)), *bounds)
-    ids, scores = ranked.ids, ranked.scores
-    best = best_first(scores, ids)[: pack.top_k]
-    rows = to_rows(ranked)
-    packed = with_block(context, pack.kind, [rows[place] for place in best.tolist()], *bounds)
+    if cut == "last":
+        return with_block(context, to_pieces(ranked.head(most)), budget, share)
+    best = best_first(ranked.scores, ranked.ids)[:most]
+    pieces = to_pieces(ranked)
+    packed = with_block(context, [pieces[place] for place in best.tolist()], budget, share)
     before = context.pieces if context else ()
     places = np.sort(best[: len(packed.pieces) - len(before)])
-    shown = to_rows(Ranked(ids[places], scores[places]))
-    pieces = [piece_of(pack.kind, row, pack.tokenizer) for row in shown]
-    return Context((*before, *pieces), packed.cut, packed.share)
+    numbered_anew = to_pieces(ranked.take(places))
+    return Context((*before, *numbered_anew), packed.cut, packed.share)
 
 
-def node_rows(graph: Graph, nodes: Ranked[Node], form: RowForm, n_attributes: int = 0) -> list[Row]:
-    """Name, text and score of every node, numbered from 0 where they are CSV rows."""
+def node_pieces(
+    graph: Graph, tokenizer: Tokenizer, nodes: Ranked[Node], form: RowForm, n_attributes: int = 0
+) -> list[Piece]:
+    """A piece for every node, numbered from 0 where they are CSV rows."""
     stored = attributes_of(graph) if n_attributes else None
     degree = graph.degree
-    rows = []
+    pieces = []
     for position, (row, score) in enumerate(nodes.items()):
         name = graph.names[row]
         described = graph.descriptions[row] if graph.descriptions else ""
@@ -237,35 +200,37 @@ def node_rows(graph: Graph, nodes: Ranked[Node], form: RowForm, n_attributes: in
         shown = described or name
         stated: list[int] = []
         if stored is not None and len(best := stored.rows_of(row)[:n_attributes]):
-            told = "; ".join(map(stored.text_of, best.tolist()))
-            shown, described = f"{shown}. {told}", f"{described} {told}".strip()
+            listed = "; ".join(map(stored.text_of, best.tolist()))
+            shown, described = f"{shown}. {listed}", f"{described} {listed}".strip()
             stated = stored.chunk[best].indices.tolist()
         if form != "text":
             cells = (position, name, kind, described)
             shown = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
         chunks = tuple(sorted({*chunks_of_node(graph, row), *stated}))
-        rows.append((name, shown, score, chunks))
-    return rows
+        n_tokens = tokenizer.count(shown)
+        pieces.append(Piece("node", name, shown, score, n_tokens, chunks=chunks))
+    return pieces
 
 
-def relationship_rows(
-    graph: Graph, relationships: Ranked[Relationship], form: RowForm
-) -> list[Row]:
-    """Id, text and score of every relationship, numbered from 0 where they are CSV rows."""
+def relationship_pieces(
+    graph: Graph, tokenizer: Tokenizer, relationships: Ranked[Relationship], form: RowForm
+) -> list[Piece]:
+    """A piece for every relationship, numbered from 0 where they are CSV rows."""
     degree = graph.degree
-    rows = []
+    pieces = []
     for position, (row, score) in enumerate(relationships.items()):
         head, tail = int(graph.source[row]), int(graph.target[row])
-        said = (graph.facts[row] if graph.facts else "") or graph.relations[row]
+        fact = (graph.facts[row] if graph.facts else "") or graph.relations[row]
         if form != "text":
             words = graph.keywords[row] if graph.keywords else ""
-            cells = (position, graph.names[head], graph.names[tail], said, words)
+            cells = (position, graph.names[head], graph.names[tail], fact, words)
             rank = (f"{float(graph.weight[row]):g}", int(degree[head] + degree[tail]))
             shown = _csv(*cells, *rank) if form == "table" else _csv(*cells)
         else:
-            shown = f"{graph.names[head]}, {said}, {graph.names[tail]}"
-        rows.append((str(row), shown, score, chunks_of_relationship(graph, row)))
-    return rows
+            shown = f"{graph.names[head]}, {fact}, {graph.names[tail]}"
+        n_tokens, chunks = tokenizer.count(shown), chunks_of_relationship(graph, row)
+        pieces.append(Piece("relationship", str(row), shown, score, n_tokens, chunks=chunks))
+    return pieces
 
 
 @operator("context.communities")
@@ -287,23 +252,16 @@ def communities_context(
     `bounded`.
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
-    rows = []
+    pieces = []
     for position, (row, score) in enumerate(communities.head(top_k).items()):
         if text := reports.texts[row]:
             shown = text if form == "text" else _csv(position, text)
-            rows.append((str(row), shown, score, chunks_of_report(reports, row)))
-    budget = context_budget if bounded else UNBOUNDED
-    return with_block(context, "community", rows, tokenizer, budget, share)
+            n_tokens, chunks = tokenizer.count(shown), chunks_of_report(reports, row)
+            pieces.append(Piece("community", str(row), shown, score, n_tokens, chunks=chunks))
+    return with_block(context, pieces, context_budget if bounded else UNBOUNDED, share)
 
 
 def _csv(*cells: object) -> str:
     written = io.StringIO()
     csv.writer(written, lineterminator="").writerow(cells)
     return written.getvalue()
-
-
-def _of_all_documents(packed: Context, n_before: int, also: Sequence[tuple[str, ...]]) -> Context:
-    chunks = packed.pieces[n_before:]
-    pieces = [replace(piece, also=others) for piece, others in zip(chunks, also, strict=False)]
-    cut = [("chunk", name) for others in also[len(pieces) :] for name in others]
-    return Context((*packed.pieces[:n_before], *pieces), (*packed.cut, *cut), packed.share)

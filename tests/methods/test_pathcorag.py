@@ -21,7 +21,7 @@ from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.values import Path, Question
 from methods.pathcorag.steps import reasoning_steps_llm, reasoning_steps_nlp
 from operators.context.paths import paths_context
-from operators.context.rows import node_rows, relationship_rows
+from operators.context.rows import node_pieces, relationship_pieces
 from operators.path.pool import members
 
 # ---- PathCoRAG's plans and contexts as its released code wrote them, read and laid out by our
@@ -141,9 +141,11 @@ def check_layout(one: Logged) -> None:
     )
     assert [piece.text for piece in context.pieces] == one.lines
     on_paths, between = members(ranked, order="transition")
-    ours = list(csv.reader(text for _, text, *_ in node_rows(rich, on_paths, "bare")))
+    shown = node_pieces(rich, BytePairs(), on_paths, "bare")
+    ours = list(csv.reader(piece.text for piece in shown))
     assert (node_head, ours) == (["id", "entity", "type", "description"], nodes)
-    ours = list(csv.reader(text for _, text, *_ in relationship_rows(rich, between, "bare")))
+    shown = relationship_pieces(rich, BytePairs(), between, "bare")
+    ours = list(csv.reader(piece.text for piece in shown))
     assert relationship_head == ["id", "source", "target", "description", "keywords"]
     assert [row[0] for row in ours] == [str(at) for at in range(len(pairs))]
     assert sorted(row[1:] for row in ours) == sorted(row[1:] for row in pairs.values())
