@@ -409,6 +409,16 @@ def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     return Ranked(rows[order], scores[order])
 
 
+def best_of_each(
+    ids: IntArray, scores: FloatArray, least: float = -np.inf
+) -> tuple[IntArray, FloatArray]:
+    """Each id once, ascending, and its best score, which is at least `least`."""
+    rows, places = np.unique(ids, return_inverse=True)
+    best: FloatArray = np.full(len(rows), least)
+    np.maximum.at(best, places, scores)
+    return rows, best
+
+
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
     """Positions by score (six decimals), highest first; ties by lower id, without ids as given."""
     keys = -np.round(scores, DECIMALS)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.values import FloatArray, Query, Question, Ranked, best_first
+from graphrag_bench.values import FloatArray, Query, Question, Ranked, best_of, best_of_each
 
 BoolArray = NDArray[np.bool_]
 
@@ -101,8 +101,5 @@ def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
         return hits[0]
     if not hits:
         return Ranked.empty()
-    ids, places = np.unique(np.concatenate([hit.ids for hit in hits]), return_inverse=True)
-    scores: FloatArray = np.full(len(ids), -np.inf)
-    np.maximum.at(scores, places, np.concatenate([hit.scores for hit in hits]))
-    order = best_first(scores, ids)[:top_k]
-    return Ranked(ids[order], scores[order])
+    ids, scores = (np.concatenate([getattr(h, part) for h in hits]) for part in ("ids", "scores"))
+    return best_of(*best_of_each(ids, scores), top_k)

@@ -1,7 +1,7 @@
 """Chunks by what of them is nearest to the question: their keywords, the attributes they state."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 from pydantic import PositiveInt
@@ -11,15 +11,15 @@ from graphrag_bench.algorithms.graph import Graph, attributes_of
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex, products
 from graphrag_bench.text import count_tokens, fit
 from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_of
 from operators.node.attributes import MinScore, above, attributes_among, best_of_rows
 from operators.similarity import best_hits, most_similar, searched, vectors_of
 
-Handed = tuple[IntArray, IntArray]
-_NONE = np.zeros(0, np.int64)
+Size = Callable[[int], int]
+"""What a chunk takes of a pool: one place, or its tokens."""
 
 
 @operator("chunk.by_keyword", batched=True)
@@ -48,75 +48,49 @@ def by_keyword(
     Source: KET-RAG (Huang et al. 2025), keyword channel; released code 3630de3, which has
     `tokens`.
     """
+    room, most = (pool, top_k) if tokens is None else (2 * tokens, tokens)
+
+    @cache
+    def size(chunk: int) -> int:
+        return 1 if tokens is None else count_tokens(chunk_table.passage(chunk))
+
     groups = vectors_of(question, query, embedder)
-    room = _Room(pool, top_k) if tokens is None else _Room(2 * tokens, tokens, chunk_table)
-    handed: list[Handed] = [(_NONE, _NONE) for _ in groups]
-    open_groups, k = list(range(len(groups))), min(pool, n_keywords)
-    while (
-        open_groups
-    ):  # more keywords are looked for only where those found leave the pool unfilled
-        near = searched([groups[row] for row in open_groups], keyword_index, k)
-        for row, hits in zip(open_groups, near, strict=True):
-            handed[row] = _handed_in(best_hits(hits, k).ids, keyword_graph, room)
-        if k == n_keywords:
-            break
-        open_groups = [
-            row for row in open_groups if sum(map(room.tokens_of, handed[row])) < room.pool
-        ]
-        k = min(4 * k, n_keywords)
-    return [
-        _most_similar(group, *chunks, chunk_index, room)
-        for group, chunks in zip(groups, handed, strict=True)
-    ]
+    rankings: list[Ranked[Chunk]] = []
+    for vectors, hits in zip(groups, searched(groups, keyword_index, n_keywords), strict=True):
+        nearest = best_hits(hits, n_keywords).ids
+        before, last = _handed_in(nearest, keyword_graph, size, room)
+        rows = np.concatenate([before, last])
+        if not len(rows):
+            rankings.append(Ranked.empty())
+            continue
+        cosine = products(vectors, chunk_index.vectors, np.tile(rows, (len(vectors), 1)))
+        scores = cosine.max(axis=0).astype(np.float64)
+        filling: Ranked[Chunk] = best_of(last, scores[len(before) :], len(last))
+        filling = _first(filling, size, room - sum(map(size, before.tolist())))
+        ids = np.concatenate([before, filling.ids])
+        scores = np.concatenate([scores[: len(before)], filling.scores])
+        rankings.append(_first(best_of(ids, scores, len(ids)), size, most))
+    return rankings
 
 
-@dataclass
-class _Room:
-    pool: int
-    found: int
-    table: ChunkTable | None = None
-    sizes: dict[int, int] = field(default_factory=dict)
-
-    def tokens_of(self, chunks: IntArray) -> int:
-        return sum(self._size(chunk) for chunk in chunks.tolist())
-
-    def first(self, ranked: Ranked[Chunk], room: int) -> Ranked[Chunk]:
-        return ranked.head(fit([self._size(chunk) for chunk in ranked.ids.tolist()], room))
-
-    def _size(self, chunk: int) -> int:
-        if self.table is None:
-            return 1
-        if chunk not in self.sizes:
-            self.sizes[chunk] = count_tokens(self.table.passage(chunk))
-        return self.sizes[chunk]
-
-
-def _handed_in(keywords: IntArray, keyword_graph: KeywordGraph, room: _Room) -> Handed:
+def _handed_in(
+    keywords: IntArray, keyword_graph: KeywordGraph, size: Size, room: int
+) -> tuple[IntArray, IntArray]:
+    """The chunks of keywords before the pool is full, and the new ones of that which fills it."""
     rows: dict[int, None] = {}
     used = 0
     for keyword in keywords.tolist():
         own = row_ids(keyword_graph.keyword_chunk, keyword)
         new = own[[chunk not in rows for chunk in own.tolist()]]
-        used += room.tokens_of(new)
-        if used >= room.pool:
+        used += sum(map(size, new.tolist()))
+        if used >= room:
             return np.array(list(rows), np.int64), new
         rows.update(dict.fromkeys(new.tolist()))
-    return np.array(list(rows), np.int64), _NONE
+    return np.array(list(rows), np.int64), np.zeros(0, np.int64)
 
 
-def _most_similar(
-    vectors: Vectors, before: IntArray, last: IntArray, index: VectorIndex, room: _Room
-) -> Ranked[Chunk]:
-    rows = np.concatenate([before, last])
-    if not len(rows):
-        return Ranked.empty()
-    cosine = products(vectors, index.vectors, np.tile(rows, (len(vectors), 1))).max(axis=0)
-    scores = cosine.astype(np.float64)
-    filling: Ranked[Chunk] = best_of(last, scores[len(before) :], len(last))
-    filling = room.first(filling, room.pool - room.tokens_of(before))
-    ids = np.concatenate([before, filling.ids])
-    scores = np.concatenate([scores[: len(before)], filling.scores])
-    return room.first(best_of(ids, scores, len(ids)), room.found)
+def _first(ranked: Ranked[Chunk], size: Size, room: int) -> Ranked[Chunk]:
+    return ranked.head(fit([size(chunk) for chunk in ranked.ids.tolist()], room))
 
 
 @operator("chunk.by_attribute", batched=True, requires={"node.attributes"})

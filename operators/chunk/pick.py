@@ -9,12 +9,11 @@ from pydantic import PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
-from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import (
     Chunk,
     FloatArray,
-    IntArray,
     Node,
     Question,
     Ranked,
@@ -54,12 +53,8 @@ def similar(
     first. Where there are none, the given chunks stay. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7: `kg_chunk_pick_method` VECTOR, its default.
     """
-    vectors = vectors_of(question, [None] * len(question), embedder)
-    every = zip(vectors, nodes, relationships, chunks, strict=True)
-    return [
-        _picked(_scores(chunk_index, one), (), found, graph, per_row, top_k)
-        for one, *found in every
-    ]
+    found = (nodes, relationships, chunks)
+    return _picks(question, found, graph, chunk_index, embedder, per_row, top_k)
 
 
 @operator("chunk.pick.similar_and_dense", batched=True, unordered="three lists in turn")
@@ -82,55 +77,51 @@ def similar_and_dense(
     there are none, the given chunks stay. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7, its mode mix.
     """
-    vectors = vectors_of(question, [None] * len(question), embedder)
-    picked = []
-    for one, *found in zip(vectors, nodes, relationships, chunks, strict=True):
-        scores = _scores(chunk_index, one)
-        dense = Ranked[Chunk].top(scores, top_k)
-        near = dense.take(dense.scores >= min_score)
-        picked.append(_picked(scores, (near,), found, graph, per_row, top_k))
-    return picked
+    found = (nodes, relationships, chunks)
+    return _picks(question, found, graph, chunk_index, embedder, per_row, top_k, min_score)
 
 
-def _scores(index: VectorIndex, vectors: Vectors) -> FloatArray:
-    return np.asarray(index.scores(vectors[0]), np.float64)
-
-
-def _picked(
-    scores: FloatArray,
-    before: Sequence[Ranked[Chunk]],
-    found: Sequence[Any],
+def _picks(
+    question: Sequence[Question],
+    found: tuple[Sequence[Ranked[Any]], ...],
     graph: Graph,
+    index: VectorIndex,
+    embedder: Embedder,
     per_row: int,
     top_k: int,
-) -> Ranked[Chunk]:
-    nodes, relationships, given = found
-    of_nodes = _best(scores, _rows_of(graph.node_chunk, nodes), per_row)
-    seen = set(of_nodes.ids.tolist())
-    of_rows = _best(scores, _rows_of(graph.relationship_chunk, relationships), per_row, seen)
-    picked = in_turn((*before, of_nodes, of_rows))
-    return (picked if len(picked) else given).head(top_k)
-
-
-def _rows_of(incidence: Any, ranked: Ranked[Any]) -> list[IntArray]:
-    chunks = [row_ids(incidence, row) for row in ranked.ids.tolist()]
-    return [one for one in chunks if len(one)]
+    min_dense: float | None = None,
+) -> list[Ranked[Chunk]]:
+    vectors = vectors_of(question, [None] * len(question), embedder)
+    picks: list[Ranked[Chunk]] = []
+    for (vector,), nodes, relationships, chunks in zip(vectors, *found, strict=True):
+        scores = np.asarray(index.scores(vector), np.float64)
+        lists = [_best(scores, graph.node_chunk, nodes, per_row)]
+        seen = set(lists[0].ids.tolist())
+        lists.append(_best(scores, graph.relationship_chunk, relationships, per_row, seen))
+        if min_dense is not None:
+            dense = Ranked[Chunk].top(scores, top_k)
+            lists.insert(0, dense.take(dense.scores >= min_dense))
+        pick = in_turn(lists)
+        picks.append((pick if len(pick) else chunks).head(top_k))
+    return picks
 
 
 def _best(
     scores: FloatArray,
-    chunks_of_rows: Sequence[IntArray],
+    incidence: Any,
+    ranked: Ranked[Any],
     per_row: int,
     seen: set[int] | None = None,
 ) -> Ranked[Chunk]:
     """The best of the chunks that rows hold, those seen left out, so many for each row.
 
-    Every row counts; where some are `seen`, those that hold a chunk which no row before has held.
+    Every row with a chunk counts; where some are `seen`, those with one that no row before has.
     """
     n_rows, first, before = 0, dict[int, None](), seen or set()
-    for chunks in chunks_of_rows:
-        new = [one for one in chunks.tolist() if one not in first and one not in before]
-        n_rows += bool(new) or seen is None
+    for row in ranked.ids.tolist():
+        own = row_ids(incidence, row).tolist()
+        new = [one for one in own if one not in first and one not in before]
+        n_rows += bool(own if seen is None else new)
         first.update(dict.fromkeys(new))
     among = np.array(list(first), np.int64)
     return Ranked[Chunk].top(scores, int(per_row * n_rows / 2), among=among)

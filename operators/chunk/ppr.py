@@ -20,7 +20,15 @@ from graphrag_bench.algorithms.pagerank import (
     walk_with_chunks,
 )
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Chunk, ChunkScores, FloatArray, Node, NodeScores, Ranked
+from graphrag_bench.values import (
+    Chunk,
+    ChunkScores,
+    FloatArray,
+    Node,
+    NodeScores,
+    Ranked,
+    best_of_each,
+)
 from operators.node.ppr import with_sum_one
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
@@ -73,19 +81,16 @@ def ppr(
     how = How(damping, tolerance, method, exact_up_to, error)
     rankings: list[Ranked[Chunk]] = []
     for begin in range(0, len(nodes), AT_ONCE):
-        asked = zip(
-            nodes[begin : begin + AT_ONCE], chunk_scores[begin : begin + AT_ONCE], strict=True
-        )
-        resets = [_reset(seeds, chunks, graph, passage_weight) for seeds, chunks in asked]
+        block = slice(begin, begin + AT_ONCE)
+        starts = zip(nodes[block], chunk_scores[block], strict=True)
+        resets = [_reset(seeds, chunks, graph, passage_weight) for seeds, chunks in starts]
         for mass in masses(walk, resets, how, top_k, graph.n_nodes):
             rankings.append(_of_the_best(mass, graph, top_k))
     return rankings
 
 
 def _reset(seeds: Ranked[Node], chunks: ChunkScores, graph: Graph, passage_weight: float) -> Reset:
-    rows, which = np.unique(seeds.ids, return_inverse=True)
-    weights = np.zeros(len(rows))
-    np.maximum.at(weights, which, seeds.scores)
+    rows, weights = best_of_each(seeds.ids, seeds.scores, least=0.0)
     near, scores = chunks.nonzero
     return Reset(
         np.concatenate([rows, graph.n_nodes + near]),

@@ -75,14 +75,9 @@ def rerank(
     first = rows[:depth]
     for begin in _windows(len(first), window, stride) if len(first) > 1 else ():
         part = first[begin : begin + window]
-        texts = [chunk_table.passage(row).split()[:passage_words] for row in part]
-        passages = [" ".join(words) for words in texts]
-        order = _order(
-            llm,
-            prompt.render({"question": question.text, "passages": passages}),
-            len(part),
-            max_tokens,
-        )
+        passages = [" ".join(chunk_table.passage(row).split()[:passage_words]) for row in part]
+        chat = prompt.render({"question": question.text, "passages": passages})
+        order = _order(llm, chat, len(part), max_tokens)
         first[begin : begin + window] = [part[position] for position in order]
     ids = np.array([*first, *rows[depth:]], np.int64)
     return Ranked(ids, 1.0 / np.arange(1, len(ids) + 1))

@@ -17,7 +17,7 @@ from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import DECIMALS, Node, Question, Ranked
+from graphrag_bench.values import DECIMALS, Node, Question, Ranked, best_of
 
 PROMPT = Prompt("operators:prompts/node_agent.j2")
 PURPOSE = "entity scores"
@@ -77,16 +77,14 @@ def agent(
     chats = [prompt.render(_shown(graph, question, group)) for group in wide]
     reading = ReplyFormat(PURPOSE, _numbers)
     replies = ask_each(llm, chats, reading, max_tokens=max_tokens, retry=False)
-    told = iter(
-        [_scores(llm, reply, len(hops)) for reply, (_, hops) in zip(replies, wide, strict=True)]
-    )
+    left = iter(replies)
     scored: list[Hop] = []
     for choice, hops in groups:
-        scores = next(told) if len(hops) > 1 else [1.0]
-        factor = choice.score if times_relation or len(hops) == 1 else 1.0
-        scored += [
-            replace(hop, score=score * factor) for hop, score in zip(hops, scores, strict=True)
-        ]
+        single = len(hops) == 1
+        scores = [1.0] if single else _scores(llm, next(left), len(hops))
+        factor = choice.score if times_relation or single else 1.0
+        pairs = zip(hops, scores, strict=True)
+        scored += [replace(hop, score=score * factor) for hop, score in pairs]
     best = sorted((hop for hop in scored if hop.score > 0), key=_by_score)[:width]
     return _ends(graph, best), Exploration((), (*exploration.rounds, tuple(best)))
 
@@ -114,8 +112,7 @@ def _ends(graph: Graph, hops: Sequence[Hop]) -> Ranked[Node]:
     best: dict[int, float] = {}
     for hop in hops:
         best.setdefault(hop.end(graph), hop.score)
-    order = sorted(best, key=lambda node: (-round(best[node], DECIMALS), node))
-    return Ranked.of({node: best[node] for node in order})
+    return best_of(np.array(list(best), np.int64), np.array(list(best.values())), len(best))
 
 
 def _shown(graph: Graph, question: Question, group: Group) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import DECIMALS, Node, Query, Question, Ranked, best_of
+from graphrag_bench.values import DECIMALS, Node, Query, Question, Ranked, best_of, best_of_each
 from operators.similarity import most_similar
 
 MinScore = Annotated[float, Field(ge=-1, le=1)]
@@ -85,10 +85,7 @@ def above(rankings: Sequence[Ranked[Any]], min_score: float) -> list[Ranked[Any]
 
 def best_of_rows(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> Ranked[Any]:
     """Return each row once with its best score."""
-    ids, places = np.unique(rows, return_inverse=True)
-    best = np.full(len(ids), -np.inf)
-    np.maximum.at(best, places, scores)
-    return best_of(ids, best, len(ids))
+    return best_of(*best_of_each(rows, scores), len(rows))
 
 
 @operator("node.of_type", unordered="the order given")

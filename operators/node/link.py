@@ -134,19 +134,15 @@ def _named(
     found: dict[str, int] = {}
     left = list(mentions.names)
     for part in parts:
+        single = _single(single_words, question, chunk_table)
         if part == "dictionary":
-            found |= graph.dictionary.matches(
-                question.text, _single(single_words, question, chunk_table)
-            )
-            left = [name for name in left if not _inside(name, found)]
-            continue
+            found |= graph.dictionary.matches(question.text, single)
         left = [name for name in left if not _inside(name, found)]
-        allowed = _single(single_words, question, chunk_table)
-        if allowed is not None:
-            allowed = allowed | _capitalised(question.text)
-        rows = {name: _row(name, graph) for name in left if _counts(name, allowed)}
-        left = [name for name in left if rows.get(name) is None]
-        found |= {name: row for name, row in rows.items() if row is not None}
+        if part == "mentions":
+            also = None if single is None else single | _capitalised(question.text)
+            rows = {name: _row(name, graph) for name in left if _counts(name, also)}
+            left = [name for name in left if rows.get(name) is None]
+            found |= {name: row for name, row in rows.items() if row is not None}
     return list(found.values()), left
 
 

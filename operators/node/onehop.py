@@ -7,7 +7,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Node, Ranked, best_first, best_of
+from graphrag_bench.values import Node, Ranked, best_first, best_of, best_of_each
 
 
 @operator("node.onehop", table3="Onehop", unordered="the order of the given nodes, then weight")
@@ -63,9 +63,7 @@ def expand(
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """
-    seeds, places = np.unique(nodes.ids, return_inverse=True)
-    given = np.full(len(seeds), -np.inf)
-    np.maximum.at(given, places, nodes.scores)
+    seeds, given = best_of_each(nodes.ids, nodes.scores)
     near = graph.adjacency[seeds]
     from_seed = np.repeat(np.arange(len(seeds)), np.diff(near.indptr))
     nodes_near, which = np.unique(near.indices.astype(np.int64), return_inverse=True)

@@ -9,7 +9,7 @@ from pydantic import Field, PositiveInt
 from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.algorithms.pagerank import How, Method, Reset, masses, walk_of_nodes
 from graphrag_bench.contract import operator
-from graphrag_bench.values import FloatArray, Node, NodeScores, Ranked, best_of
+from graphrag_bench.values import FloatArray, Node, NodeScores, Ranked, best_of, best_of_each
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Weights = Literal["specificity", "uniform", "similarity"]
@@ -73,13 +73,10 @@ def ppr(
 
 
 def _reset(seeds: Ranked[Node], graph: Graph, reset: Weights) -> Reset:
-    rows, which = np.unique(seeds.ids, return_inverse=True)
+    rows, best = best_of_each(seeds.ids, seeds.scores, least=0.0)
     if reset == "specificity":
         return Reset(rows, 1.0 / np.maximum(graph.chunks_per_node[rows], 1))
-    weights = np.ones(len(rows)) if reset == "uniform" else np.zeros(len(rows))
-    if reset == "similarity":
-        np.maximum.at(weights, which, seeds.scores)
-    return Reset(rows, weights)
+    return Reset(rows, best if reset == "similarity" else np.ones(len(rows)))
 
 
 @operator("node.specificity")
@@ -97,9 +94,7 @@ def specificity(
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """
-    ids, places = np.unique(nodes.ids, return_inverse=True)
-    best = np.full(len(ids), -np.inf)
-    np.maximum.at(best, places, nodes.scores)
+    ids, best = best_of_each(nodes.ids, nodes.scores)
     specific = best / np.maximum(graph.chunks_per_node[ids], 1)
     if (typed := nodes_of(graph, types)) is not None:
         ids, specific = ids[typed[ids]], specific[typed[ids]]
@@ -115,9 +110,7 @@ def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
     by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is ours.
     """
-    rows, which = np.unique(nodes.ids, return_inverse=True)
-    best = np.zeros(len(rows))
-    np.maximum.at(best, which, nodes.scores)
+    rows, best = best_of_each(nodes.ids, nodes.scores, least=0.0)
     inside = graph.node_chunk.indptr
     shares = with_sum_one(best / np.maximum(inside[rows + 1] - inside[rows], 1))
     return best_of(rows, shares, len(rows))

@@ -8,7 +8,15 @@ from pydantic import AfterValidator, PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.contract import operator
-from graphrag_bench.values import FloatArray, IntArray, Node, Ranked, Relationship, best_first
+from graphrag_bench.values import (
+    FloatArray,
+    IntArray,
+    Node,
+    Ranked,
+    Relationship,
+    best_first,
+    best_of_each,
+)
 
 
 def _not_zero(a: float) -> float:
@@ -66,9 +74,7 @@ def _by_base_rank(
     relationships: Ranked[Relationship], scores: Literal["as_given", "cosine"]
 ) -> tuple[IntArray, FloatArray]:
     base = relationships.scores if scores == "as_given" else (1 + relationships.scores) / 2
-    rows, of = np.unique(relationships.ids, return_inverse=True)
-    best: FloatArray = np.zeros(len(rows))
-    np.maximum.at(best, of, base)
+    rows, best = best_of_each(relationships.ids, base, least=0.0)
     order = Ranked[Relationship].top(best, None).ids
     return rows[order], best[order]
 
