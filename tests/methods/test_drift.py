@@ -58,11 +58,14 @@ def test_the_primer_reads_the_reports_in_folds_and_joins_what_it_hears() -> None
     assert llm.fallbacks == 0
 
 
-def test_an_unreadable_fold_is_passed_over_and_counted() -> None:
+def test_an_unreadable_fold_is_passed_over_and_so_many_follow_ups_count() -> None:
     replies = {"Report 0.": UNREADABLE, "Report 2.": said("A founder.", 70, "Where?")}
     trail, llm, _ = primed(replies, folds=2)
     assert [one.text for one in trail.follow_ups] == ["Where?"]
     assert llm.fallbacks == 1
+    trail, _, _ = primed({"Report": said("", 0, "a", "b", "c")}, max_follow_ups=2)
+    assert [one.text for one in trail.follow_ups] == ["a", "b"]
+    assert trail.findings == ()
 
 
 def test_titles_of_reports_are_the_follow_ups_of_the_form_without_a_model() -> None:
@@ -84,11 +87,16 @@ def answered(trail: Trail, reply: str, **settings: Any) -> tuple[Trail, Query, N
     return answer(ASKED, trail, told("A text."), llm=llm, **settings)
 
 
-def test_an_answer_joins_the_trail_and_its_follow_ups_the_end_of_the_queue() -> None:
+def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
     trail, query, end = answered(BEGUN, said("Ada.", 90, "Where from?", "When?"))
     assert trail.findings == (Finding("A town.", 20), Finding("Ada.", 90))
     assert trail.follow_ups[2:] == (FollowUp("Where from?", 2),)
     assert (query, end) == (Query(("When?",)), None)
+    llm = Metered(Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE}))
+    trail, query, _ = answer(ASKED, BEGUN, told("A text."), llm=llm)
+    assert trail.findings == BEGUN.findings
+    assert query == Query(("When?",))
+    assert llm.fallbacks == 1
 
 
 @pytest.mark.parametrize(("score", "held"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
@@ -141,17 +149,3 @@ def test_the_method_goes_on_until_nothing_is_open_and_answers_from_the_best_poin
     assert state.get("answer").text == "Ada"
     assert len(llm.asked) == 5
     assert set(state.get("chunks").ids.tolist()) == {0, 1}
-
-
-def test_only_so_many_follow_ups_of_each_reply_count() -> None:
-    trail, _, _ = primed({"Report": said("", 0, "a", "b", "c")}, max_follow_ups=2)
-    assert [one.text for one in trail.follow_ups] == ["a", "b"]
-    assert trail.findings == ()
-
-
-def test_an_unreadable_answer_adds_nothing_and_is_counted() -> None:
-    llm = Metered(Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE}))
-    trail, query, _ = answer(ASKED, BEGUN, told("A text."), llm=llm)
-    assert trail.findings == BEGUN.findings
-    assert query == Query(("When?",))
-    assert llm.fallbacks == 1

@@ -23,9 +23,6 @@ def best(*scored: tuple[int, float]) -> Ranked:
     return Ranked.of(dict(scored))
 
 
-# ---- passages
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
@@ -45,8 +42,6 @@ def test_a_chunk_adds_up_its_entities_each_by_one_over_the_chunks_that_name_it(
     assert dict(found.items()) == expected
     assert found.ids.tolist() == list(expected)
 
-
-# ---- the method
 
 WORDS_OF_RUN = (
     "dataset=toy", "method=gfmrag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",

@@ -39,19 +39,15 @@ def test_each_community_gives_its_best_nodes_in_the_order_of_the_communities() -
     assert found.items() == [(D, 1.0), (B, 0.8), (E, 0.9)]
 
 
-def test_the_way_leads_through_every_node_by_the_fewest_hops(graph) -> None:
+def test_the_way_leads_through_every_node_and_its_relationships_come_by_degree_then_weight(
+    graph,
+) -> None:
     """A to D is two hops over E, and from D back to B two over C, the lower of C and E."""
     _, way = bridge(ranked(A, D, B), graph=graph)
     assert [path.nodes for path in way.paths] == [(A, E, D, C, B)]
     assert way.paths[0].relationships == (3, 4, 2, 1)
-
-
-def test_the_relationships_among_the_nodes_of_the_way_come_by_degree_then_weight(graph) -> None:
-    """Degrees: A 2, B 3, C 2, D 2, E 3. B-E has 6; A-B, B-C, A-E, E-D have 5; C-D has 4."""
+    # Degrees: A 2, B 3, C 2, D 2, E 3. B-E has 6; A-B, B-C, A-E, E-D have 5; C-D has 4.
     found, _ = bridge(ranked(A, D, B), graph=graph)
     assert found.items() == [(5, 6.0), (0, 5.0), (1, 5.0), (3, 5.0), (4, 5.0), (2, 4.0)]
-
-
-def test_a_node_that_cannot_be_reached_starts_a_way_of_its_own(graph) -> None:
     _, way = bridge(ranked(A, ALONE, B), graph=graph)
     assert [path.nodes for path in way.paths] == [(A,), (ALONE,), (B,)]

@@ -60,16 +60,15 @@ def model(*replies: str | CallFailed) -> Metered:
     return Metered(Scripted(answer=lambda chat: left.pop(0)))
 
 
-def test_the_model_says_where_to_go_and_may_stop(graph: Graph) -> None:
+def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
+    graph: Graph,
+) -> None:
     """From 1 to 2, from 2 to 0, and from 0 by its first question to 1."""
     llm = model("1", "Number: 1", "1")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.4), (2, 0.4), (0, 0.2)]
     stopped = model("0", "0")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=stopped)) == [(1, 0.5), (2, 0.5)]
     assert (llm.fallbacks, stopped.fallbacks) == (0, 0)
-
-
-def test_a_reply_that_names_no_question_follows_none_and_is_a_fallback(graph: Graph) -> None:
     llm = model("nowhere", "7")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
     assert llm.fallbacks == 2
@@ -83,9 +82,6 @@ def test_helpful_passages_are_similar_and_visited() -> None:
     assert items(found) == [(0, 0.6), (2, 0.55)]
     empty = alone(helpful)(ASKED, Ranked.empty(), chunk_index=index, embedder=Planted(angle))
     assert len(empty) == 0
-
-
-# ---- the released code
 
 
 @pytest.fixture
@@ -106,17 +102,16 @@ def by_similarity(
     )  # fmt: skip
 
 
-def test_passages_that_help_are_counted_up_and_others_down(graph, names) -> None:
+def test_passages_that_help_are_counted_up_others_down_as_far_and_wide_as_said(
+    graph, names
+) -> None:
     """1 begins with 2 visits, 2 with 1. Both, then 0, 1, 2 and 3, then the same, nothing new.
 
     2 (30 degrees) helps and is there three times: 1 + 3. 0 helps twice. 1 and 3 do not help.
     """
     found = by_similarity(graph, names)
     assert items(found) == [(2, 4.0), (0, 3.0), (1, 0.5), (3, 0.0)]
-
-
-def test_judged_hops_end_and_are_as_wide_as_said(graph, names) -> None:
-    """One hop judges the ends alone; width 1 begins at 1, and visits 0 and 2 after it."""
+    # One hop judges the ends alone; width 1 begins at 1, and visits 0 and 2 after it.
     assert items(by_similarity(graph, names, n_hops=1)) == [(2, 2.0), (1, 0.5)]
     assert items(by_similarity(graph, names, n_hops=2, width=1)) == [(0, 2.0), (2, 1.0), (1, 0.5)]
     assert len(by_similarity(graph, names, Ranked.empty())) == 0

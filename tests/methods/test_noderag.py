@@ -45,15 +45,12 @@ def test_a_name_is_found_as_whole_words_in_entities_and_titles(graph, name, expe
     assert found.ids.tolist() == expected
 
 
-def test_at_each_step_half_of_the_mass_goes_on_and_half_stays(graph):
+def test_at_each_step_half_of_the_mass_goes_on_through_all_types(graph):
     """Step 1: Ada 1/2, unit and attribute 1/4. Step 2: the unit sends 1/8 on, to Ada and text."""
     best, mass = shallow(at(ADA), graph=graph)
     expected = [1 / 4 + 1 / 16 + 1 / 8, 1 / 8 + 1 / 8, 1 / 16, 1 / 8 + 1 / 8, 0, 0]
     assert mass.values == pytest.approx(expected)
     assert best.ids.tolist() == [ADA, UNIT, ATTRIBUTE, TEXT]
-
-
-def test_with_types_only_these_are_ranked_and_the_walk_passes_through_all(graph):
     best, mass = shallow(at(ADA), graph=graph, types=("text",))
     assert best.ids.tolist() == [TEXT]
     assert mass.values.sum() == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""PathRAG, PathCoRAG and PankRAG from end to end: golden prompts, and what holds for any graph."""
+"""PathRAG, PathCoRAG and PankRAG from end to end: prompts, settings, what holds for any graph."""
 
 import json
 from dataclasses import replace
@@ -14,9 +14,10 @@ from small_worlds import World
 from toy_runs import ada_marsh
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import ReasoningSteps, StepNodes
+from graphrag_bench.algorithms.path_values import RankedPaths, ReasoningSteps, StepNodes
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Chat
@@ -25,7 +26,7 @@ from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import Outcome, run_steps
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.values import Context, Node, Question, Ranked, RetrievalState
+from graphrag_bench.values import Context, Node, Path, Question, Ranked, RetrievalState
 from operators.context.paths import paths_context
 from operators.context.rows import nodes_context, relationships_context
 from operators.node.queries import by_step
@@ -71,9 +72,6 @@ def state(
     return found
 
 
-# ---- PathCoRAG
-
-
 WRITTEN = Planted(lambda text: [float(x) for x in text.split()])
 
 
@@ -116,8 +114,6 @@ def test_the_golden_example_from_queries_to_the_prompt() -> None:
         "ac", "cd", "de", "ce",
     ]  # fmt: skip
 
-
-# ---- PankRAG
 
 IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]
 WANTED = st.lists(st.sampled_from([*IDS, "7-7"]), max_size=3)
@@ -200,3 +196,90 @@ def test_the_last_path_of_the_prompt_has_the_highest_score(
     if shown:
         assert shown[-1] == max(scores)
         assert len(shown) + len(told.cut) == len(scores) <= top_k
+
+
+A, B, C, D, E, F = "Ada", "Bergen", "Cairo", "Dover", "Essen", "Faro"
+SQUARES = World(
+    "golden G1: A-B, A-C, B-D, C-D, D-E, C-F, F-E",
+    facts=tuple(
+        ((head, f"{head} to {tail}", tail),)
+        for head, tail in ((A, B), (A, C), (B, D), (C, D), (D, E), (C, F), (F, E))
+    ),
+)
+
+
+@pytest.fixture(autouse=True)
+def _plugins() -> None:
+    load_plugins()
+
+
+def made(name: str, profile: str = "default", **given: Any) -> dict[str, Any]:
+    """A method under a profile, with settings laid over that."""
+    words = [f"method={name}", f"profile={profile}"]
+    settings: dict[str, Any] = composed(words, {"method": given})["method"]
+    return settings
+
+
+def state_of(world: World, asked: str, made: dict[str, Any]) -> RetrievalState:
+    """The state in which a method packs its context."""
+    pipeline, problems = build(made)
+    assert not problems
+    start = RetrievalState(Question("q", asked))
+    (found,) = run_steps(pipeline.steps(False), [start], Running(world.resources))
+    assert isinstance(found, RetrievalState), found
+    return found
+
+
+def walks(found: RetrievalState) -> dict[str, float]:
+    """The paths by the first letters of their nodes."""
+    names = SQUARES.resources["graph"].names
+    return {
+        "".join(names[n][0] for n in path.nodes): path.score for path in found.get("paths").paths
+    }
+
+
+def pathrag(profile: str = "default", **given: Any) -> dict[str, float]:
+    return walks(state_of(SQUARES, f"what joins {A} and {E}?", made("pathrag", profile, **given)))
+
+
+def test_as_many_relationships_as_are_asked_for_stand_in_the_prompt() -> None:
+    """More than the 200 rows that a table of relationships has by its own default."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    names = [f"{one}{other.lower()}o" for one in letters[:10] for other in letters]
+    star = World("one hub", facts=tuple(((A, "knows", name),) for name in names[:230]))
+    found = state_of(star, f"whom knows {A}?", made("pathrag", n_edges=230))
+    assert len(of_kind(found.get("context"), "relationship")) == 230
+
+
+def packed(made: dict[str, Any], paths: RankedPaths, graph: Graph) -> Context:
+    """The context that a method's own steps make of given paths, from the switch on."""
+    at = [row for row, item in enumerate(made["retrieve"]) if "switch" in item]
+    pipeline, problems = build({**made, "convert": [], "retrieve": made["retrieve"][at[0] :]})
+    assert not problems
+    start = RetrievalState(Question("q", "?"), {"paths": paths})
+    resources = {**SQUARES.resources, "graph": graph}
+    (found,) = run_steps(pipeline.steps(False), [start], Running(resources))
+    assert isinstance(found, RetrievalState), found
+    context = found.get("context")
+    assert isinstance(context, Context)
+    return context
+
+
+def test_every_node_of_a_kept_path_stands_in_the_table_once() -> None:
+    """15 paths of two hops that share their first node: 31 nodes and 30 relationships; of four
+    hops 61 nodes, more than the 40 rows that a table of nodes has by its own default."""
+    ends = [(0 if hop == 0 else 4 * path + hop, 4 * path + hop + 1) for path in range(15)
+            for hop in range(4)]  # fmt: skip
+    graph = Graph.from_arrays(*zip(*ends, strict=True), node_chunk=np.ones((61, 1)),
+                              relationship_chunk=np.ones((60, 1)))  # fmt: skip
+    paths = RankedPaths(
+        tuple(
+            Path((0, *range(4 * p + 1, 4 * p + 5)), tuple(range(4 * p, 4 * p + 4)), 1 - p / 20, 1)
+            for p in range(15)
+        )
+    )
+    context = packed(made("pathcorag"), paths, graph)
+    assert len(of_kind(context, "path")) == 15
+    assert len(of_kind(context, "node")) == 61 and len(of_kind(context, "relationship")) == 60
+    capped = packed(made("pathcorag", n_table_nodes=40, n_table_relationships=7), paths, graph)
+    assert len(of_kind(capped, "node")) == 40 and len(of_kind(capped, "relationship")) == 7

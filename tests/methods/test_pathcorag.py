@@ -24,7 +24,6 @@ from operators.context.paths import paths_context
 from operators.context.rows import node_pieces, relationship_pieces
 from operators.path.pool import members
 
-# ---- PathCoRAG's plans and contexts as its released code wrote them, read and laid out by our
 
 LOG = File(__file__).resolve().parents[3] / "shared" / "data" / "pathcorag_log" / "context_log.txt"
 MADE_UP = '''
@@ -177,8 +176,6 @@ def test_the_released_code_keeps_paths_with_a_hop_from_the_lower_name_to_the_hig
             walk = line.partition("] ")[2].split(" → ")
             assert any(a < b for a, b in zip(walk, walk[1:], strict=False))
 
-
-# ---- PathCoRAG's reasoning steps, in the forms that models write them, and without a model
 
 ASKED = Question("q", "How did Norvik change comets?")
 

@@ -33,19 +33,13 @@ WORDS = {
 }
 
 
-def test_the_most_reliable_path_stands_last() -> None:
+def test_the_most_reliable_path_stands_last_and_the_least_is_cut_whatever_the_order() -> None:
     assert texts() == [WORDS["short"], WORDS["back"], WORDS["long"]]
     assert texts(order="descending") == [WORDS["long"], WORDS["back"], WORDS["short"]]
-
-
-def test_hop_first_puts_the_fewest_hops_last_and_ties_at_random() -> None:
     found = [texts(order="hop_first", seed=seed) for seed in range(9)]
     assert all(order[0] == WORDS["long"] and len(order) == 3 for order in found)
     assert {order[1] for order in found} == {WORDS["short"], WORDS["back"]}
     assert texts(order="hop_first", seed=3) == found[3]
-
-
-def test_the_budget_cuts_the_least_reliable_paths_whatever_the_order() -> None:
     for order in ("ascending", "descending", "hop_first"):
         assert WORDS["short"] not in texts(order=order, budget=20)
         assert WORDS["long"] in texts(order=order, budget=20)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, angle, ranked
+from by_hand import Planted, angle, check, ranked
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
@@ -61,7 +61,7 @@ def told(paths: RankedPaths) -> list[tuple[tuple[int, ...], float]]:
     return [(path.nodes, pytest.approx(path.score, abs=1e-6)) for path in paths.paths]
 
 
-def test_a_path_goes_on_to_facts_that_share_an_entity_and_is_scored_by_its_joined_text(graph):
+def test_a_path_goes_on_to_facts_with_a_common_entity_or_a_synonym_or_most_similar(graph):
     """30 degrees alone; with `led` 10, and with `sang`, which shares Cy with `led`, 40."""
     paths = searched(graph)
     assert told(paths) == [
@@ -70,16 +70,19 @@ def test_a_path_goes_on_to_facts_that_share_an_entity_and_is_scored_by_its_joine
         ((MET, BO, LED, CY, SANG), at(40)),
     ]
     assert [path.relationships for path in paths.paths] == [(1, 2), (), (1, 2, 3, 4)]
-
-
-def test_a_path_may_go_to_the_most_similar_facts_without_a_common_entity(graph):
-    """`led` begins in chunks 1 and 2 with `sang` after it; here `met`, the best, comes in too."""
+    # `led` begins in chunks 1 and 2 with `sang` after it; here `met`, the best, comes in too.
     apart = typed(Graph.from_arrays([MET, SANG], [ADA, CY], node_chunk=graph.node_chunk.toarray()))
     alone_ = searched(apart, 0, 2, n_parallel=0)
     assert told(alone_) == [((MET,), at(30))]
     paths = searched(apart, 0, 2, n_parallel=2)
     assert told(paths) == [((MET, SANG), at(20)), ((MET,), at(30))]
     assert [path.relationships for path in paths.paths] == [(), ()]
+    # Met names Ada, sang names Cy, and Ada is called Cy too.
+    base = Graph.from_arrays([MET, SANG, ADA], [ADA, CY, CY], node_chunk=np.ones((6, 1)))
+    graph = typed(replace(base, synonym=np.array([False, False, True])))
+    paths = searched(graph, 0, max_facts=2)
+    assert told(paths) == [((MET, ADA, CY, SANG), at(20)), ((MET,), at(30))]
+    assert paths.paths[0].relationships == (0, 2, 1)
 
 
 def test_only_the_paths_of_the_best_mean_vectors_are_embedded(graph):
@@ -95,17 +98,6 @@ def test_only_the_paths_of_the_best_mean_vectors_are_embedded(graph):
     assert told(paths) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
 
 
-def test_synonyms_join_facts_and_are_both_on_the_path():
-    """Met names Ada, sang names Cy, and Ada is called Cy too."""
-    base = Graph.from_arrays([MET, SANG, ADA], [ADA, CY, CY], node_chunk=np.ones((6, 1)))
-    graph = typed(replace(base, synonym=np.array([False, False, True])))
-    paths = searched(graph, 0, max_facts=2)
-    assert told(paths) == [((MET, ADA, CY, SANG), at(20)), ((MET,), at(30))]
-    assert paths.paths[0].relationships == (0, 2, 1)
-
-
-# ---- entities of paths
-
 PATHS = RankedPaths((Path((MET, BO, LED), (1, 2), 0.8), Path((SANG,), (), 0.4)))
 
 
@@ -115,9 +107,6 @@ def test_entities_come_by_the_sum_of_their_paths_and_start_with_their_best_score
     assert found.items() == [(BO, 1.0), (CY, 1.0)]
     first = of_paths(PATHS, graph=graph, types=("entity",), top_k=1)
     assert first.items() == [(BO, 1.0), (CY, 1.0)]
-
-
-# ---- the walk among some chunks
 
 
 @pytest.fixture
@@ -134,11 +123,7 @@ def walked(graph: Graph, nodes: Ranked, *chunks: int, dense=(0, 0, 0), **setting
 def test_the_walk_stays_among_the_given_chunks(shared):
     """Damping 1/2: c0 = a/4, c1 = a/4 + b/2, b = c1/4, so that c1 = 2a/7 and c0 : c1 = 7 : 8."""
     found = walked(shared, ranked(ADA), 0, 1, damping=0.5)
-    assert found.ids.tolist() == [1, 0]
-    assert found.scores.tolist() == pytest.approx([1.0, 7 / 8])
-
-
-# ---- the walks of the released code
+    check(found, [1, 0], [1.0, 7 / 8])
 
 
 def plain_walk(facts, synonyms, held, seeds, dense, damping):

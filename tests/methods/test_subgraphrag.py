@@ -56,18 +56,12 @@ def texts(found: Context) -> list[str]:
     return [piece.text for piece in found.pieces]
 
 
-# ---- lines
-
-
-def test_a_path_goes_on_while_the_tail_of_one_triple_is_the_head_of_the_next() -> None:
+def test_paths_go_on_while_the_tail_of_a_triple_is_the_head_of_the_next() -> None:
     """The merge-only test of golden G5."""
     found = context("paths", ranked(*[1.0] * 5))
     assert texts(found) == ["e->r6->q->r1->a->r2->b", "x->r5->y", "a->r4->d"]
     assert [piece.id for piece in found.pieces] == ["0+1+2", "3", "4"]
-
-
-def test_the_merged_prompt_of_golden_g5() -> None:
-    """Its seven triples in ascending order of pooled score: u7 u6 u3 u5 u4 u2 u1."""
+    # Its seven triples in ascending order of pooled score: u7 u6 u3 u5 u4 u2 u1.
     triples = [("q", "r7", "a"), ("a", "r6", "b"), ("a", "r3", "c"), ("c", "r5", "q"),
                ("b", "r4", "c"), ("q", "r2", "b"), ("q", "r1", "a")]  # fmt: skip
     found = triples_context(
@@ -94,9 +88,6 @@ def test_the_best_triple_stands_last_and_of_equals_the_lower_id() -> None:
     assert placed(placed(scores)).ids.tolist() == [3, 2, 0, 1]
 
 
-# ---- scores
-
-
 def test_the_cosine_is_brought_to_zero_and_one() -> None:
 
     index = VectorIndex(np.array([[-1, 0], [0, 1], [1, 0], [0.6, 0.8], [0, -1]], np.float32))
@@ -107,9 +98,6 @@ def test_the_cosine_is_brought_to_zero_and_one() -> None:
     among = Ranked[Relationship](np.array([3, 0]), np.zeros(2))
     few = alone(triple_scores)(Question("q", "?"), among, **given_all, top_k=1)
     assert (few.ids.tolist(), few.scores.tolist()) == ([3], pytest.approx([0.8]))
-
-
-# ---- questions and answers
 
 
 def answered(reply: str, keep: str) -> str:
@@ -123,9 +111,6 @@ def test_a_listed_answer_is_the_reply_or_what_stands_behind_its_marks() -> None:
     assert answered(reply, "reply") == reply
     assert answered(reply, "answers") == "Norvik, Ostra"
     assert answered("I cannot tell.", "answers") == "I cannot tell."
-
-
-# ---- runs
 
 
 def run(home: Path, *settings: str) -> Ended:

@@ -39,7 +39,7 @@ def hop(row: int, score: float) -> Hop:
     return Hop(row, True, score)
 
 
-def test_triples_stand_in_the_order_found_each_once_with_its_first_score(graph: Graph) -> None:
+def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes(graph: Graph) -> None:
     explored = Exploration((), ((hop(1, 0.5),), (hop(0, 0.25), hop(1, 0.75))))
     found = exploration_context(
         explored, graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED
@@ -48,6 +48,13 @@ def test_triples_stand_in_the_order_found_each_once_with_its_first_score(graph: 
         ("1", "norvik, stands on, tarn", 0.5),
         ("0", "ada, founded, norvik", 0.25),
     ]
+    explored = Exploration((), ((hop(0, 0.5), hop(1, 0.5)),))
+    small = BytePairs().count("ada, founded, norvik")
+    found = exploration_context(
+        explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
+    )
+    assert [piece.id for piece in found.pieces] == ["0"]
+    assert found.cut == (("relationship", "1"),)
 
 
 def test_the_model_sees_the_triples_of_the_context() -> None:
@@ -67,13 +74,3 @@ def test_the_final_answer_is_asked_for_without_triples_too_and_a_failed_call_is_
     assert from_triples(ASKED, Context(()), llm=model(" Tarn ")) == Answer("Tarn")
     with pytest.raises(CallFailed):
         from_triples(ASKED, TWO, llm=model(CallFailed("refused", "no")))
-
-
-def test_triples_beyond_the_budget_are_cut_and_recorded(graph: Graph) -> None:
-    explored = Exploration((), ((hop(0, 0.5), hop(1, 0.5)),))
-    small = BytePairs().count("ada, founded, norvik")
-    found = exploration_context(
-        explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
-    )
-    assert [piece.id for piece in found.pieces] == ["0"]
-    assert found.cut == (("relationship", "1"),)

@@ -1,11 +1,14 @@
-"""Chunks by scores and of rows, worked out by hand, and by dicts and lists."""
+"""Chunks by scores, of rows, picked and by keywords, by hand, and by dicts and lists."""
 
 import math
 
 import numpy as np
 import pytest
+from by_hand import Planted, angle, at, check, ranked
 
+from graphrag_bench.algorithms.bipartite import KeywordGraph
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
@@ -14,13 +17,13 @@ from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
 from operators.chunk.aggregator import aggregator
+from operators.chunk.channels import by_keyword
 from operators.chunk.fromrel import fromrel, leaves
 from operators.chunk.occurrence import occurrence
+from operators.chunk.pick import similar, similar_and_dense
 from operators.chunk.search import bm25, min_max, vdb
 from operators.node.ppr import ppr
 from operators.relationship import aggregator as relationship
-
-# ---- Chunk operators, worked out by hand
 
 
 def asked(text: str) -> Question:
@@ -29,9 +32,6 @@ def asked(text: str) -> Question:
 
 def scores(*values: float) -> RelationshipScores:
     return RelationshipScores(np.array(values))
-
-
-# ---- chunk.aggregator
 
 
 @pytest.fixture
@@ -45,10 +45,14 @@ def graph():
     )
 
 
-def test_a_chunk_scores_the_sum_of_the_relationships_read_from_it(graph):
+def test_a_chunk_scores_the_sum_of_its_relationships_or_of_its_nodes(graph):
     found = aggregator(scores(0.8, 0.5), graph=graph)
-    assert found.ids.tolist() == [1, 0]
-    np.testing.assert_allclose(found.scores, [1.3, 0.8])
+    check(found, [1, 0], [1.3, 0.8])
+    mass = NodeScores(np.array([0.5, 0.3, 0.2]))
+    found = aggregator(scores(0.0, 0.0), mass, graph=graph, by="nodes")
+    check(found, [1, 0], [1.0, 0.8])
+    with pytest.raises(UserError, match=r"use: \[node_scores\]"):
+        aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
 
 
 @pytest.fixture
@@ -67,38 +71,18 @@ def test_a_pair_counts_by_its_best_row(parallel):
     np.testing.assert_allclose(found.scores, [0.8, 0.8])
 
 
-def test_a_chunk_may_score_the_sum_of_its_nodes_instead(graph):
-    mass = NodeScores(np.array([0.5, 0.3, 0.2]))
-    found = aggregator(scores(0.0, 0.0), mass, graph=graph, by="nodes")
-    assert found.ids.tolist() == [1, 0]
-    np.testing.assert_allclose(found.scores, [1.0, 0.8])
-
-
-def test_without_node_scores_nodes_cannot_be_summed(graph):
-    with pytest.raises(UserError, match=r"use: \[node_scores\]"):
-        aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
-
-
 def test_from_a_node_to_its_chunks(graph):
     """HippoRAG's chain from node 0: the masses are 7/12, 4/12, 1/12 on the path 0 - 1 - 2."""
     _, mass = alone(ppr)(Ranked(np.array([0]), np.array([1.0])), graph=graph)
     _, of_relationships = relationship.aggregator(mass, graph=graph)
     found = aggregator(of_relationships, graph=graph)
-    assert found.ids.tolist() == [1, 0]
-    np.testing.assert_allclose(found.scores, [11 / 12 + 5 / 12, 11 / 12], atol=1e-9)
-
-
-# ---- chunk.min_max
+    check(found, [1, 0], [11 / 12 + 5 / 12, 11 / 12])
 
 
 def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
     """12, 6 and 2 lie 10, 4 and 0 above the lowest."""
     found = min_max(Ranked(np.array([4, 9, 1]), np.array([12.0, 6.0, 2.0])), weight=0.5)
-    assert found.ids.tolist() == [4, 9, 1]
-    np.testing.assert_allclose(found.scores, [0.5, 0.2, 0.0])
-
-
-def test_equal_scores_all_have_the_weight():
+    check(found, [4, 9, 1], [0.5, 0.2, 0.0])
     assert min_max(Ranked(np.array([3]), np.array([-0.2]))).scores.tolist() == [1.0]
     assert min_max(Ranked(np.array([3, 5]), np.array([2.0, 2.0])), weight=3).scores.tolist() == [
         3,
@@ -107,16 +91,13 @@ def test_equal_scores_all_have_the_weight():
     assert len(min_max(Ranked.empty())) == 0
 
 
-# ---- chunk.bm25
-
-
 @pytest.fixture
 def animals():
     """Four chunks of two words; `dog` is in two of them, `cat` in one, `the` is a stop word."""
     return Bm25.of(["red dog", "blue dog", "green cat", "blue bird"])
 
 
-def test_the_rarer_word_weighs_more(animals):
+def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts(animals):
     """All chunks have the mean length, so a word found once weighs idf / (1 + 1.5).
 
     idf(cat) = ln(1 + 3.5 / 1.5), idf(dog) = ln(1 + 2.5 / 2.5).
@@ -125,22 +106,13 @@ def test_the_rarer_word_weighs_more(animals):
     assert found.ids.tolist() == [2, 0, 1]
     cat, dog = math.log(1 + 3.5 / 1.5) / 2.5, math.log(2) / 2.5
     np.testing.assert_allclose(found.scores, [cat, dog, dog], atol=1e-6)
-
-
-def test_of_several_texts_the_scores_add_up(animals):
     both = bm25(asked("ignored"), Query(("blue", "bird")), bm25=animals)
     one = bm25(asked("blue bird"), bm25=animals)
     assert both.ids.tolist() == one.ids.tolist() == [3, 1]
     np.testing.assert_allclose(both.scores, one.scores)
 
 
-# ---- Chunks of relationships and nodes, worked out by hand and by dicts and lists
-
 A, B, C = range(3)
-
-
-def ranked(*ids: int, scores: tuple[float, ...] = ()) -> Ranked:
-    return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
 
 
 @pytest.fixture
@@ -157,43 +129,29 @@ def stated():
     )
 
 
-# ---- chunk.fromrel
-
-
 def test_chunks_come_in_the_order_of_the_relationships_then_by_id(stated):
     assert fromrel(ranked(0, 1), graph=stated).ids.tolist() == [2, 3, 0]
     assert fromrel(ranked(1, 0), graph=stated).ids.tolist() == [0, 2, 3]
 
 
-# ---- chunk.occurrence
-
-
 def test_a_chunk_counts_the_relationships_whose_ends_both_occur_in_it(stated):
     """A and B meet in chunk 2 alone, and so do A and C; 1 and 3 hold one of them only."""
     found = occurrence(ranked(0, 1), graph=stated)
-    assert found.ids.tolist() == [2]
-    assert found.scores.tolist() == [2.0]
+    assert found.items() == [(2, 2.0)]
 
 
 def test_by_entities_the_chunks_of_the_first_node_come_first(stated):
     """B's chunks are 2, with both its neighbours, and 3, with none; then A's chunk 1."""
     found = occurrence(ranked(0), ranked(B, A), graph=stated, scoring="entity_order")
-    assert found.ids.tolist() == [2, 3, 1]
-    assert found.scores.tolist() == [2.0, 0.0, 0.0]
-
-
-# ---- chunk.leaves
+    assert found.items() == [(2, 2.0), (3, 0.0), (1, 0.0)]
 
 
 def test_a_leaf_stands_for_its_chunk_and_a_summary_for_none():
     """Nodes 0 and 1 are leaves, 2 their summary."""
     tree = Graph.from_arrays([2, 2], [0, 1], node_chunk=[[1, 0], [0, 1], [0, 0]])
     found = leaves(ranked(2, 1, 0, scores=(0.9, 0.8, 0.7)), graph=tree)
-    assert found.ids.tolist() == [1, 0]
-    assert found.scores.tolist() == [0.8, 0.7]
+    assert found.items() == [(1, 0.8), (0, 0.7)]
 
-
-# ---- against dicts and lists, on random graphs
 
 N_NODES, N_ROWS, N_CHUNKS = 40, 150, 70
 
@@ -291,3 +249,89 @@ def test_of_several_texts_the_best_score_counts(library):
     found = alone(vdb)(asked(""), Query(("a red dog", "the green cat")), **library, top_k=3)
     assert found.ids.tolist() == [0, 2, 1]
     np.testing.assert_allclose(found.scores[:2], 1.0, atol=1e-6)
+
+
+COSINES = (0.9, 0.5, 0.7, 0.1)
+"""Of the chunks 0 to 3 to the question."""
+
+
+INDEX = VectorIndex(np.array([[c, np.sqrt(1 - c * c)] for c in COSINES], np.float32))
+GRAPH = Graph.from_arrays(
+    source=[A, B],
+    target=[B, C],
+    node_chunk=[[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]],
+    relationship_chunk=[[0, 1, 0, 0], [0, 0, 1, 1]],
+)
+ROOM = {"graph": GRAPH, "chunk_index": INDEX, "embedder": Planted()}
+
+
+def picked(operator, nodes, relationships, **settings) -> list[int]:
+    given = Question("q", "asked"), ranked(*nodes), ranked(*relationships), ranked(3)
+    return alone(operator)(*given, **ROOM, **settings).ids.tolist()
+
+
+def test_chunks_of_nodes_and_rows_come_in_turn_some_for_each_row_with_a_new_one():
+    assert picked(similar, [A, B], [0, 1]) == [0, 2, 1, 3]
+    assert picked(similar, [A, B], [0], per_row=1) == [0]
+    # two rows with new chunks, 1 and 2, 3: 2 * 1 / 2 = 1 of these
+    assert picked(similar, [A, B], [0, 1], per_row=1) == [0, 2]
+    assert picked(similar, [B], [0, 1], per_row=3) == [1, 2]
+
+
+def test_similar_chunks_of_the_whole_corpus_take_turns_first():
+    # dense 0, 2; nodes 1; relationships nothing: 0, 1, 2
+    assert picked(similar_and_dense, [B], [], top_k=2, min_score=0.6) == [0, 1]
+    assert picked(similar_and_dense, [B], [], top_k=4, min_score=0.6) == [0, 1, 2]
+
+
+CHUNKS = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2", "", "one")])
+"""Of 3, 2 and 1 tokens."""
+
+
+@pytest.fixture
+def channel():
+    """Keyword 0 lies at 0 degrees and is in chunks 0 and 1, keyword 1 at 90 and in 1 and 2."""
+    from scipy.sparse import csr_matrix
+
+    in_chunks = csr_matrix(np.array([[1, 1, 0], [0, 1, 1]], bool))
+    graph = KeywordGraph(Texts.of(["a", "b"]), Texts.of(["a", "b"]), in_chunks[:, :2], in_chunks)
+    return {
+        "keyword_graph": graph,
+        "keyword_index": at(0, 90),
+        "chunk_index": at(60, 30, 0),
+        "chunk_table": CHUNKS,
+        "embedder": Planted(angle),
+    }
+
+
+def found(channel, text="0", **settings):
+    return alone(by_keyword)(Question("q", text), **settings, **channel)
+
+
+def test_chunks_of_keywords_are_ranked_by_similarity_among_those_that_the_pool_holds(channel):
+    ranked = found(channel)
+    check(ranked, [2, 1, 0], [1.0, 0.866025, 0.5])
+    # Chunk 2 is the most similar one, but keyword 0 fills the pool.
+    assert found(channel, pool=2).ids.tolist() == [1, 0]
+    assert found(channel, n_keywords=1).ids.tolist() == [1, 0]
+    # Keyword 0 hands in 5 tokens: of 4, chunk 1 (2) alone fits the pool. Of 6, chunk 2 too.
+    assert found(channel, tokens=2).ids.tolist() == [1]
+    assert found(channel, tokens=3).ids.tolist() == [2, 1]
+    assert found(channel, tokens=6, pool=1, top_k=1).ids.tolist() == [2, 1, 0]
+
+
+def test_more_keywords_are_looked_for_until_the_pool_is_full():
+    """Ten keywords, each nearer than the next, hand in chunk 0 but for the last; a pool of 2."""
+    from scipy.sparse import csr_matrix
+
+    in_chunks = csr_matrix(np.array([[1, 0]] * 9 + [[0, 1]], bool))
+    names = Texts.of([f"k{row}" for row in range(10)])
+    given = {
+        "keyword_graph": KeywordGraph(names, names, in_chunks, in_chunks),
+        "keyword_index": at(*range(0, 50, 5)),
+        "chunk_index": at(60, 30),
+        "chunk_table": CHUNKS,
+        "embedder": Planted(angle),
+    }
+    assert found(given, pool=2).ids.tolist() == [1, 0]
+    assert found(given, pool=2, n_keywords=9).ids.tolist() == [0]

@@ -1,7 +1,7 @@
 """Think-on-Graph's agents, worked out by hand; the model's replies are planned."""
 
-import numpy as np
 import pytest
+from by_hand import check, falling
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop
@@ -9,16 +9,12 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.values import Question, Ranked
+from graphrag_bench.values import Question
 from operators.node import agent as node
 from operators.relationship import agent as relationship
 
 ADA, NORVIK, TARN, OSTRA, MIRA = range(5)
 ASKED = Question("q", "On which mountain does the town stand that Ada founded?")
-
-
-def ranked(*ids: int) -> Ranked:
-    return Ranked(np.array(ids, np.int64), np.linspace(1.0, 0.5, len(ids)))
 
 
 @pytest.fixture
@@ -52,19 +48,23 @@ def shown(llm: Metered) -> list[str]:
     return [chat[-1].content for chat in llm.llm.asked]
 
 
-# ---- relationship.agent
-
-
 def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
     found = relationship.agent(
-        ASKED, ranked(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
+        ASKED, falling(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
     )
     return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in found.chosen]
 
 
-def test_relations_are_chosen_by_the_model_with_the_direction_that_is_stored(graph):
+def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
     llm = model(("Entity: ada", "{named (Score: 0.3)}\n{founded (Score: 0.7)}"))
     assert chosen(graph, llm, ADA) == [(ADA, "founded", True, 0.7), (ADA, "named", False, 0.3)]
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA)
+    (asked,) = shown(llm)
+    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in asked
+    llm = model(("", "{admired (Score: 1.0)}"))
+    assert chosen(graph, llm, ADA) == []
+    assert (llm.usage.calls, llm.fallbacks) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,6 @@ def test_replies_are_read_in_many_forms(graph, reply):
     ]
 
 
-def test_a_name_that_the_node_has_not_is_dropped_without_another_call(graph):
-    llm = model(("", "{admired (Score: 1.0)}"))
-    assert chosen(graph, llm, ADA) == []
-    assert (llm.usage.calls, llm.fallbacks) == (1, 0)
-
-
 def test_a_relation_is_not_walked_back(graph):
     """Norvik was reached from Ada along `founded`, so only `stands on` is left there."""
     before = Exploration((), ((Hop(0, True, 0.7),),))
@@ -100,15 +94,22 @@ def test_a_relation_is_not_walked_back(graph):
     assert "Relations: stands on\n" in shown(llm)[0]
 
 
-def test_only_the_relationships_given_are_chosen_from_where_the_step_uses_them(graph):
+def test_only_the_relationships_given_few_topics_and_few_relations_count(graph):
     llm = model(("", "{founded (Score: 0.5)}\n{taught (Score: 0.5)}"))
     found = relationship.agent(
-        ASKED, ranked(ADA), Exploration(), ranked(3, 1), graph=graph, llm=llm
+        ASKED, falling(ADA), Exploration(), falling(3, 1), graph=graph, llm=llm
     )
     assert [one.relation for one in found.chosen] == ["taught"]
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
+    (asked,) = shown(llm)
+    assert "Relations: founded\n" in asked
+    llm = model(("", "{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}"))
+    assert chosen(graph, llm, ADA, width=2) == [
+        (ADA, "founded", True, 0.6),
+        (ADA, "taught", True, 0.2),
+    ]
 
-
-# ---- node.agent
 
 FOUNDED, STANDS = Choice(ADA, "founded", True, 0.6), Choice(NORVIK, "stands on", True, 0.4)
 NAMED = Choice(ADA, "named", False, 0.2)
@@ -128,28 +129,38 @@ def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
     nodes, hops = gone(graph, llm, FOUNDED)
     assert "Entity: ada\nRelation: founded\nCandidates: ostra; norvik\nScores:" in shown(llm)[0]
     assert hops == [(0, True, 0.7), (2, True, 0.3)]
-    assert nodes.ids.tolist() == [NORVIK, OSTRA]
-    np.testing.assert_allclose(nodes.scores, [0.7, 0.3])
-
-
-def test_scores_of_which_one_is_above_1_are_divided_by_their_sum(graph):
+    check(nodes, [NORVIK, OSTRA], [0.7, 0.3])
     assert gone(graph, model(("", "1.2, 0.3")), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
+    _, hops = gone(graph, model(("", "0.5, 0.5")), FOUNDED, STANDS, times_relation=True)
+    assert hops == [(1, True, 0.4), (2, True, 0.3), (0, True, 0.3)]
 
 
-def test_a_single_candidate_has_the_score_of_its_relation_and_costs_no_call(graph):
+def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(graph):
     llm = model()
     nodes, hops = gone(graph, llm, STANDS, NAMED)
     assert hops == [(1, True, 0.4), (4, False, 0.2)]
     assert nodes.ids.tolist() == [TARN, MIRA]
     assert llm.usage.calls == 0
+    llm = model()
+    _, hops = gone(graph, llm, FOUNDED, max_candidates=1)
+    assert hops == [(2, True, 0.6)]
+    llm = model()
+    before = Exploration((FOUNDED, STANDS))
+    nodes, after = node.agent(ASKED, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
+    assert nodes.ids.tolist() == [NORVIK]
+    assert [hop.score for hop in after.last] == [0.6]
 
 
-def test_the_best_hops_of_all_relations_are_kept_and_score_0_is_dropped(graph):
+def test_the_best_hops_of_all_relations_are_kept_and_a_node_comes_once(graph):
     llm = model(("", "0.0, 1.0"))
     nodes, hops = gone(graph, llm, NAMED, FOUNDED, STANDS, width=2)
     assert hops == [(0, True, 1.0), (1, True, 0.4)]
     _, hops = gone(graph, model(("", "0, 1")), NAMED, FOUNDED, width=4)
     assert hops == [(0, True, 1.0), (4, False, 0.2)]
+    # Mira by `taught` and against `named`.
+    nodes, hops = gone(graph, model(), Choice(ADA, "taught", True, 0.5), NAMED)
+    assert len(hops) == 2
+    assert nodes.items() == [(MIRA, 0.5)]
 
 
 @pytest.mark.parametrize(
@@ -171,14 +182,6 @@ def test_without_one_number_for_each_candidate_all_score_the_same(graph, reply):
     assert (llm.usage.calls, llm.fallbacks) == (1, 1)
 
 
-def test_only_the_nodes_given_are_candidates_where_the_step_uses_them(graph):
-    llm = model()
-    before = Exploration((FOUNDED, STANDS))
-    nodes, after = node.agent(ASKED, before, ranked(NORVIK, MIRA), graph=graph, llm=llm)
-    assert nodes.ids.tolist() == [NORVIK]
-    assert [hop.score for hop in after.last] == [0.6]
-
-
 def test_rounds_follow_each_other_to_the_answer(graph):
     """Ada, `founded` to Norvik, `stands on` to Tarn."""
     llm = model(
@@ -186,7 +189,7 @@ def test_rounds_follow_each_other_to_the_answer(graph):
         ("Relation: founded", "0.1, 0.9"),
         ("Entity: norvik\nRelations", "{stands on (Score: 1.0)}"),
     )
-    nodes, held = node.topics(ranked(ADA))
+    nodes, held = node.topics(falling(ADA))
     for _ in range(2):
         held = relationship.agent(ASKED, nodes, held, graph=graph, llm=llm)
         nodes, held = node.agent(ASKED, held, graph=graph, llm=llm, width=1)
@@ -195,53 +198,9 @@ def test_rounds_follow_each_other_to_the_answer(graph):
     assert len(held) == 2
 
 
-def test_only_the_first_topics_are_asked_about_and_the_heaviest_relations_shown(graph):
-    llm = model(("", "{founded (Score: 1)}"))
-    chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
-    (asked,) = shown(llm)
-    assert "Relations: founded\n" in asked
-
-
-def test_no_more_relations_are_kept_than_asked_for(graph):
-    llm = model(("", "{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}"))
-    assert chosen(graph, llm, ADA, width=2) == [
-        (ADA, "founded", True, 0.6),
-        (ADA, "taught", True, 0.2),
-    ]
-
-
-def test_a_reply_that_cannot_be_read_twice_gives_no_relation_and_is_counted(graph):
+def test_a_reply_read_by_nobody_gives_no_relation_and_a_failed_call_is_raised(graph):
     llm = model(("", "It is hard to say."))
     assert chosen(graph, llm, ADA) == []
     assert (llm.usage.calls, llm.fallbacks) == (2, 1)
-
-
-def test_a_call_that_failed_is_raised(graph):
     with pytest.raises(CallFailed):
         chosen(graph, model(("", CallFailed("refused", "no"))), ADA)
-
-
-def test_scores_may_be_weighed_by_the_relation(graph):
-    _, hops = gone(graph, model(("", "0.5, 0.5")), FOUNDED, STANDS, times_relation=True)
-    assert hops == [(1, True, 0.4), (2, True, 0.3), (0, True, 0.3)]
-
-
-def test_of_many_candidates_the_heaviest_are_scored(graph):
-    llm = model()
-    _, hops = gone(graph, llm, FOUNDED, max_candidates=1)
-    assert hops == [(2, True, 0.6)]
-
-
-def test_a_node_that_two_hops_reach_comes_once_with_the_better_score(graph):
-    """Mira by `taught` and against `named`."""
-    nodes, hops = gone(graph, model(), Choice(ADA, "taught", True, 0.5), NAMED)
-    assert len(hops) == 2
-    assert nodes.ids.tolist() == [MIRA]
-    assert nodes.scores.tolist() == [0.5]
-
-
-def test_the_model_sees_the_names_of_a_node_once_and_in_alphabetical_order(graph):
-    llm = model(("", "{founded (Score: 1)}"))
-    chosen(graph, llm, ADA)
-    (asked,) = shown(llm)
-    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in asked

@@ -1,4 +1,4 @@
-"""Node types as a filter: every operator that finds nodes or relationships, and cases by hand."""
+"""Nodes by types and attributes: every operator that finds nodes, and cases by hand."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -6,16 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from by_hand import Planted
 from small_worlds import WORLDS
 
+from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph, nodes_of, relationships_of
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import Operator, by_slot, operators
+from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.errors import UserError
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.steps import OperatorStep
-from graphrag_bench.values import Node, Ranked, Relationship
-from operators.node.attributes import of_type
+from graphrag_bench.prompts import UNBOUNDED
+from graphrag_bench.values import Node, Question, Ranked, Relationship
+from operators.chunk.channels import chunks_by_attribute
+from operators.context.rows import nodes_context
+from operators.node.attributes import nodes_by_attribute, of_type, with_attribute
 from operators.relationship.vdb import relationships_of_type
 
 import_module("operators")
@@ -90,18 +97,17 @@ def test_all_types_are_as_good_as_none(op: Operator) -> None:
         np.testing.assert_allclose(every[slot].scores, none[slot].scores, atol=1e-6)
 
 
-def test_the_steps_that_filter_keep_order_and_scores() -> None:
+def test_filters_keep_order_and_scores_and_refuse_types_that_are_not_there() -> None:
     nodes = Ranked[Node](np.array([C, A, B]), np.array([0.2, 0.9, 0.4]))
     kept = of_type(nodes, graph=ROAD, types=("place",))
     assert kept.items() == [(C, 0.2), (B, 0.4)]
     rows = Ranked[Relationship](np.array([2, 0, 1]), np.array([0.1, 0.2, 0.3]))
     assert relationships_of_type(rows, graph=ROAD, types=("person",)).items() == [(0, 0.2)]
     assert of_type(nodes, graph=ROAD) is nodes
-
-
-def test_a_type_that_no_node_has_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UserError, match="No node .* .plase.\\. Did you mean .place."):
         nodes_of(ROAD, ("plase",))
+    with pytest.raises(UserError, match="have no types"):
+        nodes_of(replace(ROAD, types=None), ("place",))
 
 
 @pytest.mark.parametrize(("types", "n_problems"), [((), 0), (("place",), 1)])
@@ -115,6 +121,78 @@ def test_a_plan_refuses_types_for_a_graph_that_will_have_none(
     assert all("step 1 requires node.type" in said for said in checker.problems)
 
 
-def test_types_are_refused_where_a_graph_has_none() -> None:
-    with pytest.raises(UserError, match="have no types"):
-        nodes_of(replace(ROAD, types=None), ("place",))
+ADA, BO, CY = range(3)
+STATED = [
+    (ADA, "profession", "painter", (0, 2)),
+    (ADA, "born", "1867", (1,)),
+    (BO, "born", "in May 1867", (2,)),
+    (CY, "profession", "house painter", (1,)),
+]
+COSINES = (0.6, 0.8, 0.5, 1.0)
+"""Of the question with each attribute."""
+
+
+@pytest.fixture
+def held() -> dict[str, object]:
+    base = Graph.from_arrays([ADA, BO], [BO, CY], node_chunk=np.eye(3))
+    graph = replace(
+        base,
+        types=Texts.of(["person", "person", "place"]),
+        node_attributes=NodeAttributes.of(STATED, 3),
+    )
+    vectors = np.array([[c, np.sqrt(1 - c * c)] for c in COSINES], np.float32)
+    return {"graph": graph, "attribute_index": VectorIndex(vectors), "embedder": Planted()}
+
+
+def nodes(held, **settings):
+    (found,) = nodes_by_attribute([Question("q", "?")], [None], **held, **settings)
+    return [(node, round(score, 3)) for node, score in found.items()]
+
+
+def chunks(held, **settings):
+    (found,) = chunks_by_attribute([Question("q", "?")], [None], **held, **settings)
+    return [(chunk, round(score, 3)) for chunk, score in found.items()]
+
+
+def test_nodes_and_chunks_score_as_their_most_similar_attribute_of_the_types(held):
+    assert nodes(held) == [(CY, 1.0), (ADA, 0.8), (BO, 0.5)]
+    assert nodes(held, types=("person",)) == [(ADA, 0.8), (BO, 0.5)]
+    assert nodes(held, types=("person",), names=("born",)) == [(ADA, 0.8), (BO, 0.5)]
+    # Chunk 0: 0.6; chunk 1: the larger of 0.8 and 1.0; chunk 2: the larger of 0.6 and 0.5.
+    assert chunks(held) == [(1, 1.0), (0, 0.6), (2, 0.6)]
+    assert chunks(held, n_attributes=1) == [(1, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ({}, [CY, ADA, BO]),
+        ({"names": ("born",)}, [ADA, BO]),
+        ({"value": "Painter"}, [CY, ADA]),
+        ({"value": "paint"}, []),
+        ({"names": ("born",), "value": "1867"}, [ADA, BO]),
+        ({"names": ("born",), "value": "may 1867"}, [BO]),
+    ],
+)
+def test_nodes_that_have_an_attribute_stay_in_the_order_given(held, settings, left):
+    given = Ranked(np.array([CY, ADA, BO]), np.ones(3))
+    assert with_attribute(given, graph=held["graph"], **settings).ids.tolist() == left
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, ["0,node 0,person,,1", "1,node 2,place,,1"]),
+        ({"attributes": 1}, ["0,node 0,person,profession: painter,1",
+                             "1,node 2,place,profession: house painter,1"]),
+        ({"attributes": 5, "form": "text"}, ["node 0. profession: painter; born: 1867",
+                                             "node 2. profession: house painter"]),
+    ],
+)  # fmt: skip
+def test_a_context_tells_as_many_attributes_of_a_node_as_it_is_told(held, settings, told):
+    """Ada's profession is stated by two chunks, her birth by one."""
+    given = Ranked(np.array([ADA, CY]), np.ones(2))
+    made = nodes_context(
+        given, graph=held["graph"], tokenizer=BytePairs(), context_budget=UNBOUNDED, **settings
+    )
+    assert [piece.text for piece in made.pieces] == told

@@ -23,9 +23,6 @@ def names(found: RankedPaths) -> list[str]:
     return ["".join("ABCDEF"[node] for node in path.nodes) for path in found.paths]
 
 
-# ---- path.flow_prune
-
-
 def test_every_setting_reaches_the_search():
     given = ranked(A, D, E)
     assert names(flow_prune(given, graph=SQUARES, direction="out", max_hops=1)) == ["DE"]
@@ -57,9 +54,6 @@ def test_fewest_hops_first_and_chance_keep_other_paths_best_first():
     assert again == drawn[4]
 
 
-# ---- path.k_shortest
-
-
 def alike(*cosines: float) -> VectorIndex:
     first = np.array(cosines)
     return VectorIndex(np.stack([first, np.sqrt(1 - first**2)], axis=1).astype(np.float32))
@@ -82,19 +76,14 @@ def test_the_least_likely_pairs_are_left_out():
     assert len(every) == 8
 
 
-# ---- path.members and chunk.frompaths
-
 TWO = RankedPaths((Path((C, D), (3,), 0.9, 1), Path((A, C, D), (1, 3), 0.8, 1)))
 
 
-def test_what_lies_on_paths_comes_once_with_the_score_of_its_first_path():
+def test_what_lies_on_paths_comes_once_in_their_order_or_as_a_prompt_lists_them():
     nodes, rows = members(TWO)
     assert nodes.ids.tolist() == [C, D, A] and nodes.scores.tolist() == [0.9, 0.9, 0.8]
     assert rows.ids.tolist() == [3, 1] and rows.scores.tolist() == [0.9, 0.8]
-
-
-def test_what_lies_on_paths_can_come_as_a_prompt_lists_them_with_its_best_score():
-    """D-E of the second transition is better than A-C-D of the first."""
+    # D-E of the second transition is better than A-C-D of the first.
     three = RankedPaths(
         (Path((D, E), (5,), 0.9, 2), Path((A, C), (1,), 0.8, 1), Path((A, C, D), (1, 3), 0.7, 1))
     )
@@ -115,8 +104,6 @@ def test_paths_lead_to_the_chunks_that_their_relationships_were_read_from():
     assert frompaths(paths, graph=graph, unit="fact").ids.tolist() == [1, 2]
     assert frompaths(paths, graph=graph, top_k=2).ids.tolist() == [1, 0]
 
-
-# ---- path.pool
 
 Q, X, Y = 6, 7, 8
 

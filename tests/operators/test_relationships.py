@@ -1,25 +1,26 @@
-"""Relationship operators, worked out by hand."""
+"""Relationship operators, worked out by hand, and what they read and hold."""
 
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, falling, ranked
+from by_hand import Planted, check, falling, ranked
 from small_worlds import Babbling, Obliging
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights
 from graphrag_bench.contract import alone
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
-from graphrag_bench.values import NodeScores, Query, Question
+from graphrag_bench.values import NodeScores, Query, Question, Ranked
+from methods.pathcorag.steps import among
 from operators.node.relnode import relnode
 from operators.relationship.aggregator import aggregator
 from operators.relationship.link import filter_llm, link
 from operators.relationship.onehop import onehop
+from operators.relationship.triples import WHOLE_AT_ONCE, triple_scores
 from operators.relationship.vdb import vdb
-
-# ---- Relationship operators, worked out by hand
 
 
 @pytest.fixture
@@ -32,30 +33,20 @@ def scored(*values: float) -> NodeScores:
     return NodeScores(np.array(values))
 
 
-def test_a_relationship_scores_the_sum_of_its_ends(path):
+def test_a_relationship_scores_the_sum_of_its_ends_and_a_pair_counts_once(path):
     best, scores = aggregator(scored(0.5, 0.3, 0.2), graph=path)
     np.testing.assert_allclose(scores.values, [0.8, 0.5])
-    assert best.ids.tolist() == [0, 1]
-    np.testing.assert_allclose(best.scores, [0.8, 0.5])
-
-
-def test_facts_of_one_pair_come_once_by_their_first_row():
-    """Rows 0 and 2 join the same two nodes, in both directions."""
+    check(best, [0, 1], [0.8, 0.5])
+    # Rows 0 and 2 join the same two nodes, in both directions.
     graph = Graph.from_arrays(source=[0, 1, 1], target=[1, 2, 0])
     best, scores = aggregator(scored(0.5, 0.3, 0.2), graph=graph, unit="pair")
     assert best.ids.tolist() == [0, 1]
     np.testing.assert_allclose(scores.values, [0.8, 0.5, 0.8])
-
-
-def test_with_the_best_handed_on_the_others_and_those_of_score_0_are_nothing():
     graph = Graph.from_arrays(source=[0, 1, 3], target=[1, 2, 4])
     best, scores = aggregator(scored(0.5, 0.3, 0.2, 0, 0), graph=graph, handed_on="best")
     assert best.ids.tolist() == [0, 1]
     best, scores = aggregator(scored(0.5, 0.3, 0.2, 0, 0), graph=graph, top_k=1, handed_on="best")
     assert scores.values.tolist() == [0.8, 0.0, 0.0]
-
-
-# ---- relationship.onehop
 
 
 @pytest.fixture
@@ -64,15 +55,11 @@ def kite():
     return Graph.from_arrays([0, 1, 4, 0, 3], [1, 2, 3, 2, 0], weight=[1, 9, 1, 2, 1])
 
 
-def test_relationships_at_a_node_come_by_the_degrees_of_their_ends_then_weight_then_id(kite):
+def test_relationships_at_nodes_come_by_the_degrees_of_their_ends_then_weight_then_id(kite):
     """Rows 0, 3 and 4 have 3 + 2, row 3 the most weight."""
     found = onehop(falling(0), graph=kite)
-    assert found.ids.tolist() == [3, 0, 4]
-    assert found.scores.tolist() == [5.0, 5.0, 5.0]
-
-
-def test_ties_may_come_in_the_order_of_the_nodes_and_by_id_at_each():
-    """A star of four: every relationship has degrees 4 + 1 and weight 1."""
+    assert found.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]
+    # A star of four: every relationship has degrees 4 + 1 and weight 1.
     star = Graph.from_arrays([0, 0, 0, 0], [1, 2, 3, 4])
     found = onehop(falling(3, 0, 1), graph=star, ties="nodes")
     assert found.ids.tolist() == [2, 0, 1, 3]
@@ -86,13 +73,9 @@ def test_relationships_between_the_nodes_come_before_those_that_lead_out_by_link
     """
     graph = Graph.from_arrays([0, 0, 2, 0, 1, 3], [3, 2, 1, 1, 4, 4])
     found = onehop(falling(0, 1), graph=graph, order="links")
-    assert found.ids.tolist() == [3, 1, 2, 0, 4]
-    assert found.scores.tolist() == [6.0, 5.0, 5.0, 5.0, 5.0]
+    assert found.items() == [(3, 6.0), (1, 5.0), (2, 5.0), (0, 5.0), (4, 5.0)]
     assert onehop(falling(0, 1), graph=graph, order="links", per_node=1).ids.tolist() == [3, 1, 2]
     assert not len(onehop(falling(), graph=graph, order="links", per_node=1))
-
-
-# ---- relationship.vdb
 
 
 @pytest.fixture
@@ -107,20 +90,13 @@ def search(kite):
     }
 
 
-def test_the_most_similar_relationships_come_first(search):
+def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(search):
     found = alone(vdb)(Question("q", "0"), top_k=3, **search)
-    assert found.ids.tolist() == [0, 1, 2]
-    np.testing.assert_allclose(found.scores, [0.9, 0.8, 0.7], atol=1e-6)
-
-
-def test_those_found_may_be_given_by_degree_and_weight(search):
-    """Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0."""
+    check(found, [0, 1, 2], [0.9, 0.8, 0.7])
+    # Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0.
     found = alone(vdb)(Question("q", "0"), order="degree_weight", **search)
-    assert found.ids.tolist() == [3, 0, 1, 2]
-    np.testing.assert_allclose(found.scores, [0.6, 0.9, 0.8, 0.7], atol=1e-6)
+    check(found, [3, 0, 1, 2], [0.6, 0.9, 0.8, 0.7])
 
-
-# ---- Facts linked to a question, filtered by a model, and the nodes they end, worked out by h
 
 ASKED = Question("q", "Who built the lighthouse?")
 
@@ -139,17 +115,10 @@ def facts():
 
 def test_facts_come_by_their_place_between_the_least_and_the_most_similar(facts):
     found = alone(link)(ASKED, **facts)
-    assert found.ids.tolist() == [3, 2, 0]
-    np.testing.assert_allclose(found.scores, [1.0, 0.6, 0.0], atol=1e-6)
-
-
-def test_a_synonymy_edge_is_no_fact_and_is_not_on_the_scale(facts):
-    """To `north` the cosines are 1, 0.8 and 0: the edge's 0 would change nothing but be there."""
+    check(found, [3, 2, 0], [1.0, 0.6, 0.0])
+    # To `north` the cosines are 1, 0.8 and 0: the edge's 0 would change nothing but be there.
     found = alone(link)(ASKED, Query(("north",)), top_k=4, **facts)
     assert found.ids.tolist() == [0, 2, 3]
-
-
-# ---- the filter
 
 
 class Says(Obliging):
@@ -171,8 +140,7 @@ def test_the_model_sees_numbered_facts_and_those_it_names_are_kept_in_order(fact
     found = filter_llm(
         ASKED, ranked(3, 0, 2, scores=(0.9, 0.8, 0.7)), graph=facts["graph"], llm=model
     )
-    assert found.ids.tolist() == [3, 0]
-    assert found.scores.tolist() == [0.9, 0.8]
+    assert found.items() == [(3, 0.9), (0, 0.8)]
     assert "1. ada, related to, ostra" in model.shown
     assert "2. ada, related to, norvik" in model.shown
     assert ASKED.text in model.shown
@@ -185,11 +153,81 @@ def test_where_no_reply_can_be_read_all_are_kept(facts):
     assert babbling.n_calls == 2
 
 
-# ---- ends by the mean
-
-
 def test_a_node_may_have_the_mean_of_its_relationships(facts):
     """Row 0 joins ada and norvik, row 3 ada and ostra."""
     found = relnode(ranked(3, 0, scores=(1.0, 0.5)), graph=facts["graph"], score="mean")
-    assert found.ids.tolist() == [0, 3, 1]
-    assert found.scores.tolist() == [0.75, 1.0, 0.5]
+    assert found.items() == [(0, 0.75), (3, 1.0), (1, 0.5)]
+
+
+N_NODES, N_ROWS, BLOCK = 5000, 20_000, 64
+
+
+class Random:
+    """A vector of four numbers for each text."""
+
+    identity = "random"
+    dimension = 4
+
+    def encode(self, texts, *, kind):
+        return np.random.default_rng(3).random((len(texts), 4), np.float32)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    chance = np.random.default_rng(0)
+    graph = Graph.from_arrays(*chance.integers(N_NODES, size=(2, N_ROWS)), n_nodes=N_NODES)
+    index = VectorIndex(chance.random((N_ROWS, 4), np.float32))
+    return {"graph": graph, "embedder": Random()}, index
+
+
+def few(n: int) -> list[Ranked]:
+    return [Ranked(np.array([number]), np.ones(1)) for number in range(n)]
+
+
+def mlp(graph: Graph) -> MlpTripleScorer:
+    def drawn(*shape: int) -> np.ndarray:
+        return np.random.default_rng(1).random(shape).astype(np.float32)
+
+    weights = MlpWeights(drawn(4 * 4 + 20, 2), drawn(2), drawn(2), drawn(1), drawn(4))
+    relation = np.zeros(N_ROWS, np.int64)
+    return MlpTripleScorer(
+        weights, drawn(N_NODES, 4), np.ones(N_NODES, bool), drawn(1, 4), relation
+    )
+
+
+def test_questions_of_the_whole_graph_are_scored_as_if_alone(parts):
+    shared, _ = parts
+    scorer, n = mlp(shared["graph"]), WHOLE_AT_ONCE + 3
+    questions = [Question(str(number), "where") for number in range(n)]
+    none = [None] * n
+    together = triple_scores(questions, none, few(n), triple_scorer=scorer, **shared)
+    own = np.arange(0, N_ROWS, 7)
+    mixed = [Ranked(own, np.ones(len(own))), *none[1:]]
+    found = triple_scores(questions, mixed, few(n), triple_scorer=scorer, **shared)
+    assert set(found[0].ids.tolist()) <= set(own.tolist())
+    for one, other in zip(together[1:], found[1:], strict=True):
+        assert one.items() == other.items()
+
+
+def scattered(seed: int) -> Graph:
+    """A seeded graph with loops, parallel rows and weights of 0."""
+    chance = np.random.default_rng(seed)
+    n, n_rows, n_chunks = 12, 40, 5
+    return Graph.from_arrays(
+        *chance.integers(n, size=(2, n_rows)),
+        chance.random((n, n_chunks)) < 0.4,
+        chance.random((n_rows, n_chunks)) < 0.4,
+        weight=chance.integers(0, 3, n_rows),
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_relationships_at_nodes_are_those_that_a_scan_of_all_finds(seed):
+    graph = scattered(seed)
+    given = np.random.default_rng(seed).integers(graph.n_nodes, size=seed % 5)
+    expected = np.flatnonzero(np.isin(graph.source, given) | np.isin(graph.target, given))
+    assert graph.relationships_at(given).tolist() == expected.tolist()
+    assert onehop(falling(*given), graph=graph).ids.dtype == np.int64
+    assert sorted(onehop(falling(*given), graph=graph).ids.tolist()) == expected.tolist()
+    inside = np.flatnonzero(np.isin(graph.source, given) & np.isin(graph.target, given))
+    assert sorted(among(falling(*given), graph=graph).ids.tolist()) == inside.tolist()

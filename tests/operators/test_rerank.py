@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from by_hand import check
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
@@ -15,7 +16,6 @@ from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.values import FloatArray, Question, Ranked
 from operators.chunk.rerank import cross_encoder_rerank, rerank
 
-# ---- Chunks in the model's order, worked out by hand
 
 TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in range(8)])
 ASKED = Question("q", "Who?")
@@ -31,17 +31,16 @@ def model(*replies: str) -> Metered:
     return Metered(Scripted(answer=lambda chat: left.pop(0)))
 
 
-def test_the_chunks_come_in_the_order_that_the_model_gives():
+def test_the_chunks_come_in_the_order_that_the_model_gives_to_those_it_sees():
     found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=model('{"order": [3, 1, 2]}'))
-    assert found.ids.tolist() == [7, 5, 2]
-    np.testing.assert_allclose(found.scores, [1, 1 / 2, 1 / 3])
-
-
-def test_the_model_sees_the_question_and_numbered_passages_cut_to_some_words():
+    check(found, [7, 5, 2], [1, 1 / 2, 1 / 3])
     llm = model('{"order": [1, 2]}')
     rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm, passage_words=3)
     text = last_user_message(llm.llm.asked[0])
     assert "[1] T5 text of\n[2] T2 text of\nQuestion: Who?" in text
+    llm = model('{"order": [2, 1]}')
+    found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
+    assert found.ids.tolist() == [2, 5, 7]
 
 
 def test_chunks_that_the_reply_leaves_out_follow_in_their_former_order_and_are_counted():
@@ -61,20 +60,18 @@ def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(no
     assert (llm.fallbacks, llm.corrected) == (0, 1)
 
 
-def test_only_the_first_chunks_are_put_in_order():
-    llm = model('{"order": [2, 1]}')
-    found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
-    assert found.ids.tolist() == [2, 5, 7]
-
-
-def test_a_good_chunk_climbs_through_sliding_windows():
+def test_a_good_chunk_climbs_through_windows_of_which_the_last_begins_at_the_first():
     """Rows 0 to 4, windows of 3 by 2: rows 2-4 first, then 0-2; each turns its last one up."""
     llm = model('{"order": [3, 1, 2]}', '{"order": [3, 1, 2]}')
     found = rerank(ASKED, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=3, stride=2)
     assert found.ids.tolist() == [4, 0, 1, 2, 3]
+    # Four rows, windows of 3 by 2: rows 1-3, then 0-2.
+    llm = model('{"order": [3, 1, 2]}', '{"order": [2, 1, 3]}')
+    found = rerank(ASKED, ranked(0, 1, 2, 3), chunk_table=TABLE, llm=llm, window=3, stride=2)
+    assert found.ids.tolist() == [3, 0, 1, 2]
+    with pytest.raises(UserError, match="stride 4 passes over rows of a window of 3"):
+        rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=model(), window=3, stride=4)
 
-
-# ---- Chunks in the order of a cross-encoder: worked out by hand, and with a tiny real model
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
 
@@ -98,8 +95,7 @@ def test_the_given_chunks_come_by_the_score_of_the_model_and_ties_by_id() -> Non
     found = cross_encoder_rerank(
         ASKED, ranked(5, 2, 7, 3), chunk_table=TABLE, cross_encoder=model, top_k=3
     )
-    assert found.ids.tolist() == [7, 2, 3]
-    np.testing.assert_allclose(found.scores, [0.9, 0.4, 0.1])
+    check(found, [7, 2, 3], [0.9, 0.4, 0.1])
     assert model.asked[0] == ("Who?", TABLE.passage(2))
 
 
@@ -146,20 +142,8 @@ def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
         CrossEncoder(str(tmp_path / "none")).scores("who", ["ada"])
 
 
-def test_a_stride_that_leaves_gaps_is_refused():
-    with pytest.raises(UserError, match="stride 4 passes over rows of a window of 3"):
-        rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=model(), window=3, stride=4)
-
-
 def test_one_chunk_costs_no_call_and_a_failed_call_is_raised():
     assert rerank(ASKED, ranked(3), chunk_table=TABLE, llm=model()).ids.tolist() == [3]
     failing = Metered(Scripted(answer=lambda chat: CallFailed("refused", "no")))
     with pytest.raises(CallFailed):
         rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=failing)
-
-
-def test_the_last_window_begins_at_the_first_chunk_whatever_the_stride():
-    """Four rows, windows of 3 by 2: rows 1-3, then 0-2."""
-    llm = model('{"order": [3, 1, 2]}', '{"order": [2, 1, 3]}')
-    found = rerank(ASKED, ranked(0, 1, 2, 3), chunk_table=TABLE, llm=llm, window=3, stride=2)
-    assert found.ids.tolist() == [3, 0, 1, 2]

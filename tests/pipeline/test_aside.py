@@ -16,14 +16,11 @@ def aside(keep: Any, *steps: dict[str, Any]) -> dict[str, Any]:
 GROW, NAMES, QUERY = ({"op": f"tiny.{name}"} for name in ("grow", "names", "query"))
 
 
-def test_only_what_is_kept_is_there_for_the_steps_that_follow():
+def test_only_what_is_kept_is_there_afterwards_and_a_failure_fails_the_question():
     (outcome,) = outcomes([START, aside(["query"], NAMES, GROW, QUERY)], "1 2 ada")
     assert outcome.get("query").texts == ("ada",)
     assert outcome.get("nodes").ids.tolist() == [1, 2]
     assert outcome.get("mentions") is None
-
-
-def test_what_fails_inside_fails_the_question():
     (bad,) = outcomes([START, aside(["nodes"], {"op": "tiny.twice"})], "13")
     assert isinstance(bad, Failure) and bad.step == "retrieve.1.0 tiny.twice"
 
@@ -36,13 +33,10 @@ def problems(*steps: dict[str, Any]) -> list[str]:
     return [*found, *scope.problems]
 
 
-def test_what_is_not_kept_cannot_be_read_afterwards():
+def test_what_is_not_kept_cannot_be_read_and_what_nobody_read_may_be_written_anew():
     assert problems(aside(["nodes"], NAMES, GROW), GROW) == []
     (said,) = problems(aside(["nodes"], NAMES, GROW), QUERY)
     assert "reads 'mentions', which no earlier step writes" in said
-
-
-def test_it_may_write_anew_what_nobody_has_read_and_counts_as_its_reader():
     unread = problems(GROW, {"op": "tiny.start"})
     assert "overwrites 'nodes'" in unread[0]
     assert problems(GROW, aside(["nodes"], {"op": "tiny.start"}), GROW) == []

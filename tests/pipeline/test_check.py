@@ -94,17 +94,11 @@ def test_a_problem_is_told_with_its_place(steps: Any, place: str, problem: str) 
     assert any(one.startswith(place) and problem in one for one in found), found
 
 
-def test_a_slot_that_a_method_is_given_needs_no_writer() -> None:
+def test_given_slots_resources_and_attributes_are_checked() -> None:
     pipeline, _ = build({"generate": [ANSWER]})
     assert pipeline.check(given=frozenset({"chunks"})) == []
-
-
-def test_a_resource_that_nothing_builds_is_a_problem() -> None:
     (found,) = problems([], [ECHO], resources={"graph", "bm25"})
     assert found.startswith("generate.0 tiny.echo needs 'llm'") and "bm25, graph" in found
-
-
-def test_an_attribute_that_the_graph_lacks_is_a_problem() -> None:
     steps = [{"op": "tiny.typed"}, CHUNKS]
     assert problems(steps, attributes={"node.name", "node.type"}) == problems(steps) == []
     (found,) = problems(steps, attributes={"node.name"})

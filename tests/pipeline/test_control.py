@@ -13,26 +13,18 @@ from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.values import RetrievalState
 
-# ---- branch
-
 
 def arms(**lists: Sequence[Any]) -> dict[str, Any]:
     return {"branch": {name: list(steps) for name, steps in lists.items()}}
 
 
-def test_arms_start_from_the_same_state_and_are_merged():
+def test_arms_start_from_the_same_state_are_merged_or_fail_the_question():
     branch = arms(ones=[{"op": "tiny.grow"}], tens=[{"op": "tiny.grow", "unit": "ten"}])
     assert nodes([START, branch], "1 2") == [2, 11, 3, 12]
     assert nodes([START, {**branch, "merge": "union"}], "1 2") == [2, 3, 11, 12]
-
-
-def test_an_arm_that_fails_fails_the_question():
     good, bad = outcomes([START, arms(grow=[{"op": "tiny.grow"}], read=[CHUNKS])], "1", "13")
     assert isinstance(good, RetrievalState)
     assert bad.step == "retrieve.1.read.0 tiny.chunks"
-
-
-# ---- switch
 
 
 SWITCH = {
@@ -58,35 +50,30 @@ def test_a_fallback_names_a_case_of_its_switch_and_says_why():
     ]
 
 
-def test_a_question_goes_into_the_arm_that_a_slot_names():
+def test_a_question_goes_into_the_arm_that_a_slot_names_each_arm_one_block():
     found = outcomes([START, {"op": "tiny.names"}, SWITCH], "5", "5 ada", "6", "7 otto")
     assert [one.get("nodes").ids.tolist() for one in found] == [[10], [6], [12], [8]]
-
-
-def test_what_no_arm_names_goes_on_unchanged_or_into_otherwise():
+    assert tiny_operators.blocks == [2]
     only = {"switch": "mentions", "cases": {"empty": [{"op": "tiny.twice"}]}}
     assert nodes([START, {"op": "tiny.names"}, only], "5 ada") == [5]
     only["cases"]["otherwise"] = [{"op": "tiny.grow"}]
     assert nodes([START, {"op": "tiny.names"}, only], "5 ada") == [6]
 
 
-# ---- repeat
-
-
 def repeat(times: int, *steps: Any, **more: Any) -> dict[str, Any]:
     return {"repeat": times, "steps": list(steps), **more}
 
 
-def test_repeating_stops_at_a_sign_each_question_for_itself():
+def test_repeating_stops_at_a_sign_or_failure_each_question_for_itself():
     steps = repeat(9, {"op": "tiny.grow"}, {"op": "tiny.enough", "at": 5}, until="keywords")
     found = outcomes([START, steps], "1", "3", "8")
     assert [one.get("nodes").ids.tolist() for one in found] == [[5], [5], [9]]
-
-
-def test_only_unfinished_questions_run_on():
     steps = repeat(9, {"op": "tiny.twice"}, {"op": "tiny.enough", "at": 5}, until="keywords")
     outcomes([START, steps], "1", "2", "5")  # 2 4 8, 4 8, 10
     assert tiny_operators.blocks == [3, 2, 1]
+    found = outcomes([START, repeat(3, {"op": "tiny.grow"}, CHUNKS)], "11", "1")
+    assert found[0].message == "unlucky"
+    assert found[1].get("chunks").ids.tolist() == [4]
 
 
 @pytest.mark.parametrize(
@@ -96,38 +83,31 @@ def test_rows_of_earlier_rounds_are_kept_as_asked(keep, expected):
     assert nodes([START, repeat(2, {"op": "tiny.grow"}, keep=keep)], "1 3") == expected
 
 
-# ---- each
-
-
 def each(slot: str, *steps: Any, **more: Any) -> dict[str, Any]:
     return {"each": slot, "steps": list(steps), **more}
 
 
-def test_steps_run_for_every_item_alone_and_what_they_wrote_is_merged():
+def test_steps_run_for_every_item_alone_and_a_slot_left_alone_keeps_all():
     (outcome,) = outcomes([START, each("nodes", CHUNKS)], "4 2")
     assert outcome.get("chunks").ids.tolist() == [4, 2]
-
-
-def test_a_slot_that_the_steps_left_alone_keeps_all_its_items():
     assert nodes([START, each("nodes", CHUNKS)], "4 2 9") == [4, 2, 9]
-
-
-def test_a_slot_that_the_steps_rewrote_holds_what_they_made_of_it():
-    """Also when every item gave exactly one."""
+    # Also when every item gave exactly one.
     assert nodes([START, each("nodes", {"op": "tiny.grow"})], "4 2") == [5, 3]
     assert nodes([START, each("nodes", {"op": "tiny.first"})], "4 2") == [4, 2]
-
-
-def test_of_no_items_the_slots_that_the_steps_write_are_empty():
-    """So that a later step that reads them has something to read."""
+    # So that a later step that reads them has something to read.
     (outcome,) = outcomes([START, each("nodes", CHUNKS)], "none")
     assert outcome.get("chunks").ids.tolist() == []
     assert outcome.get("nodes").ids.tolist() == []
 
 
-def test_items_of_all_questions_are_one_block():
+def test_items_of_all_questions_are_one_block_so_many_of_each_and_fail_alone():
     outcomes([START, each("nodes", {"op": "tiny.twice"})], "1 2", "3", "none")
     assert tiny_operators.blocks == [3]
+    (outcome,) = outcomes([START, each("nodes", CHUNKS, at_most=2)], "4 2 9")
+    assert outcome.get("chunks").ids.tolist() == [4, 2]
+    found = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3")
+    assert found[0].message == "unlucky"
+    assert found[1].get("chunks").ids.tolist() == [2, 3]
 
 
 def test_combinators_nest():
@@ -146,9 +126,6 @@ def test_the_run_key_sees_the_code_that_merges(monkeypatch):
     assert pipeline.describe() != before
 
 
-# ---- a combinator of one's own
-
-
 def test_a_combinator_is_one_file_that_registers_how_it_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -165,25 +142,3 @@ def test_a_combinator_is_one_file_that_registers_how_it_is_read(
     assert "no.such" in problems[1]
     with pytest.raises(ValueError, match="there is a combinator 'branch'"):
         combinator("branch")(read_twice)
-
-
-def test_a_round_that_fails_ends_the_question():
-    found = outcomes([START, repeat(3, {"op": "tiny.grow"}, CHUNKS)], "11", "1")
-    assert found[0].message == "unlucky"
-    assert found[1].get("chunks").ids.tolist() == [4]
-
-
-def test_an_item_that_fails_fails_its_question_only():
-    found = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3")
-    assert found[0].message == "unlucky"
-    assert found[1].get("chunks").ids.tolist() == [2, 3]
-
-
-def test_only_so_many_items_are_taken():
-    (outcome,) = outcomes([START, each("nodes", CHUNKS, at_most=2)], "4 2 9")
-    assert outcome.get("chunks").ids.tolist() == [4, 2]
-
-
-def test_questions_of_one_arm_run_as_one_block():
-    outcomes([START, {"op": "tiny.names"}, SWITCH], "5", "5 ada", "6", "7 otto")
-    assert tiny_operators.blocks == [2]

@@ -25,16 +25,10 @@ def answer(outcome: Outcome) -> str:
     return str(outcome.get("answer").text)
 
 
-def test_each_sub_question_is_told_the_answers_it_hangs_on() -> None:
+def test_each_sub_question_is_told_the_answers_it_hangs_on_and_circles_end() -> None:
     assert answer(resolved("1-1: 5; 1-2(1-1): 7; final(1-2): 9")) == "21"
     assert answer(resolved("1-1: 5; 2-1: 7; final(1-1 2-1): 1")) == "13"
-
-
-def test_circles_end() -> None:
     assert answer(resolved("1-1(1-2): 1; 1-2(1-1): 2; final(1-2): 0")) == "3"
-
-
-def test_a_step_may_put_another_question_in_the_place_of_the_sub_question() -> None:
     found = resolved("1-1: 5; final(1-1): 1", {"op": "tiny.rephrased"})
     assert answer(found) == "56"  # what is asked is 1 and 50, and the answer 5
     assert isinstance(found, RetrievalState) and found.question.text == "1 50"
@@ -73,14 +67,11 @@ def test_every_step_of_every_sub_question_is_traced_under_the_question() -> None
     assert [trace.operator for trace in world.traces["q0"]] == ["tiny.plan"] + 2 * ["tiny.total"]
 
 
-def test_inner_steps_without_an_answer_are_refused() -> None:
+def test_inner_steps_must_answer_and_calls_are_bounded_by_the_sub_questions_taken() -> None:
     step = {"resolve": "plan", "steps": [START, CHUNKS]}
     pipeline, problems = build({"retrieve": [PLAN, step]})
     assert not problems
     assert any("no step of its `answer` writes" in said for said in pipeline.check())
-
-
-def test_calls_are_bounded_by_the_sub_questions_taken() -> None:
     echo = {"op": "tiny.echo"}
     step = {"resolve": "plan", "at_most": 3, "steps": [echo], "answer": [echo]}
     pipeline, _ = build({"retrieve": [PLAN, step]})

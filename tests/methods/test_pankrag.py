@@ -1,17 +1,23 @@
-"""PankRAG's plans: what models write in the place of the form asked for, and what it means."""
+"""PankRAG's plans in the forms that models write, and its reranking, by hand."""
 
 import json
 from typing import Any
 
+import numpy as np
 import pytest
+from by_hand import Planted, check
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.json_replies import read_json
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.text import count_tokens
-from graphrag_bench.values import Question
+from graphrag_bench.values import Question, Ranked
 from methods.pankrag.planning import PlanReply, bounded_reply, placeholders, plan, plan_of, rephrase
+from methods.pankrag.reranking import likeness, rerank_chunks, rerank_points
+from operators.answer.map_reduce import Points
 
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"
 
@@ -91,20 +97,14 @@ def test_the_final_question_may_be_an_object_or_a_list(final: Any) -> None:
     assert found.final.dependencies == ("1-2",)
 
 
-def test_a_final_question_that_is_a_text_closes_over_what_nothing_uses() -> None:
+def test_a_final_question_in_words_and_ids_missing_or_repeated_are_put_right() -> None:
     assert read(json.dumps(reply(*GOOD["path"]["sequences"], final="?"))).final.dependencies == (
         "1-2",
     )
-
-
-def test_ids_that_are_missing_or_repeated_are_given_anew() -> None:
     sequence = {"sequence_id": "2", "hop": [hop(None, "a?"), hop("2-1", "b?"), hop("2-1", "c?")]}
     found = read(json.dumps(reply(sequence)))
     assert list(needs(found)) == ["2-1", "2-1.2", "2-1.3"]
     assert any("two sub-questions are called 2-1" in said for said in found.fixes)
-
-
-def test_a_placeholder_without_a_dependency_becomes_one() -> None:
     sequences = [
         {"sequence_id": "1", "hop": [hop("1-1", "Which prize?")]},
         {"sequence_id": "2", "hop": [hop("2-1", "When was <A1-1> founded? See [A7-7].")]},
@@ -112,9 +112,6 @@ def test_a_placeholder_without_a_dependency_becomes_one() -> None:
     found = read(json.dumps(reply(*sequences)))
     assert needs(found)["2-1"] == ("1-1",)
     assert "2-1 speaks of 1-1 and depends on it now" in found.fixes
-
-
-def test_dangling_self_and_circular_dependencies_are_fixed() -> None:
     sequence = {"sequence_id": "1", "hop": [
         hop("1-1", "a?", "1-2", "3-9", "1-1"), hop("1-2", "b?", "1-1"), hop("1-3", ""),
     ]}  # fmt: skip
@@ -136,8 +133,6 @@ def test_placeholders_are_known_in_every_bracket_and_citations_left_alone(
 ) -> None:
     assert [name for _, name in placeholders(text)] == named
 
-
-# ---- the operators
 
 ChatModel = Scripted({
     "Which film won": WHOLE, "Broken": "no plan at all", "could not be read": "nor is this",
@@ -161,15 +156,14 @@ def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
     assert len(plan_of(found, ORIGINAL).sub_questions) == 8
 
 
-def test_a_sub_question_with_a_placeholder_is_rephrased() -> None:
+def test_a_plan_cut_off_is_not_guessed_and_an_unreadable_one_is_no_decomposition() -> None:
+    with pytest.raises(UnreadableReply):
+        read(WHOLE[:-60], cut=True)
+    found = plan(Question("q", "Broken"), llm=LLM)
+    assert len(found) == 0 and found.final.text == "Broken"
     asked = Question("q", "Who won <A1-1>?")
     assert rephrase(asked, KNOWN, llm=ChatModel).text == "Who won the Marsh Prize?"
     assert rephrase(asked, KNOWN, llm=ChatModel, when="never") == asked
-
-
-def test_a_plan_cut_off_in_the_middle_is_not_guessed() -> None:
-    with pytest.raises(UnreadableReply):
-        read(WHOLE[:-60], cut=True)
 
 
 LLM = Scripted({
@@ -178,6 +172,59 @@ LLM = Scripted({
 })  # fmt: skip
 
 
-def test_an_unreadable_plan_is_no_decomposition() -> None:
-    found = plan(Question("q", "Broken"), llm=LLM)
-    assert len(found) == 0 and found.final.text == "Broken"
+VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
+RELEVANCE = np.array([0.9, 0.8, 0.5, 0.4])
+NAMES = ("c1", "c2", "c3", "c4")
+FIRST, SECOND = (0.6, 0.8), (1.0, 0.0)
+ONE = Dependencies(("1-1",), ("?",), ("d1",))
+TWO = Dependencies(("1-1", "1-2"), ("?", "?"), ("d1", "d2"))
+PLANTED = {"d1": FIRST, "d2": SECOND, **dict(zip(NAMES, VECTORS.tolist(), strict=True))}
+
+
+# node i is in chunk i alone, so that a chunk's relevance is the score of its node
+GRAPH = Graph.from_arrays(source=[], target=[], node_chunk=np.eye(4), n_nodes=4)
+CHUNKS, NODES = Ranked([0, 1, 2, 3], RELEVANCE), Ranked([0, 1, 2, 3], RELEVANCE)
+
+
+def chunks(dependencies: Dependencies | None, **settings: Any) -> Ranked[Any]:
+    return rerank_chunks(
+        Question("q", "?"), CHUNKS, NODES, dependencies, graph=GRAPH,
+        chunk_index=VectorIndex(VECTORS), embedder=Planted(PLANTED), **settings,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "dependencies, settings, scores, order",
+    [
+        (ONE, {}, [0.80, 0.78, 0.70, 0.24], [1, 0, 2, 3]),
+        (ONE, {"alpha": 0.75}, [0.825, 0.80, 0.625, 0.30], [0, 1, 2, 3]),
+        (ONE, {"negative": "raw"}, [0.80, 0.78, 0.70, 0.0], [1, 0, 2, 3]),
+        (TWO, {}, [0.86, 0.64, 0.62, 0.24], [0, 1, 2, 3]),
+        (TWO, {"aggregate": "max"}, [0.94, 0.80, 0.70, 0.24], [0, 1, 2, 3]),
+        (Dependencies(), {}, [0.9, 0.8, 0.5, 0.4], [0, 1, 2, 3]),
+        (ONE, {"rerank": "off"}, [0.9, 0.8, 0.5, 0.4], [0, 1, 2, 3]),
+    ],
+)
+def test_the_golden_example(
+    dependencies: Dependencies, settings: dict[str, Any], scores: list[float], order: list[int]
+) -> None:
+    found = chunks(dependencies, **settings)
+    check(found, order, scores)
+
+
+def test_points_are_ranked_likewise_and_the_clip_comes_after_the_mean() -> None:
+    points = Points(NAMES, (90, 80, 50, 40))
+    found = rerank_points(points, ONE, embedder=Planted(PLANTED))
+    assert found == Points(("c1", "c2", "c3", "c4"), (90, 80, 50, 40))
+    assert rerank_points(points, ONE, embedder=Planted(PLANTED), alpha=0.6).texts[:2] == (
+        "c2",
+        "c1",
+    )
+    assert rerank_points(points, ONE, embedder=Planted(PLANTED), alpha=0.6, rerank="off") == points
+    both = np.array([FIRST, SECOND], np.float32)
+    np.testing.assert_allclose(
+        likeness(VECTORS, both, "mean", "clip0"), [0.8, 0.4, 0.8, 0], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        likeness(VECTORS, both, "mean", "affine"), [0.9, 0.7, 0.9, 0.1], atol=1e-6
+    )

@@ -1,0 +1,185 @@
+"""What is looked for in a question's place: its parts, entities, passages and thoughts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.nlp import Sentence
+from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.prompts import ContextBudget
+from graphrag_bench.values import Keywords, Mentions, Query, Question, Ranked
+from methods.decompose.splitting import decompose
+from methods.hyde.hypothesis import hypothetical
+from methods.ircot.thinking import Finished, Thoughts, first_sentence, think
+from operators.chunk.search import vdb_mean
+from operators.question.entities import entities_keywords, entities_or_phrases
+
+WHICH = Question("q", "Which is older, alpha or gamma?")
+TWO = '{"sub_questions": ["alpha", "gamma"]}'
+NONSENSE = "alpha, then gamma"
+
+
+def split(*replies: str, **settings: Any) -> tuple[tuple[str, ...], Metered]:
+    """The texts looked for when the model gives these replies, and the meter of its calls."""
+    left = list(replies)
+    llm = Metered(Scripted(answer=lambda chat: left.pop(0)))
+    return decompose(WHICH, llm=llm, **settings).texts, llm
+
+
+def test_sub_questions_come_each_once_and_no_more_than_asked_for():
+    assert split('{"sub_questions": ["b?", " a? ", "b?", ""]}')[0] == ("b?", "a?")
+    three = '{"sub_questions": ["a?", "b?", "c?"]}'
+    assert split(three, at_most=2)[0] == ("a?", "b?")
+    assert split(three, at_most=2, with_question=True)[0] == (WHICH.text, "a?", "b?")
+
+
+def test_a_question_left_whole_is_looked_for_and_an_unreadable_reply_is_a_fallback():
+    texts, llm = split('{"sub_questions": []}')
+    assert texts == (WHICH.text,)
+    assert llm.fallbacks == 0
+    texts, llm = split(NONSENSE, NONSENSE)
+    assert texts == (WHICH.text,)
+    assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 1, 2)
+    texts, llm = split(NONSENSE, TWO)
+    assert texts == ("alpha", "gamma")
+    assert (llm.fallbacks, llm.corrected) == (0, 1)
+
+
+EAST = Question("q", "east")
+PLACES = {"east": [1.0, 0.0], "north": [0.0, 1.0], "west": [-1.0, 0.0]}
+INDEX = VectorIndex(np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
+
+
+class Compass:
+    """Vectors of the plane by name; it keeps what was embedded as what."""
+
+    identity, dimension = "compass", 2
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+        self.asked += [(text, kind) for text in texts]
+        return np.array([PLACES[text] for text in texts], np.float32)
+
+
+def found(*texts: str, with_question: bool = True, top_k: int = 3) -> list[tuple[int, float]]:
+    ranked = vdb_mean(
+        EAST, Query(texts), chunk_index=INDEX, embedder=Compass(),
+        with_question=with_question, top_k=top_k,
+    )  # fmt: skip
+    return list(zip(ranked.ids.tolist(), ranked.scores.round(4).tolist(), strict=True))
+
+
+def test_the_search_is_by_the_mean_of_passage_and_question_embedded_as_what_they_are():
+    """The mean of east and north is (1, 1) / sqrt 2: 1.4 / 1.4142 for chunk 2, 0.7071 else."""
+    assert found("north") == [(2, 0.9899), (0, 0.7071), (1, 0.7071)]
+    assert found("north", with_question=False) == [(1, 1.0), (2, 0.8), (0, 0.0)]
+    embedder = Compass()
+    vdb_mean(EAST, Query(("north",)), chunk_index=INDEX, embedder=embedder)
+    assert embedder.asked == [("north", "passage"), ("east", "question")]
+
+
+def test_the_passage_is_what_the_model_writes_unless_it_writes_no_word():
+    llm = Metered(Scripted(answer=lambda chat: " East of the sun. \n"))
+    assert hypothetical(EAST, llm=llm) == Query(("East of the sun.",))
+    assert llm.fallbacks == 0
+    llm = Metered(Scripted(answer=lambda chat: " ... "))
+    assert hypothetical(EAST, llm=llm) == Query(("east",))
+    assert llm.fallbacks == 1
+
+
+TEXTS = ("alpha beta", "beta gamma", "gamma delta", "delta epsilon", "zeta")
+TABLE = ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(TEXTS)])
+ALPHA = Question("q", "What of alpha?")
+
+
+def thought(
+    said: str, *before: str, budget: int | None = None, **settings: Any
+) -> tuple[Any, Metered]:
+    """What the next thought comes to over the first two chunks, and the meter of its call."""
+    llm = Metered(Scripted(answer=lambda chat: said))
+    found = think(
+        ALPHA, Ranked([0, 1], [1.0, 0.5]), Thoughts(before),
+        chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), context_budget=ContextBudget(budget),
+        **settings,
+    )  # fmt: skip
+    return found, llm
+
+
+def test_a_thought_is_added_and_becomes_the_query():
+    (thoughts, query, finished), llm = thought("Beta is next. And more.", "Alpha is first.")
+    assert thoughts == Thoughts(("Alpha is first.", "Beta is next."))
+    assert query == Query(("Beta is next.",))
+    assert finished is None
+    shown = last_user_message(llm.llm.asked[0])
+    assert shown == (
+        "Passages:\nalpha beta\n\nbeta gamma\n\nQuestion: What of alpha?\n"
+        "Thoughts so far:\nAlpha is first.\nNext thought:"
+    )
+
+
+def test_a_thought_with_the_answer_or_without_a_word_is_the_last_one():
+    (_, _, finished), _ = thought("So the ANSWER IS: gamma.")
+    assert finished == Finished("So the ANSWER IS: gamma.")
+    (_, _, finished), _ = thought("So the answer is: gamma.", end="therefore")
+    assert finished is None
+    (thoughts, query, finished), llm = thought(" ... \n", "Alpha is first.")
+    assert thoughts == Thoughts(("Alpha is first.",))
+    assert query == Query((ALPHA.text,))
+    assert finished == Finished("no thought")
+    assert llm.fallbacks == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("One fact. Another one.", "One fact."),
+        ("Dr. A. Marsh of the U.S. Army came. He left.", "Dr. A. Marsh of the U.S. Army came."),
+        ("It was in 1905. Then", "It was in 1905."),
+        ('He said "no." Then he left.', 'He said "no." Then he left.'),
+        ('He said "never." Then he left.', 'He said "never."'),
+        ("\n--\nFirst line\nsecond line", "First line"),
+        ("half a sentence with v. 2", "half a sentence with v. 2"),
+        ("?!", ""),
+    ],
+)  # fmt: skip
+def test_the_first_sentence_ends_before_a_capital_and_not_after_an_initial(text, sentence):
+    assert first_sentence(text) == sentence
+
+
+WHO = Question("q", "who taught the discoverer of the neutron?")
+
+
+class Read:
+    """A tagger that found these entities and phrases in each sentence."""
+
+    identity = "read"
+
+    def __init__(self, *sentences: Sentence) -> None:
+        self.found = list(sentences)
+
+    def sentences(self, texts):
+        assert list(texts) == [WHO.text]
+        return iter([self.found])
+
+
+def names(*sentences: Sentence) -> tuple[str, ...]:
+    return entities_or_phrases(WHO, nlp=Read(*sentences)).names
+
+
+def test_entities_are_named_ones_else_phrases_or_keywords_each_once() -> None:
+    one = Sentence("", (("the Curie Institute", "ORG"), ("Otto's", "PERSON")), ("pupil",), ())
+    assert names(one, one) == ("curie institute", "otto")
+    assert names(Sentence("", (), ("discoverer", "neutron"), ())) == ("discoverer", "neutron")
+    found = entities_keywords(
+        Keywords(("Ada  Lovelace", "ada lovelace", "!", "Engine"), ("maths",))
+    )
+    assert found == Mentions(("ada lovelace", "engine"))

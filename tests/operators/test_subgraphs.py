@@ -1,0 +1,159 @@
+"""Operators of subgraphs and communities, worked out by hand; replies are planned."""
+
+import numpy as np
+import pytest
+from by_hand import Planted, check, falling, ranked
+from scipy.sparse import csr_matrix
+
+from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
+from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.calls import Completion
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.values import Path, Question, Subgraph
+from operators.community.entity import entity
+from operators.community.layer import layer
+from operators.community.vdb import vdb
+from operators.subgraph.agent_path import agent_path
+from operators.subgraph.khop_path import khop_path
+from operators.subgraph.steiner import steiner
+
+A, B, C, D, E = range(5)
+ASKED = Question("q", "Who taught whom?")
+
+
+@pytest.fixture
+def line():
+    """A - B - C - D, and E apart; the row of B and C is stored from C to B."""
+    names = ["ada", "bruno", "carla", "dina", "egon"]
+    return Graph.from_arrays([A, C, C], [B, B, D], names=names)
+
+
+def test_a_path_holds_its_hops_and_the_subgraph_all_that_lies_on_paths(line):
+    found = khop_path(falling(A, C, D), graph=line)
+    assert found.paths == (Path((A, B, C, D), (0, 1, 2)),)
+    assert found.nodes == (A, B, C, D)
+    assert found.relationships == (0, 1, 2)
+
+
+def test_the_prized_nodes_are_joined_and_ranked_by_prize(line):
+    """D has the prize 2, A 1; B and C only connect them, at 3 times 0.5."""
+    subgraph, nodes, rows = steiner(falling(D, A), falling(), graph=line)
+    assert nodes.items() == [(D, 2.0), (A, 1.0), (B, 0.0), (C, 0.0)]
+    assert rows.ids.tolist() == [0, 1, 2]
+    assert subgraph == Subgraph((D, A, B, C), (0, 1, 2))
+
+
+def chosen(line, reply, **given):
+    llm = Metered(Scripted([("", reply)]))
+    given = given or {"relationships": falling(0, 1, 2)}
+    return agent_path(ASKED, graph=line, llm=llm, **given), llm
+
+
+def test_the_triples_of_the_reply_become_their_rows_or_stay_texts(line):
+    first = "Reranked Triple 1: carla -> related to -> dina"
+    found, _ = chosen(line, f"{first}\nReranked Triple2: ada——>related to——>bruno")
+    assert found == Subgraph((C, D, A, B), (2, 0))
+    found, _ = chosen(line, "1. Bruno → related to → Carla\n2) dina --> carla")
+    assert found.relationships == (1, 2)
+    found, _ = chosen(line, "ada -> taught -> bruno\nada -> related to -> bruno")
+    assert found.relationships == (0,)
+    assert found.texts == ("ada -> taught -> bruno",)
+
+
+def test_the_model_is_shown_paths_whole_and_triples_as_they_are_stored(line):
+    walk = Subgraph((A, B, C), (0, 1), (Path((A, B, C), (0, 1)),))
+    _, llm = chosen(line, "ada -> bruno", subgraph=walk, relationships=falling(2, 0))
+    shown = llm.llm.asked[0][-1].content
+    assert "ada -> related to -> bruno; carla -> related to -> bruno\n" in shown
+    assert shown.count("ada -> related to -> bruno") == 1
+    assert "\ncarla -> related to -> dina\n" in shown
+    assert "Choose at most 5." in shown
+
+
+def test_a_reply_without_a_triple_is_asked_for_again_and_a_cut_line_not_read(line):
+    found, llm = chosen(line, "I do not know.")
+    assert found.relationships == (0, 1, 2)
+    assert (llm.usage.calls, llm.fallbacks) == (2, 1)
+    cut = Completion("carla -> related to -> dina\nada -> related to -> bru", 9, 9, finish="length")
+    found, _ = chosen(line, cut)
+    assert (found.relationships, found.texts) == ((2,), ())
+
+
+X, Y, Z, BARE, FINE = range(5)
+
+
+@pytest.fixture
+def held():
+    """X and Y at level 0, Z at level 1, BARE without a report, FINE at level 3.
+
+    X holds the nodes 0, 1 (rating 3, 2 chunks), Y the node 2 (rating 9, 2 chunks), Z the node 0
+    (rating 5, 1 chunk), BARE every node, FINE the node 3 (rating 8, 1 chunk).
+    """
+    nodes = [[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1]]
+    chunks = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1], [0, 0, 1]]
+    communities = Communities(
+        np.array([0, 0, 1, 0, 3]),
+        np.array([-1, -1, X, -1, Z]),
+        csr_matrix(np.array(nodes, bool)),
+        csr_matrix(np.array(chunks, bool)),
+    )
+    texts = Texts.of(["of x", "of y", "of z", "", "fine"])
+    ratings = np.array([3.0, 9.0, 5.0, 10.0, 8.0])
+    return {"communities": communities, "reports": Reports(texts, texts, ratings)}
+
+
+def test_communities_come_by_the_nodes_they_hold_down_to_a_level_or_by_rating(held):
+    """X holds two of the nodes, Y and Z one; of these Y has the better rating."""
+    found = entity(ranked(0, 1, 2), **held)
+    check(found, [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
+    assert entity(ranked(3), **held).ids.tolist() == []
+    assert entity(ranked(3), level=3, **held).ids.tolist() == [FINE]
+    assert entity(ranked(0), level=0, **held).ids.tolist() == [X]
+    reports = Reports(
+        held["reports"].titles, held["reports"].texts, np.array([99.0, -5, 0.5, 0, 0])
+    )
+    found = entity(ranked(0, 1, 2), communities=held["communities"], reports=reports)
+    check(found, [X, Z, Y], [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
+    found = entity(ranked(0, 1, 2), rank_by="rating", **held)
+    assert found.items() == [(Y, 9.0), (Z, 5.0), (X, 3.0)]
+
+
+def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_below_0(held):
+    """X and Y are in two chunks each, and Y has the better rating; Z is in one."""
+    found = layer(**held)
+    check(found, [Y, X, Z], [2 + 9 / 11, 2 + 3 / 11, 1 + 5 / 11])
+    reports = held["reports"]
+    rated = Reports(reports.titles, reports.texts, np.array([3.0, -1.0, 5.0, 10.0, 8.0]))
+    assert layer(communities=held["communities"], reports=rated).ids.tolist() == [X, Z]
+
+
+@pytest.fixture
+def search(held):
+    """Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 not at all."""
+    vectors = np.zeros((5, 2), np.float32)
+    vectors[:, 0] = [0.2, 0.8, 0.6, 0.0, 0.4]
+    vectors[X, 1] = -0.5
+    return {
+        **held,
+        "community_index": VectorIndex(vectors),
+        "embedder": Planted({"0": (1, 0), "1": (0, 1)}),
+    }
+
+
+def test_the_most_similar_reports_come_first_and_no_community_without_one(search):
+    found = alone(vdb)(Question("q", "0"), **search)
+    check(found, [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
+    found = alone(vdb)(Question("q", "1"), top_k=5, **search)
+    assert found.ids.tolist() == [Y, Z, FINE, X]
+
+
+@pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])
+def test_at_a_level_come_its_communities_and_the_coarser_ones_that_none_divides(
+    held, level, expected
+):
+    """Z divides X, and FINE divides Z; nothing divides Y."""
+    assert layer(level=level, levels="at", **held).ids.tolist() == expected
