@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean
@@ -42,15 +43,6 @@ class PivotRun:
     attributes: Mapping[str, Mapping[str, str]]
     mark: str = ""
 
-    def parts(self, metric: str, by: str | None) -> dict[str, dict[str, float]]:
-        """Return part, then question to its score; one part "" without an attribute to split by."""
-        parts: dict[str, dict[str, float]] = {}
-        for question, scores in self.scores.items():
-            if metric in scores:
-                part = self.attributes.get(question, {}).get(by, MISSING) if by else ""
-                parts.setdefault(part, {})[question] = scores[metric]
-        return parts
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -78,6 +70,11 @@ class PivotCell:
     column: str
     mean: Mean
     runs: tuple[PivotRun, ...]
+
+    @property
+    def marks(self) -> dict[str, None]:
+        """The marks of those runs that were chosen on these questions."""
+        return dict.fromkeys(run.mark for run in self.runs if run.mark)
 
 
 def named_runs(names: list[str], home: str) -> list[StoredRun]:
@@ -131,52 +128,39 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     UserError, with the nearest names, for a field, metric or attribute that no run has.
     """
     rows: dict[tuple[str, ...], dict[str, str]] = {}
-    for cell in pivot_cells(runs, layout):
+    cells = pivot_cells(runs, layout)
+    for cell in cells:
         rows.setdefault(layout.lead(cell.line, cell.part), {})[cell.column] = _text(cell)
     cols = _values(runs, layout.cols)
     lines = [(*lead, *[row.get(col, MISSING) for col in cols]) for lead, row in rows.items()]
     texts = layout.lead(layout.rows, layout.by or "")
     caption = f"{layout.value} by {', '.join(filter(None, (layout.rows, layout.by, layout.cols)))}"
-    return Table(caption, (*texts, *cols), tuple(lines), _notes(runs, layout), texts)
+    return Table(caption, (*texts, *cols), tuple(lines), _notes(runs, cells, layout), texts)
 
 
 def pivot_cells(runs: Sequence[PivotRun], layout: Layout) -> list[PivotCell]:
     """Return the cells of a table that hold a run, row by row; raises as `pivot_table` does."""
-    groups = _groups(runs, layout)
-    parts = sorted({part for _, part, _ in groups}, key=_in_order)
-    places = product(_values(runs, layout.rows), parts, _values(runs, layout.cols))
-    return [
-        PivotCell(*place, _mean(shared), tuple(run for run, _ in shared))
-        for place in places
-        if (shared := groups.get(place))
-    ]
+    import pandas
+
+    places = ["line", "part", "column"]
+    scores = pandas.DataFrame(_scores(runs, layout), columns=[*places, *_SCORE])
+    cells = {}
+    for place, group in scores.groupby(places, sort=False):
+        shared = tuple(runs[row] for row in group["run"].unique())
+        of_question = group.groupby("question", sort=False).agg({"score": "mean", "scope": "last"})
+        scopes = of_question["scope"].where(of_question["scope"].notna(), None)
+        mean = mean_with_interval(of_question["score"].tolist(), scopes=scopes.tolist())
+        cells[place] = PivotCell(*place, mean, shared)
+    parts = sorted(scores["part"].unique(), key=_in_order)
+    ordered = product(_values(runs, layout.rows), parts, _values(runs, layout.cols))
+    return [cells[place] for place in ordered if place in cells]
 
 
-def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
-    """Return the same figures for a program to read: a row a cell, a number in each column.
-
-    The layouts differ in their value alone. `n` are questions, `runs` those that share the cell,
-    `selected` the marks of those that were chosen on these questions. A cell of no run has no row.
-    """
-    first = layouts[0]
-    rows = []
-    for layout in layouts:
-        for cell in pivot_cells(runs, layout):
-            mean, marks = cell.mean, dict.fromkeys(run.mark for run in cell.runs if run.mark)
-            figures = [f"{one:.6f}" for one in (mean.mean, mean.low, mean.high)]
-            counts = [str(mean.n), str(len(cell.runs)), "; ".join(marks)]
-            lead = layout.lead(cell.line, cell.part)
-            rows.append((*lead, cell.column, layout.value, *figures, *counts))
-    heads = (*first.lead(first.rows, first.by or ""), first.cols,
-             "metric", "mean", "low", "high", "n", "runs", "selected")  # fmt: skip
-    return Table("", heads, tuple(rows), ())
+_SCORE = ("run", "question", "score", "scope")
 
 
-Scored = tuple[PivotRun, Mapping[str, float]]
-"""A run with the scores of some of its questions."""
-
-
-def _groups(runs: Sequence[PivotRun], layout: Layout) -> dict[tuple[str, str, str], list[Scored]]:
+def _scores(runs: Sequence[PivotRun], layout: Layout) -> list[tuple[Any, ...]]:
+    """Line, part and column of each score of each run, and what it is the score of."""
     if not runs:
         raise UserError("There is no run to make a table of.")
     row_field, col_field = _field(runs, layout.rows), _field(runs, layout.cols)
@@ -188,12 +172,35 @@ def _groups(runs: Sequence[PivotRun], layout: Layout) -> dict[tuple[str, str, st
     if layout.by is not None and layout.by not in known:
         hint = did_you_mean(layout.by, known, known or [_NO_DATA])
         raise UserError(f"No data set has the attribute '{layout.by}' for its questions. {hint}")
-    groups: dict[tuple[str, str, str], list[Scored]] = {}
-    for run in runs:
+    rows = []
+    for place, run in enumerate(runs):
         line, column = (run.fields.get(name, MISSING) for name in (row_field, col_field))
-        for part, scores in run.parts(layout.value, layout.by).items():
-            groups.setdefault((line, part, column), []).append((run, scores))
-    return groups
+        for question, scores in run.scores.items():
+            if layout.value in scores:
+                said = run.attributes.get(question, {})
+                part = said.get(layout.by, MISSING) if layout.by else ""
+                score = place, question, scores[layout.value], said.get("scope")
+                rows.append((line, part, column, *score))
+    return rows
+
+
+def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
+    """Return the same figures for a program to read: a row a cell, a number in each column.
+
+    The layouts differ in their value alone. `n` are questions, `runs` those that share the cell,
+    `selected` the marks of those that were chosen on these questions. A cell of no run has no row.
+    """
+    first, rows = layouts[0], []
+    for layout in layouts:
+        for cell in pivot_cells(runs, layout):
+            mean = cell.mean
+            figures = [f"{one:.6f}" for one in (mean.mean, mean.low, mean.high)]
+            counts = [str(mean.n), str(len(cell.runs)), "; ".join(cell.marks)]
+            lead = layout.lead(cell.line, cell.part)
+            rows.append((*lead, cell.column, layout.value, *figures, *counts))
+    heads = (*first.lead(first.rows, first.by or ""), first.cols,
+             "metric", "mean", "low", "high", "n", "runs", "selected")  # fmt: skip
+    return Table("", heads, tuple(rows), ())
 
 
 def _field(runs: Sequence[PivotRun], name: str) -> str:
@@ -222,41 +229,30 @@ def _in_order(part: str) -> tuple[int, float, str]:
 def _text(cell: PivotCell) -> str:
     mean = cell.mean
     shared = f", {len(cell.runs)} runs" if len(cell.runs) > 1 else ""
-    chosen = _CHOSEN if any(run.mark for run in cell.runs) else ""
     interval = shown_interval(mean.low, mean.high, mean.n)
-    return f"{mean.mean:.3f}{chosen}{interval} n={mean.n}{shared}"
+    return f"{mean.mean:.3f}{_CHOSEN if cell.marks else ''}{interval} n={mean.n}{shared}"
 
 
-def _mean(shared: Sequence[Scored]) -> Mean:
-    values: dict[str, list[float]] = {}
-    scopes: dict[str, str | None] = {}
-    for run, scores in shared:
-        for question, score in scores.items():
-            values.setdefault(question, []).append(score)
-            scopes[question] = run.attributes.get(question, {}).get("scope")
-    means = [sum(scores) / len(scores) for scores in values.values()]
-    return mean_with_interval(means, scopes=[scopes[question] for question in values])
-
-
-def _notes(runs: Sequence[PivotRun], layout: Layout) -> tuple[str, ...]:
-    groups = [[run for run, _ in shared] for shared in _groups(runs, layout).values()]
-    every = list({id(run): run for group in groups for run in group}.values())
+def _notes(runs: Sequence[PivotRun], cells: Sequence[PivotCell], layout: Layout) -> tuple[str, ...]:
+    shown = {id(run) for cell in cells for run in cell.runs}
+    every = [run for run in runs if id(run) in shown]
+    titles = [run.fields.get("title", "a run") for run in every]
     scoped = any("scope" in of_question for run in every for of_question in run.attributes.values())
     notes = [
         "mean over questions that did not fail, 95 % bootstrap interval over questions"
         f"{' and their scopes' if scoped else ''}, n questions"
     ]
-    marks = {f"{run.fields.get('title', 'a run')} {run.mark}": None for run in every if run.mark}
-    notes += [f"{_CHOSEN} {', '.join(marks)}; {INFLATED}"] if marks else []
-    notes += cut_notes(
-        (run.fields.get("title", "a run"), run.fields.get("embedder", "")) for run in every
+    marks = dict.fromkeys(
+        f"{t} {run.mark}" for t, run in zip(titles, every, strict=True) if run.mark
     )
+    notes += [f"{_CHOSEN} {', '.join(marks)}; {INFLATED}"] if marks else []
+    notes += cut_notes(zip(titles, (run.fields.get("embedder", "") for run in every), strict=True))
     placed = {"key", _field(runs, layout.rows), _field(runs, layout.cols)}
     differing = {
         name
-        for group in groups
-        for name in {field for run in group for field in run.fields} - placed
-        if len({run.fields.get(name) for run in group}) > 1
+        for cell in cells
+        for name in {field for run in cell.runs for field in run.fields} - placed
+        if len({run.fields.get(name) for run in cell.runs}) > 1
     }
     if differing:
         names = sorted(differing, key=lambda name: (name.count("."), name))
