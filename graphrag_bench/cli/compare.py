@@ -23,7 +23,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.judging import pairs, tables
 from graphrag_bench.judging.answers import dataset_of
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.figures import Grid, plot_wins
+from graphrag_bench.report.figures import Grid, plot_grids
 from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import markdown, show
 from graphrag_bench.report.rows import check_one_corpus
@@ -105,6 +105,6 @@ def _write(
             Grid(f"{name}: wins of row against column, %", "", "", titles, titles, matrix, 1)
             for name, matrix in tables.matrices(titles, matches).items()
         ]
-        plot_wins(options.plot, grids, span=options.span)
+        plot_grids(options.plot, grids, (0.0, 100.0), span=options.span)
         print(f"plot: {options.plot}")
     print(f"comparison: {panel.folder.resolve()}")

@@ -78,8 +78,7 @@ def curve_table(
         return str(point.metrics["dataset"]), title, str(point.metrics["llm"]), point.x
 
     runs = [point.metrics for point in points]
-    names = named_along(runs, along)
-    titles = [f"{run['dataset']}: {name}" for run, name in zip(runs, names, strict=True)]
+    titles = named_along(runs, along, dataset=True)
     ordered = sorted(zip(titles, points, strict=True), key=place)
     rows = []
     for title, point in ordered:
@@ -137,7 +136,8 @@ def marks_of(runs: Sequence[Run], metric: str) -> list[Mark]:
     An imported run, whose contexts are not known, has none.
     """
     check_metric(runs, metric)
-    return _marks([(str(run["title"]), Point(run)) for run in in_table_order(runs)], metric)
+    ordered = in_table_order(runs)
+    return _marks([str(run["title"]) for run in ordered], [*map(Point, ordered)], metric)
 
 
 def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
@@ -145,12 +145,8 @@ def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
     runs = [point.metrics for point in points]
     check_metric(runs, metric)
     several = len({run["dataset"] for run in runs}) > 1
-    names = [
-        f"{run['dataset']}: {name}" if several else name
-        for name, run in zip(named_along(runs, along), runs, strict=True)
-    ]
-    marks = _marks(list(zip(names, points, strict=True)), metric)
-    return sorted(marks, key=lambda mark: (mark.series, mark.x))
+    names = named_along(runs, along, dataset=several)
+    return sorted(_marks(names, points, metric), key=lambda mark: (mark.series, mark.x))
 
 
 def x_label(along: str) -> str:
@@ -158,10 +154,10 @@ def x_label(along: str) -> str:
     return "tokens of context" if along == BUDGET else along
 
 
-def _marks(points: Sequence[tuple[str, Point]], metric: str) -> list[Mark]:
+def _marks(series: Sequence[str], points: Sequence[Point], metric: str) -> list[Mark]:
     return [
-        Mark(series, point.x, *_interval(run, metric), reference=run["role"] in REFERENCE_ROLES)
-        for series, point in points
+        Mark(name, point.x, *_interval(run, metric), reference=run["role"] in REFERENCE_ROLES)
+        for name, point in zip(series, points, strict=True)
         if metric in (run := point.metrics)["metrics"] and not (point.imported and point.at is None)
     ]
 

@@ -138,6 +138,10 @@ def _nth(signs: Sequence[str], place: int) -> str:
     return signs[(place + place // len(_COLOURS)) % len(signs)]
 
 
+def _legend_columns(labels: Sequence[str], span: int) -> int:
+    return max(1, int(WIDTHS[span] / (_SIGN * (max(map(len, labels)) + 6))))
+
+
 def _legend_below(figure: Figure, span: int) -> None:
     handles, labels = figure.axes[0].get_legend_handles_labels()
     if len(labels) > 1:
@@ -147,10 +151,6 @@ def _legend_below(figure: Figure, span: int) -> None:
 
 def _legend_height(labels: Sequence[str], span: int) -> float:
     return 4.0 * -(-len(labels) // _legend_columns(labels, span)) + 2.0 if len(labels) > 1 else 0.0
-
-
-def _legend_columns(labels: Sequence[str], span: int) -> int:
-    return max(1, int(WIDTHS[span] / (_SIGN * (max(map(len, labels)) + 6))))
 
 
 def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> None:
@@ -190,26 +190,19 @@ def _errors(means: Sequence[Bar | Mark]) -> list[list[float]]:
             [max(one.high - one.mean, 0.0) for one in means]]  # fmt: skip
 
 
-def plot_heat(path: Path, grid: Grid, *, span: int = 1) -> None:
-    """Write a heat map, the first row on top; colours go from the least value to the largest."""
-    known = [value for row in grid.values for value in row if value is not None]
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
-    _plot_grids(path, [grid], span, low, high)
+def plot_grids(
+    path: Path, grids: Sequence[Grid], ends: tuple[float, float] | None = None, *, span: int = 1
+) -> None:
+    """Write heat maps below each other, the first row on top.
 
-
-def plot_wins(path: Path, grids: Sequence[Grid], *, span: int = 1) -> None:
-    """Write win matrices below each other, in percent: colours go from 0 to 100."""
-    _plot_grids(path, grids, span, 0.0, 100.0)
-
-
-def _plot_grids(path: Path, grids: Sequence[Grid], span: int, low: float, high: float) -> None:
-    longest = max(len(plain(name, _LABEL)) for grid in grids for name in grid.columns)
-    turned = any(
-        _SIGN * len(plain(name, _LABEL)) > 0.7 * WIDTHS[span] / len(grid.columns)
-        for grid in grids
-        for name in grid.columns
-    )
-    heads = 4.0 + _SIGN * longest if turned else 6.0
+    Colours go from the first to the last of `ends`, by default the least and the largest value.
+    """
+    known = [value for grid in grids for row in grid.values for value in row if value is not None]
+    low, high = ends or ((min(known), max(known)) if known else (0.0, 1.0))
+    lengths = [_SIGN * max(len(plain(name, _LABEL)) for name in one.columns) for one in grids]
+    rooms = [0.7 * WIDTHS[span] / len(one.columns) for one in grids]
+    turned = any(length > room for length, room in zip(lengths, rooms, strict=True))
+    heads = 4.0 + max(lengths) if turned else 6.0
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(len(grids), 1, squeeze=False)

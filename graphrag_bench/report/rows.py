@@ -41,39 +41,38 @@ def differ(first: Run, second: Run) -> bool:
     return None not in corpora and corpora[0] != corpora[1]
 
 
-def corpus_notes(runs: Sequence[Run]) -> list[str]:
-    """Return a warning for each data set whose runs are over different versions of its corpus."""
-    corpora: dict[str, dict[str, None]] = {}
+def _corpora(runs: Sequence[Run], *, of_each_set: bool) -> dict[str, dict[str, list[str]]]:
+    """The names of the runs by data set, or all together, and by fingerprint of the corpus."""
+    sets: dict[str, dict[str, list[str]]] = {}
     for run in runs:
         if run.get("corpus"):
-            corpora.setdefault(str(run["dataset"]), {})[str(run["corpus"])[:SHOWN]] = None
+            corpora = sets.setdefault(str(run["dataset"]) if of_each_set else "", {})
+            name = f"{run['title']} {run.get('key')} on {run['dataset']}"
+            corpora.setdefault(str(run["corpus"])[:SHOWN], []).append(name)
+    return {name: corpora for name, corpora in sets.items() if len(corpora) > 1}
+
+
+def corpus_notes(runs: Sequence[Run]) -> list[str]:
+    """Return a warning for each data set whose runs are over different versions of its corpus."""
     return [
         f"! {dataset}: these runs are over different versions of its corpus "
-        f"({', '.join(fingerprints)}), and their differences are those of the texts too"
-        for dataset, fingerprints in corpora.items()
-        if len(fingerprints) > 1
+        f"({', '.join(corpora)}), and their differences are those of the texts too"
+        for dataset, corpora in _corpora(runs, of_each_set=True).items()
     ]
 
 
 def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
     """Raise UserError where runs, by default those of one data set, are over different corpora."""
-    sets: dict[str, dict[str, list[str]]] = {}
-    for run in runs:
-        if run.get("corpus"):
-            corpora = sets.setdefault(str(run["dataset"]) if of_each_set else "", {})
-            name = f"{run['title']} {run['key']} on {run['dataset']}"
-            corpora.setdefault(str(run["corpus"])[:SHOWN], []).append(name)
-    for corpora in sets.values():
-        if len(corpora) > 1:
-            groups = [
-                f"corpus {corpus}: {', '.join(names[:_MOST_NAMED])}"
-                + f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED)
-                for corpus, names in corpora.items()
-            ]
-            raise UserError(
-                f"Runs over different corpora are not paired: {'; '.join(groups)}. Name runs over "
-                "one corpus, or add --across-corpora."
-            )
+    for corpora in _corpora(runs, of_each_set=of_each_set).values():
+        groups = [
+            f"corpus {corpus}: {', '.join(names[:_MOST_NAMED])}"
+            + f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED)
+            for corpus, names in corpora.items()
+        ]
+        raise UserError(
+            f"Runs over different corpora are not paired: {'; '.join(groups)}. Name runs over "
+            "one corpus, or add --across-corpora."
+        )
 
 
 def _doubt(run: Run) -> str:
@@ -82,9 +81,8 @@ def _doubt(run: Run) -> str:
 
 def verified_notes(runs: Sequence[Run]) -> Iterator[str]:
     """Yield what the mark `(?)` means, with the methods that have it; nothing without any."""
-    marked = sorted({(str(run["method"]), str(run["verified"])) for run in runs if _doubt(run)})
-    if marked:
-        names = ", ".join(f"{name} (verified: {how})" for name, how in marked)
+    marked = {f"{run['method']} (verified: {run['verified']})" for run in runs if _doubt(run)}
+    if names := ", ".join(sorted(marked)):
         yield f"{_DOUBT}: not wholly checked against its paper; its page says what: {names}"
 
 
@@ -116,10 +114,10 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
             f"objective={metric}: no configuration has been scored on all its questions; run the "
             "same command again to retry those that failed."
         )
-    metrics = [runs[row]["metrics"] for row in whole]
-    means = {row: m[metric]["mean"] for row, m in zip(whole, metrics, strict=True) if metric in m}
+    of_row = {row: runs[row]["metrics"] for row in whole}
+    means = {row: m[metric]["mean"] for row, m in of_row.items() if metric in m}
     if not means:
-        raise unknown("objective", metric, set().union(*metrics))
+        raise unknown("objective", metric, set().union(*of_row.values()))
     best = max(means, key=means.__getitem__)
     return best, {
         "metric": metric,
@@ -171,37 +169,38 @@ def in_table_order(runs: Sequence[Run]) -> list[Run]:
     ]
 
 
-def named_along(runs: Sequence[Run], axis: str) -> list[str]:
+def named_along(runs: Sequence[Run], axis: str, *, dataset: bool) -> list[str]:
     """Return the title of each run with the settings in which runs of one title differ.
 
-    Runs that differ in the setting `axis` alone, which has a column of its own, have one name.
+    Runs that differ in the setting `axis` alone, which has a column of its own, have one name. It
+    begins with the `dataset` if wanted.
     """
     groups = [(run["dataset"], run["title"]) for run in runs]
     details = _by_group(groups, runs, partial(_details, axis=axis))
-    return [f"{run['title']} {detail}".strip() for run, detail in zip(runs, details, strict=True)]
+    names = [f"{run['title']} {detail}".strip() for run, detail in zip(runs, details, strict=True)]
+    sets = [f"{run['dataset']}: " * dataset for run in runs]
+    return [of_set + name for of_set, name in zip(sets, names, strict=True)]
 
 
 def parameter_details(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[str]:
     """Return the parameters in which runs of one group differ, for each run."""
-    return _by_group(groups, runs, _parameters)
+
+    def parameters(members: Sequence[Run]) -> list[str]:
+        settings = [run["settings"] for run in members]
+        return _assignments(settings, [name for name in _differing(settings) if _level(name) < 2])
+
+    return _by_group(groups, runs, parameters)
 
 
 def _by_group(
     groups: Sequence[Hashable], runs: Sequence[Run], describe: Callable[[Sequence[Run]], list[str]]
 ) -> list[str]:
-    rows: dict[Hashable, list[int]] = {}
-    for row, group in enumerate(groups):
-        rows.setdefault(group, []).append(row)
     texts = [""] * len(runs)
-    for members in rows.values():
-        for row, text in zip(members, describe([runs[row] for row in members]), strict=True):
+    for group in dict.fromkeys(groups):
+        rows = [row for row, one in enumerate(groups) if one == group]
+        for row, text in zip(rows, describe([runs[row] for row in rows]), strict=True):
             texts[row] = text
     return texts
-
-
-def _parameters(runs: Sequence[Run]) -> list[str]:
-    settings = [run["settings"] for run in runs]
-    return _assignments(settings, [name for name in _differing(settings) if _level(name) < 2])
 
 
 def _packed(run: Run) -> bool:

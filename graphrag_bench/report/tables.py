@@ -6,7 +6,7 @@ Runs are what `metrics.json` holds.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
@@ -41,15 +41,15 @@ COLUMNS = ("main", "all")
 MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
 _TITLE: Column = ("method", lambda run: str(run["title"]))
 _FAILED: Column = ("failed", lambda run: str(run["failed"]))
-_ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
-_LISTED = {"hit@1": "Hit@1", "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph"}
-"""Columns that a table has when a run has the metric."""
-_CUT_ANSWERS = "answers cut"
+_ANSWERS = {
+    "accuracy": "accuracy", "f1": "F1", "exact_match": "EM", "hit@1": "Hit@1",
+    "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph",
+}  # fmt: skip
 _ABOUT = {
     "in context [95 %]": "share of the evidence documents of which a text stands in the context",
     "cut [95 %]": "share of questions with evidence that the budget cut from the context",
     "context": "its mean tokens",
-    _CUT_ANSWERS: "share that reached answer_tokens",
+    "answers cut": "share that reached answer_tokens",
     "answered": "in brackets those with gold answers",
     "faults": "share of the LLM calls without a usable reply",
     "fallback calls": "share of the LLM calls that a fallback replaced",
@@ -66,12 +66,16 @@ def run_table(runs: Sequence[Run]) -> Table:
     only what the configuration determines, and no column that no run fills.
     """
     ordered = in_table_order(runs)
-    columns = [_TITLE, ("n", shown_n), _FAILED, *_evidence(ordered)]
+    evidence = [_metric(f"{EVIDENCE}{k}", f"evidence@{k}") for k in _cuts(ordered)]
+    of_rows = any(map(context_of_rows, ordered))
+    evidence.insert(0 if of_rows else len(evidence), _metric(IN_CONTEXT, "in context"))
+    columns = [_TITLE, ("n", shown_n), _FAILED, *evidence, _metric("evidence_cut", "cut")]
+    columns.append(("context", lambda run: _context_tokens(run, ".0f")))
     if any(run["answered"] for run in ordered):
-        columns += _answers(ordered)
-    if any(_rates(run) for run in ordered):
-        columns.append(("faults", lambda run: _share(run, "failed", "unreadable")))
-        columns.append(("fallback calls", lambda run: _share(run, "fallbacks")))
+        columns += [("answered", _answered), *(_metric(*one) for one in _ANSWERS.items())]
+        columns += [*_cut_answers(ordered), ("tokens", _tokens)]
+    columns.append(("faults", lambda run: _share(run, "failed", "unreadable")))
+    columns.append(("fallback calls", lambda run: _share(run, "fallbacks")))
     if any(run.get("fallbacks") for run in ordered):
         columns.append(("fallback questions", _fell_back))
     return _table(ordered, columns, run_notes(ordered))
@@ -84,41 +88,25 @@ def _table(runs: Sequence[Run], columns: Sequence[Column], notes: Sequence[str])
     return Table(caption(runs), heads, rows, tuple(notes), about=about).without_missing()
 
 
-def _evidence(runs: Sequence[Run]) -> list[Column]:
-    columns = [_metric(f"{EVIDENCE}{k}", f"evidence@{k}") for k in _cuts(runs)]
-    if _any_has(runs, IN_CONTEXT):
-        first = any(map(context_of_rows, runs))
-        columns.insert(0 if first else len(columns), _metric(IN_CONTEXT, "in context"))
-    if _any_has(runs, "evidence_cut"):
-        columns.append(_metric("evidence_cut", "cut"))
-    if any(run["usage"]["context_tokens_per_question"] for run in runs):
-        columns.append(("context", lambda run: _context_tokens(run, ".0f")))
-    return columns
-
-
 def _context_tokens(run: Run, form: str) -> str:
     n_tokens = run["usage"]["context_tokens_per_question"]
     return f"{n_tokens:{form}}" if n_tokens else MISSING
 
 
-def _answers(runs: Sequence[Run]) -> list[Column]:
-    def answered(run: Run) -> str:
-        return f"{run['answered']} ({run['metrics'].get('accuracy', {}).get('n', 0)})"
+def _answered(run: Run) -> str:
+    return f"{run['answered']} ({run['metrics'].get('accuracy', {}).get('n', 0)})"
 
-    def tokens(run: Run) -> str:
-        n_tokens = run["usage"]["tokens_per_question"]
-        return f"{n_tokens:.0f}" if run["answered"] and n_tokens is not None else MISSING
 
-    listed = {name: head for name, head in _LISTED.items() if _any_has(runs, name)}
-    means = [_metric(name, head) for name, head in {**_ANSWERS, **listed}.items()]
-    return [("answered", answered), *means, *_cut_answers(runs), ("tokens", tokens)]
+def _tokens(run: Run) -> str:
+    n_tokens = run["usage"]["tokens_per_question"]
+    return f"{n_tokens:.0f}" if run["answered"] and n_tokens is not None else MISSING
 
 
 def _cut_answers(runs: Sequence[Run]) -> list[Column]:
     def share(run: Run) -> str:
         return f"{run.get('answers_cut', 0):.1%}" if run["answered"] else MISSING
 
-    return [(_CUT_ANSWERS, share)] if any(run.get("answers_cut") for run in runs) else []
+    return [("answers cut", share)] if any(run.get("answers_cut") for run in runs) else []
 
 
 def _metric(name: str, head: str) -> Column:
@@ -141,16 +129,8 @@ def _cuts(runs: Sequence[Run]) -> list[int]:
     return sorted(int(name.removeprefix(EVIDENCE)) for name in names if name[-1].isdigit())
 
 
-def _any_has(runs: Sequence[Run], name: str) -> bool:
-    return any(name in run["metrics"] for run in runs)
-
-
-def _rates(run: Run) -> Mapping[str, Mapping[str, float]]:
-    return {**run.get("build_rates", {}), **run["rates"]}
-
-
 def _share(run: Run, *names: str) -> str:
-    rates = _rates(run).values()
+    rates = [*{**run.get("build_rates", {}), **run["rates"]}.values()]
     calls = sum(rate["calls"] for rate in rates)
     n = sum(rate[name] * rate["calls"] for rate in rates for name in names)
     return f"{n / calls:.1%}" if calls else MISSING
@@ -162,15 +142,18 @@ def _fell_back(run: Run) -> str:
 
 def caption(runs: Sequence[Run]) -> str:
     """Return the data sets of the runs, with limit, split and context budgets."""
-    sets = sorted({run["dataset"] for run in runs})
-    limits = sorted({str(run["limit"] or "all") for run in runs})
-    splits = sorted({str(run.get("split", "all")) for run in runs})
-    split = "" if splits == ["all"] else f", split: {', '.join(splits)}"
+
+    def every(values: Iterable[Any]) -> str:
+        return ", ".join(sorted({str(value) for value in values}))
+
+    splits = every(run.get("split", "all") for run in runs)
+    split = "" if splits == "all" else f", split: {splits}"
     packed = [run for run in runs if run["usage"]["context_tokens_per_question"]]
     budgets = dict.fromkeys(run.get("budget_context") for run in packed)
     texts = [f"{budget:,} tokens for all" if budget else "native" for budget in budgets]
     contexts = f"; context budgets: {', '.join(texts)}" if packed else ""
-    return f"{', '.join(sets)} (limit: {', '.join(limits)}{split}{contexts})"
+    limits = every(run["limit"] or "all" for run in runs)
+    return f"{every(run['dataset'] for run in runs)} (limit: {limits}{split}{contexts})"
 
 
 def metrics_table(runs: Sequence[Run]) -> Table:
@@ -181,7 +164,10 @@ def metrics_table(runs: Sequence[Run]) -> Table:
     """
     ordered = in_table_order(runs)
     names = sorted({name for run in ordered for name in run["metrics"]}, key=_by_cut)
-    rows = tuple((name, *(_cell(run["metrics"].get(name)) for run in ordered)) for name in names)
+    cell = "{mean:.3f} [{low:.3f}, {high:.3f}] ({n})"
+    means = [[run["metrics"].get(name) for run in ordered] for name in names]
+    cells = [[cell.format_map(mean) if mean else MISSING for mean in row] for row in means]
+    rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
     notes = ["mean [95 % interval] (questions)"]
     packages = sorted({package for run in ordered for package in run.get("computed_by", ())})
     notes += [f"computed by {'; '.join(packages)}"] if packages else []
@@ -197,12 +183,6 @@ def metrics_table(runs: Sequence[Run]) -> Table:
 def _by_cut(name: str) -> tuple[str, int]:
     stem, _, number = name.partition("@")
     return (stem, int(number)) if number.isdecimal() else (name, 0)
-
-
-def _cell(mean: Mapping[str, Any] | None) -> str:
-    if not mean:
-        return MISSING
-    return f"{mean['mean']:.3f} [{mean['low']:.3f}, {mean['high']:.3f}] ({mean['n']})"
 
 
 def main_metric(runs: Sequence[Run], metric: str | None = None) -> str:
@@ -275,15 +255,14 @@ def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
     readers, embedders = values("llm", [*filter(answers, runs)]), values("embedder", runs)
     facts += [f"answers by {readers}"] if readers else []
     facts += [f"embedder {embedders}"] if embedders else []
-    warnings = [note.removeprefix("! ") for note in run_notes(runs) if note.startswith("!")]
-    if not warnings:
-        return ["; ".join(facts), MORE]
-    first = warnings[0]
-    if n_failed := sum(run["failed"] for run in runs):
-        errors = [str(error) for run in runs for error in run["errors"]]
-        first = f"{n_failed} failed, run again: {next(iter(errors), 'unknown')}"
-    n_warnings = f"{len(warnings)} warning{'s' * (len(warnings) > 1)}"
-    return ["; ".join(facts), f"! {n_warnings}: {first}", MORE]
+    notes = ["; ".join(facts)]
+    if warnings := [note.removeprefix("! ") for note in run_notes(runs) if note.startswith("!")]:
+        first = warnings[0]
+        if n_failed := sum(run["failed"] for run in runs):
+            errors = [str(error) for run in runs for error in run["errors"]]
+            first = f"{n_failed} failed, run again: {next(iter(errors), 'unknown')}"
+        notes.append(f"! {len(warnings)} warning{'s' * (len(warnings) > 1)}: {first}")
+    return [*notes, MORE]
 
 
 def checked_columns(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.report.figures import Bar, Grid, plot_bars, plot_heat
+from graphrag_bench.report.figures import Bar, Grid, plot_bars, plot_grids
 from graphrag_bench.report.notes import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 from graphrag_bench.report.rows import INFLATED, SHOWN, mark
@@ -144,13 +144,14 @@ def pivot_cells(runs: Sequence[PivotRun], layout: Layout) -> list[PivotCell]:
 
     places = ["line", "part", "column"]
     scores = pandas.DataFrame(_scores(runs, layout), columns=[*places, *_SCORE])
+    groups: dict[Any, pandas.DataFrame] = dict(iter(scores.groupby(places, sort=False)))
     cells = {}
-    for place, group in scores.groupby(places, sort=False):
+    for (line, part, column), group in groups.items():
         shared = tuple(runs[row] for row in group["run"].unique())
         of_question = group.groupby("question", sort=False).agg({"score": "mean", "scope": "last"})
         scopes = of_question["scope"].where(of_question["scope"].notna(), None)
         mean = mean_with_interval(of_question["score"].tolist(), scopes=scopes.tolist())
-        cells[place] = PivotCell(*place, mean, shared)
+        cells[line, part, column] = PivotCell(line, part, column, mean, shared)
     parts = sorted(scores["part"].unique(), key=_in_order)
     ordered = product(_values(runs, layout.rows), parts, _values(runs, layout.cols))
     return [cells[place] for place in ordered if place in cells]
@@ -283,7 +284,7 @@ def plot_pivot(
         means = {(cell.line, cell.column): cell.mean.mean for cell in cells}
         values = [[means.get((line, column)) for column in columns] for line in lines]
         grid = Grid(layout.value, layout.rows, layout.cols, lines, columns, values)
-        plot_heat(path, grid, span=span)
+        plot_grids(path, [grid], span=span)
         return
     bars = [
         Bar(", ".join(filter(None, (cell.line, cell.part))), cell.column,

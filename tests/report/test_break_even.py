@@ -9,36 +9,27 @@ import pytest
 
 from graphrag_bench.report.costs import Price, break_even, break_even_table
 
-BASE = Price(0, 100)
-
 
 @pytest.mark.parametrize(
-    ("price", "said"),
+    ("price", "base", "said"),
     [
-        (Price(1000, 60), "26"),
-        (Price(1000, 59), "25"),
-        (Price(30, 60), "from the first"),
-        (Price(40, 60), "2"),
-        (Price(0, 60), "from the first"),
-        (Price(1000, 100), "never"),
-        (Price(1000, 140), "never"),
-        (Price(0, 100), "never"),
-        (Price(None, 60), "unknown"),
-        (Price(None, 100), "never"),
+        ((1000, 60), (0, 100), "26"), ((1000, 59), (0, 100), "25"), ((40, 60), (0, 100), "2"),
+        ((30, 60), (0, 100), "from the first"), ((0, 60), (0, 100), "from the first"),
+        ((1000, 100), (0, 100), "never"), ((1000, 140), (0, 100), "never"),
+        ((0, 100), (0, 100), "never"), ((None, 60), (0, 100), "unknown"),
+        ((None, 100), (0, 100), "never"), ((0, 20), (100, 10), "up to 9"),
+        ((0, 10), (100, 10), "from the first"), ((5, 10), (None, 20), "unknown"),
     ],
-)
+)  # fmt: skip
 def test_an_index_pays_once_it_and_the_questions_cost_less_than_the_baselines(
-    price: Price, said: str
+    price: tuple[float | None, float], base: tuple[float | None, float], said: str
 ) -> None:
-    """1000 + 25 * 60 = 25 * 100: 25 questions are even, 26 pay; 40 + 60 = 100 is even too."""
-    assert break_even(price, BASE) == said
+    """1000 + 25 * 60 = 25 * 100: 25 questions are even, 26 pay; 40 + 60 = 100 is even too.
 
-
-def test_a_cheaper_index_with_dearer_questions_is_cheaper_at_first() -> None:
-    """0 + 9 * 20 < 100 + 9 * 10 for 9 questions; 10 are even."""
-    assert break_even(Price(0, 20), Price(100, 10)) == "up to 9"
-    assert break_even(Price(0, 10), Price(100, 10)) == "from the first"
-    assert break_even(Price(5, 10), Price(None, 20)) == "unknown"
+    A cheaper index with dearer questions is cheaper at first: 0 + 9 * 20 < 100 + 9 * 10, 10 are
+    even.
+    """
+    assert break_even(Price(*price), Price(*base)) == said
 
 
 def stage(prompt: int, completion: int, usd: float = 0.0) -> Mapping[str, Any]:
@@ -73,31 +64,26 @@ VANILLA = run("vanilla", 100.0, role="baseline")
 
 def test_a_row_holds_index_question_and_break_even_in_tokens_and_dollars() -> None:
     found = row(VANILLA, run("raptor", 60.0, index=1000))
-    assert found == (
-        "raptor", "vanilla", "1,000", "1.0000", "60", "0.060000", "26", "26",
-    )  # fmt: skip
+    assert found == ("raptor", "vanilla", "1,000", "1.0000", "60", "0.060000", "26", "26")
 
 
-def test_an_index_made_elsewhere_is_unknown_and_not_free() -> None:
-    for fields in (
-        {"extraction": "openie_file"},
-        {"settings": {"graph.import_from": "graph.graphml"}},
-        {"estimate": {"extraction": {"stage": "build", "calls": 20}}},
-    ):
-        found = row(VANILLA, run("hipporag", 60.0, **fields))
-        assert found[2] == found[3] == found[6] == found[7] == "unknown"
-
-
-def test_an_index_without_a_call_costs_nothing() -> None:
-    found = row(VANILLA, run("hipporag", 60.0, extraction="nlp"))
-    assert (found[2], found[6]) == ("0", "from the first")
-
-
-def test_where_each_scope_has_its_index_a_question_pays_for_it() -> None:
+@pytest.mark.parametrize(
+    ("fields", "index", "tokens", "even"),
+    [
+        ({"extraction": "openie_file"}, "unknown", "60", "unknown"),
+        ({"settings": {"graph.import_from": "graph.graphml"}}, "unknown", "60", "unknown"),
+        ({"estimate": {"extraction": {"stage": "build", "calls": 20}}}, "unknown", "60", "unknown"),
+        ({"extraction": "nlp"}, "0", "60", "from the first"),
+        ({"index": 500, "settings": {"graph.per": "partition"}}, "0", "110", "never"),
+    ],
+)
+def test_an_index_made_elsewhere_is_unknown_and_one_for_each_scope_is_paid_by_questions(
+    fields: dict[str, Any], index: str, tokens: str, even: str
+) -> None:
     """500 tokens for ten questions' indices are 50 each: 60 + 50 is more than 100."""
-    scoped = {"settings": {"graph.per": "partition"}}
-    found = row(VANILLA, run("raptor", 60.0, index=500, **scoped))
-    assert (found[2], found[4], found[6]) == ("0", "110", "never")
+    found = row(VANILLA, run("raptor", 60.0, **fields))
+    assert (found[2], found[4], found[6]) == (index, tokens, even)
+    assert index != "unknown" or found[3] == found[7] == "unknown"
 
 
 def test_floor_ceiling_and_runs_without_answers_have_no_row() -> None:

@@ -22,10 +22,9 @@ from graphrag_bench.report.figures import (
     front,
     plain,
     plot_bars,
-    plot_heat,
+    plot_grids,
     plot_lines,
     plot_pareto,
-    plot_wins,
 )
 
 NASTY = r"a $\frac{1}{2}$ _b^c \undefined{ $x <script>"
@@ -38,8 +37,8 @@ KINDS: dict[str, Callable[[Path, int], None]] = {
     "bars": lambda path, span: plot_bars(path, BARS, "F1", span=span),
     "lines": lambda path, span: plot_lines(path, MARKS, "tokens", "F1", span=span),
     "pareto": lambda path, span: plot_pareto(path, MARKS, "tokens", NASTY, span=span),
-    "heat": lambda path, span: plot_heat(path, GRID, span=span),
-    "wins": lambda path, span: plot_wins(path, [GRID, GRID], span=span),
+    "heat": lambda path, span: plot_grids(path, [GRID], span=span),
+    "wins": lambda path, span: plot_grids(path, [GRID, GRID], (0.0, 100.0), span=span),
 }
 
 
@@ -120,9 +119,7 @@ def test_nothing_that_is_drawn_lies_outside_of_the_figure(
 def test_bars_stand_at_their_means_with_their_intervals(
     tmp_path: Path, drawn: list[Figure]
 ) -> None:
-    plot_bars(
-        tmp_path / "a.pdf", [Bar("A", "F1", 0.5, 0.4, 0.7), Bar("B", "F1", 0.2, 0.2, 0.2)], ""
-    )
+    plot_bars(tmp_path / "a.pdf", [Bar("A", "", 0.5, 0.4, 0.7), Bar("B", "", 0.2, 0.2, 0.2)], "")
     (axes,) = drawn[0].axes
     assert [bar.get_width() for bar in axes.patches] == [0.5, 0.2]
     (whiskers,) = [one for one in axes.collections if len(one.get_paths()) == 2]
@@ -132,23 +129,17 @@ def test_bars_stand_at_their_means_with_their_intervals(
 
 
 def test_the_front_is_what_nothing_beats_in_tokens_and_score() -> None:
-    def mark(name: str, x: float, y: float, reference: bool = False) -> Mark:
-        return Mark(name, x, y, y, y, reference)
-
-    marks = [
-        mark("worse and longer", 300, 0.2), mark("short", 100, 0.3), mark("long", 400, 0.6),
-        mark("equal to short", 100, 0.3), mark("as good as long", 500, 0.6),
-        mark("oracle", 50, 1.0, reference=True),
-    ]  # fmt: skip
+    places = {
+        "worse and longer": (300, 0.2), "short": (100, 0.3), "long": (400, 0.6),
+        "equal to short": (100, 0.3), "as good as long": (500, 0.6), "oracle": (50, 1.0),
+    }  # fmt: skip
+    marks = [Mark(name, x, y, y, y, name == "oracle") for name, (x, y) in places.items()]
     assert [one.series for one in front(marks)] == ["short", "equal to short", "long"]
 
 
 def test_a_heat_map_has_its_values_where_they_belong(tmp_path: Path, drawn: list[Figure]) -> None:
-    values = [[0.2, 0.3], [None, 0.1]]
-    grid = Grid("f1", "damping", "top_k", ["0.1", "0.5"], ["2", "10"], values)
-    plot_heat(tmp_path / "a.pdf", grid)
-    (axes,) = drawn[0].axes
-    assert [one.get_text() for one in axes.texts] == ["0.200", "0.300", "–", "0.100"]
+    plot_grids(tmp_path / "a.pdf", [GRID])
+    assert [one.get_text() for one in drawn[0].axes[0].texts] == ["0.200", "0.900", "–", "0.400"]
 
 
 def test_a_file_that_cannot_be_written_and_a_missing_package_are_refused(

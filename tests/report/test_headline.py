@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from test_tables import run as of_four
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import holm
@@ -25,21 +27,20 @@ PART = {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.0,
 BASE = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
 
 
+def cost(usd: float = 0.0) -> dict[str, Any]:
+    part = {**PART, "usd": usd}
+    step = {"paid": part, "cached": part, "truncated": 0}
+    return {"steps": {"generate.0": step}, "mixed": False}
+
+
 def run(title: str, values: Sequence[float] = BASE, **fields: Any) -> dict[str, Any]:
     """What `metrics.json` holds of a run of six questions, with what their accuracies are."""
     mean = {"mean": sum(values) / len(values), "low": 0.1, "high": 0.9, "n": 6}
-    held = {
-        "title": title, "method": title.lower(), "role": "", "dataset": "toy", "key": title,
-        "limit": None, "answer": "on", "n": 6, "selected": 6, "failed": 0, "answered": 6,
-        "errors": [], "rates": {}, "metrics": {"evidence_recall@5": mean, "accuracy": mean},
-        "usage": {"tokens_per_question": 10.0, "context_tokens_per_question": 1834.4},
-        "cost": {"steps": {"generate.0": {"paid": PART, "cached": PART, "truncated": 0}},
-                 "mixed": False},
-        "estimate": {}, "settings": {}, "llm": "model", "llm_build": "", "embedder": "mini",
-        "extraction": "", "extraction_statistics": {}, "commit": "abc", "tokenizer": "cl100k",
-        "profile": "default", "fidelity": "default", "values": values,
-    }  # fmt: skip
-    return held | fields
+    usage = {"tokens_per_question": 10.0, "context_tokens_per_question": 1834.4}
+    of_six = {"n": 6, "selected": 6, "answered": 6, "usage": usage, "embedder": "mini"}
+    metrics = {"evidence_recall@5": mean, "accuracy": mean}
+    more = {"method": title.lower(), "values": values, "metrics": metrics, "cost": cost()}
+    return of_four(title, key=title, **(of_six | more | fields))
 
 
 def compared(runs: Sequence[Mapping[str, Any]]) -> list[Comparison]:
@@ -79,19 +80,9 @@ def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> N
         "method", "n", "accuracy [95 %]", "minus Vanilla", "p (Holm, 2 tests)", "context tokens",
         "cost, tokens",
     )  # fmt: skip
-    assert made.rows[0] == (
-        "Vanilla",
-        "6",
-        "0.333 [0.10, 0.90]",
-        MISSING,
-        MISSING,
-        "1,834",
-        "2,460",
-    )
+    first = ("Vanilla", "6", "0.333 [0.10, 0.90]", MISSING, MISSING, "1,834", "2,460")
+    assert made.rows[0] == first
     assert cells(made, "minus Vanilla") == [MISSING, "+0.333", "+0.000"]
-
-
-def test_a_difference_over_fewer_questions_than_n_has_a_note() -> None:
     made = table(run("Vanilla", BASE[:4]), run("Better", [1.0] * 6))
     assert made.notes[0] == "difference over 4 of 6 questions: those that accuracy has in both runs"
 
@@ -107,7 +98,7 @@ def test_p_is_corrected_over_the_tests_that_the_table_shows() -> None:
 def test_rows_keep_their_differences_where_the_table_orders_runs_anew() -> None:
     oracle = run("Oracle", [1.0] * 6, role="ceiling")
     made = table(oracle, run("Better", [1.0] * 6), run("Vanilla"))
-    assert cells(made, "method") == ["Better", "Vanilla", "Oracle"]
+    assert [row[0] for row in made.rows] == ["Better", "Vanilla", "Oracle"]
     assert cells(made, "minus Vanilla") == ["+0.667", MISSING, MISSING]
 
 
@@ -122,9 +113,7 @@ def test_the_main_metric_is_the_one_asked_for_or_that_of_answers_or_evidence() -
 
 
 def test_money_is_the_cost_where_any_run_has_cost_some() -> None:
-    paid = {**PART, "usd": 0.25}
-    dear = {"steps": {"generate.0": {"paid": paid, "cached": paid, "truncated": 0}}, "mixed": False}
-    made = table(run("Vanilla"), run("Dear", cost=dear))
+    made = table(run("Vanilla"), run("Dear", cost=cost(0.25)))
     assert cells(made, "cost, USD") == ["0.0000", "0.5000"]
     assert "cost, tokens" not in made.heads
 
@@ -150,7 +139,7 @@ def test_it_fits_the_width_with_three_lines_of_notes_and_keeps_every_number(
     runs = [run("Vanilla"), run(long, failed=1, llm="x" * 90), run("Other", flags=["y" * 120])]
     made = table(*runs)
     show(made)
-    lines = plain(capsys.readouterr().out).splitlines()
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) <= (width or WIDTH)
     assert len(made.below) == 3
     assert all(len(note) <= WIDTH for note in made.below)
@@ -158,13 +147,6 @@ def test_it_fits_the_width_with_three_lines_of_notes_and_keeps_every_number(
     text = "\n".join(lines)
     numbers = ["0.333!", "[0.10,", "0.90]", "1,834", "2,460", "+0.000"]
     assert all(number in text for number in numbers), text
-
-
-def plain(text: str) -> str:
-    """The text without colours."""
-    import re
-
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def test_all_columns_are_the_tables_of_a_run_folder_and_more() -> None:

@@ -61,9 +61,9 @@ def test_columns_that_nothing_fills_are_left_out_with_their_explanations() -> No
 
 
 def test_markdown_escapes_what_would_be_markup() -> None:
-    table = Table("a|b", ("method",), (("x | <i>`y`\\\nz",),), ("note",))
+    table = Table("a|b", ("method",), (("x | <i>`y`\\\nz\x1b\r\u202e",),), ("note",))
     assert markdown(table).splitlines() == [
-        r"**a\|b**", "", "| method |", "|---|", r"| x \| \<i\>\`y\`\\ z |", "", "note  ",
+        r"**a\|b**", "", "| method |", "|---|", r"| x \| \<i\>\`y\`\\ z    |", "", "note  ",
     ]  # fmt: skip
 
 
@@ -90,10 +90,7 @@ def test_latex_is_a_float_with_booktabs_rules() -> None:
     ("text", "escaped"),
     [
         (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
-        (
-            "a\nb\x1b[2J$x_1^2~#%&",
-            r"a b {[}2J\$x\_1\textasciicircum{}2\textasciitilde{}\#\%\&",
-        ),
+        ("a\nb\x1b[2J$x_1^2~#%&", r"a b {[}2J\$x\_1\textasciicircum{}2\textasciitilde{}\#\%\&"),
         ("[0.1, 0.2]", "{[}0.1, 0.2{]}"),  # at the start of a row it would be a length
     ],
 )

@@ -35,18 +35,15 @@ def test_a_cell_is_the_mean_of_its_questions_with_interval_and_n() -> None:
 def test_a_split_has_a_row_for_each_part_numbers_by_size_and_unsaid_last() -> None:
     table = pivot_table([BM25, VANILLA], Layout("method", "dataset", "accuracy", "hops"))
     assert table.heads == ("method", "hops", "toy")
-    assert [row[:2] for row in table.rows[:4]] == [
-        ("bm25", "1"), ("bm25", "2"), ("bm25", "10"), ("bm25", "–"),
-    ]  # fmt: skip
+    assert [row[:2] for row in table.rows[:4]] == [("bm25", hops) for hops in ("1", "2", "10", "–")]
     assert table.rows[0][2] == "1.000 n=1"
 
 
 def test_questions_of_one_scope_are_drawn_together() -> None:
     """Of two scopes, one all right and one all wrong, a quarter of the draws is all right."""
-    right = {f"a{n}": 1.0 for n in range(12)}
-    wrong = {f"b{n}": 0.0 for n in range(12)}
-    scopes = {question: {"scope": question[0]} for question in (*right, *wrong)}
-    scoped = PivotRun(BM25.fields, run({**right, **wrong}).scores, scopes)
+    scores = {f"{scope}{n}": float(scope == "a") for scope in "ab" for n in range(12)}
+    scopes = {question: {"scope": question[0]} for question in scores}
+    scoped = replace(run(scores), attributes=scopes)
     table = pivot_table([scoped], LAYOUT)
     assert table.rows == (("bm25", "0.500 [0.00, 1.00] n=24"),)
     assert "over questions and their scopes" in table.notes[0]
@@ -85,6 +82,8 @@ def test_runs_that_share_a_cell_are_averaged_by_question_and_what_differs_is_nam
 def test_an_unknown_name_is_answered_with_the_nearest(layout: Layout, message: str) -> None:
     with pytest.raises(UserError, match=message):
         pivot_table([BM25], layout)
+    with pytest.raises(UserError, match="no run"):
+        pivot_table([], layout)
 
 
 def test_for_a_program_every_number_has_a_column_and_every_metric_its_rows() -> None:
@@ -100,8 +99,3 @@ def test_for_a_program_every_number_has_a_column_and_every_metric_its_rows() -> 
         ("bm25", "2", "toy", "accuracy", none, none, none, "1", "1", ""),
         ("bm25", "1", "toy", "f1", half, half, half, "1", "1", "(selected)"),
     )
-
-
-def test_no_run_is_no_table() -> None:
-    with pytest.raises(UserError, match="no run"):
-        pivot_table([], LAYOUT)

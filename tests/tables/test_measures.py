@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_paper_runs import Told, told, verdict, write_rows
+from test_paper_runs import Told, beside, told, verdict, write_rows
 from toy_runs import WEIGHTLESS, ran
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.papers.printed import PaperTable, Recipe, load_table
+from graphrag_bench.papers.printed import Recipe, load_table
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import StoredRun, stored_runs
 from graphrag_bench.tables import measures as paper_measures
-from graphrag_bench.tables.figures import Filled, collected
+from graphrag_bench.tables.figures import collected
 from graphrag_bench.tables.measures import (
     FigureSource,
     layer_share,
@@ -62,21 +62,9 @@ def won(first: str, second: str, criterion: str, wins: int, n: int = 4) -> list[
     for question in range(n):
         winner = first if question < wins else second
         for one, other in ((first, second), (second, first)):
-            rows.append(
-                verdict(f"q{question}", one, other, winner, "gpt-4o-mini:1")
-                | {"criterion": criterion}
-            )
+            row = verdict(f"q{question}", one, other, winner, "gpt-4o-mini:1")
+            rows.append(row | {"criterion": criterion})
     return rows
-
-
-def beside(table: PaperTable, runs: list[Told], home: Path, dataset: str) -> dict[Any, Filled]:
-    """(method, versus, metric, setting) to what stands beside a cell on a data set."""
-    filled = collected(table, runs, FigureSource(home))
-    return {
-        (c.method, c.versus, c.metric, c.setting): one
-        for c, one in filled.items()
-        if c.dataset == dataset
-    }
 
 
 RANDOM = ("method.path_select=random", "method.path_order=random")
@@ -93,7 +81,7 @@ def test_a_row_of_random_orders_is_the_mean_over_its_ten_seeds(home: Path) -> No
     rows = [row for i, w in enumerate(wins) for row in won(f"seed{i}", "flow", "diversity", w)]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
     table = load_table("pathrag/table2")
-    held = beside(table, random_runs(10), home, "Legal")
+    held = beside(table, random_runs(10), home=home, dataset="Legal")
     setting = ("evaluator=GPT-4o-mini",)
     one = held["Random", "Flow-based", "Diversity", setting]
     other = held["Flow-based", "Random", "Diversity", setting]
@@ -106,7 +94,7 @@ def test_a_row_of_random_orders_is_the_mean_over_its_ten_seeds(home: Path) -> No
 def test_seeds_that_are_lacking_are_named(home: Path) -> None:
     rows = [row for i, w in enumerate([4, 2]) for row in won(f"seed{i}", "flow", "diversity", w)]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    held = beside(load_table("pathrag/table2"), random_runs(3), home, "Legal")
+    held = beside(load_table("pathrag/table2"), random_runs(3), home=home, dataset="Legal")
     one = held["Random", "Flow-based", "Diversity", ("evaluator=GPT-4o-mini",)]
     assert one.figure is not None
     assert one.figure.value == 75.0
@@ -128,7 +116,7 @@ def test_an_average_win_rate_is_over_dimensions_and_the_lowest_and_highest_level
         for place, name in enumerate(DIMENSIONS):
             rows += won(f"p{level}", "naive", name, 4 if place < n_won else 0)
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    held = beside(load_table("pathrag/fig3"), runs, home, "CS")
+    held = beside(load_table("pathrag/fig3"), runs, home=home, dataset="CS")
     found = {
         setting[1]: one.figure
         for (method, versus, _, setting), one in held.items()
@@ -171,12 +159,12 @@ def test_parallel_questions_and_stored_replies_are_no_measurement() -> None:
 
 def test_the_time_of_path_pooling_is_printed_in_milliseconds(home: Path) -> None:
     run = told("subgraphrag", "pooling=rerank", "pooling.search=bfs", "method.top_k=50")
-    held = beside(load_table("pathpooling/table2"), [run], home, "CWQ")
+    held = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
     bfs = "BFS", "", "path search time per query", ("triples=50",)
     assert (held[bfs].figure, held[bfs].runs) == (None, ())
     assert "workers=1 cache.mode=off" in held[bfs].reason
     write_rows(run.folder.path / "timing.jsonl", SERIAL)
-    held = beside(load_table("pathpooling/table2"), [run], home, "CWQ")
+    held = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
     figure = held[bfs].figure
     assert figure is not None
     assert (figure.value, figure.n) == (pytest.approx(9.0), 4)
@@ -199,7 +187,7 @@ def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
     plain = told("pathcorag", usage={"context_tokens_per_question": 8000.0})
     run = WithRows(plain.folder, held=plain.held, told_rows=rows)
     write_rows(run.folder.path / "timing.jsonl", SERIAL)
-    held = beside(load_table("pathcorag/table4"), [run], home, "")
+    held = beside(load_table("pathcorag/table4"), [run], home=home, dataset="")
     values = {
         metric: one.figure.value
         for (method, _, metric, _), one in held.items()
@@ -235,15 +223,10 @@ def test_layers_are_those_of_the_tree_that_was_searched(home: Path) -> None:
     (run,) = stored_runs(home)
     expected = layers_of(run, home)
     assert len(set(expected)) > 1
-    shares = {}
-    for layer, types in (("0", {"layer 0"}), ("1", {"layer 1"})):
-        found = layer_share(run.rows.values(), layer)
-        assert found is not None
-        shares[layer] = found.value
-        assert found.value == pytest.approx(sum(t in types for t in expected) / len(expected))
-    above = layer_share(run.rows.values(), ">1")
-    assert above is not None
-    assert above.value == pytest.approx(1 - shares["0"] - shares["1"])
+    found = [layer_share(run.rows.values(), layer) for layer in ("0", "1", ">1")]
+    shares = [one.value for one in found if one]
+    lower = [expected.count(layer) / len(expected) for layer in ("layer 0", "layer 1")]
+    assert shares == pytest.approx([*lower, 1 - sum(lower)])
 
 
 def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions() -> None:
@@ -321,12 +304,12 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
 def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> None:
     usage = {"tokens_per_question": 700.0}
     facts = told("vanilla", dataset="multihoprag", usage=usage)
-    held = beside(load_table("zhou2025/table10"), [facts], home, "MultihopSum")
+    held = beside(load_table("zhou2025/table10"), [facts], home=home, dataset="MultihopSum")
     assert held["VanillaRAG", "", "token", ()].figure is None
     asked = told("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
-    figure = beside(load_table("zhou2025/table10"), [facts, asked], home, "MultihopSum")[
-        "VanillaRAG", "", "token", ()
-    ].figure
+    figure = beside(
+        load_table("zhou2025/table10"), [facts, asked], home=home, dataset="MultihopSum"
+    )["VanillaRAG", "", "token", ()].figure
     assert figure is not None
     assert figure.metrics["dataset"] == "multihoprag-abstract"
     assert figure.grade.others[0] == (
@@ -345,7 +328,7 @@ def test_one_budget_for_all_that_is_the_papers_is_no_difference(
     rouge = {"rouge_1": {"mean": 0.1, "low": 0.1, "high": 0.1, "n": 8}}
     run = told("vanilla", *given, settings=plain, dataset="squality", budget_context=n_tokens,
                metrics=rouge)  # fmt: skip
-    held = beside(load_table("pathrag/table4"), [run], home, "SQuALITY")
+    held = beside(load_table("pathrag/table4"), [run], home=home, dataset="SQuALITY")
     figure = held["NaiveRAG", "", "ROUGE-1-F1", ()].figure
     assert figure is not None
     assert [text for text in figure.grade.differences if "budget" in text] == said

@@ -21,6 +21,7 @@ from graphrag_bench.tables.grading import Candidate, Grade, decided, holds, stat
 from graphrag_bench.tables.measures import FigureSource
 
 TABLE5 = load_table("zhou2025/table5")
+Beside = dict[tuple[str, str, str, tuple[str, ...]], Filled]
 
 
 @pytest.fixture(autouse=True)
@@ -57,18 +58,24 @@ def told(method: str, *given: str, **fields: Any) -> Told:
     return Told(RunFolder(Path(f"runs/{method}")), held={**held, **fields})
 
 
-def beside(table: PaperTable, runs: list[Told], dataset: str) -> dict[str, Any]:
-    """Method to what stands beside its accuracy on a data set."""
-    filled = collected(table, runs, FigureSource(Path()))
+def beside(table: PaperTable, runs: list[Told], *, home: Path = Path(), **where: str) -> Beside:
+    """(method, versus, metric, setting) to what stands beside the cells with these fields."""
+    filled = collected(table, runs, FigureSource(home))
     return {
-        cell.method: filled[cell]
-        for cell in table.cells
-        if cell.dataset == dataset and cell.metric == "Accuracy"
+        (cell.method, cell.versus, cell.metric, cell.setting): one
+        for cell, one in filled.items()
+        if all(getattr(cell, name) == value for name, value in where.items())
     }
 
 
+def on_popqa(*runs: Told) -> dict[str, Any]:
+    """Method to what stands beside its accuracy on PopQA in Table 5."""
+    held = beside(TABLE5, [*runs], dataset="PopQA", metric="Accuracy")
+    return {key[0]: one for key, one in held.items()}
+
+
 def test_a_run_of_the_method_stands_in_its_row_in_percent() -> None:
-    held = beside(TABLE5, [told("dalk")], "PopQA")
+    held = on_popqa(told("dalk"))
     figure = held["DALK"].figure
     assert (figure.value, figure.low, figure.high, figure.n) == (50.0, 40.0, 60.0, 8)
     assert figure.grade.letter == "C"
@@ -98,14 +105,10 @@ def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> No
 def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
     table = load_table("zhou2025/table7")
     plain, cut = told("dalk"), told("dalk", "chunking=token", "chunking.size=600", key="cut")
-    filled = collected(table, [plain, cut], FigureSource(Path()))
-    on_popall = {
-        cell.setting: filled[cell].figure
-        for cell in table.cells
-        if (cell.dataset, cell.method, cell.metric) == ("PopAll", "DALK", "Accuracy")
-    }
-    assert on_popall[("chunk_size=600",)] is not None
-    assert on_popall[("chunk_size=2400",)] is None
+    held = beside(table, [plain, cut], dataset="PopAll", method="DALK", metric="Accuracy")
+    figures = {setting: one.figure for (_, _, _, setting), one in held.items()}
+    assert figures[("chunk_size=600",)] is not None
+    assert figures[("chunk_size=2400",)] is None
 
 
 def test_a_run_on_the_papers_data_by_its_model_comes_before_any_other() -> None:
@@ -113,7 +116,7 @@ def test_a_run_on_the_papers_data_by_its_model_comes_before_any_other() -> None:
                 corpus="whole")  # fmt: skip
     sizes = {"whole": {"documents": 33_595, "tokens": 2_630_554}}
     write_rows(Path("runs/.tables/corpus_sizes.json"), [sizes])
-    figure = beside(TABLE5, [told("dalk"), near], "PopQA")["DALK"].figure
+    figure = on_popqa(told("dalk"), near)["DALK"].figure
     assert (figure.metrics["dataset"], figure.grade.letter) == ("popqa", "B")
 
 
@@ -121,30 +124,24 @@ def test_methods_are_compared_within_one_group_of_runs() -> None:
     few = [told("dalk", key="a"), told("tog", key="b"), told("kgp", key="c")]
     odd = told("kgp", dataset="toy", key="d", n=6, selected=6)
     more = told("vanilla", dataset="toy", key="e", n=6, selected=6)
-    held = beside(TABLE5, [*few, odd, more], "PopQA")
+    held = on_popqa(*few, odd, more)
     assert {held[m].figure.metrics["dataset"] for m in ("DALK", "ToG", "KGP")} == {"sample"}
     assert held["VanillaRAG"].figure is None
 
 
 def test_a_model_stands_in_its_own_rows_and_a_stranger_in_those_of_the_first() -> None:
     table = load_table("zhou2025/table9")
-    held = collected(
-        table,
-        [told("hipporag", key="s"), told("hipporag", llm="gpt-4o-mini:1", key="g")],
-        FigureSource(Path()),
-    )
-    by_llm = {
-        cell.llm: filled.figure.metrics["llm"] if filled.figure else None
-        for cell, filled in held.items()
-        if (cell.dataset, cell.method, cell.metric) == ("MultihopQA", "HippoRAG", "Accuracy")
-    }
-    assert by_llm["Llama-3-8B"] == "small:1"
-    assert by_llm["Llama-3-70B"] is None
+    runs = [told("hipporag", key="s"), told("hipporag", llm="gpt-4o-mini:1", key="g")]
+    where = {"dataset": "MultihopQA", "method": "HippoRAG", "metric": "Accuracy"}
+    (first,) = beside(table, runs, llm="Llama-3-8B", **where).values()
+    (larger,) = beside(table, runs, llm="Llama-3-70B", **where).values()
+    assert first.figure is not None and first.figure.metrics["llm"] == "small:1"
+    assert larger.figure is None
 
 
 def test_a_run_of_failed_questions_alone_is_shown_as_failed() -> None:
     bad = told("dalk", metrics={}, failed=10, errors=["10 x generate: no server"])
-    held = beside(TABLE5, [bad], "PopQA")
+    held = on_popqa(bad)
     assert held["DALK"].failure == "every question failed: 10 x generate: no server"
 
 
@@ -160,9 +157,13 @@ def verdict(
             "winner": winner, "judge": judge}  # fmt: skip
 
 
-def overall(table: PaperTable, runs: list[Told], home: Path) -> dict[tuple[str, str], Filled]:
-    filled = collected(table, runs, FigureSource(home))
-    return {(c.method, c.versus): one for c, one in filled.items() if c.metric == "Overall"}
+def overall(home: Path, judge: str = "") -> dict[tuple[str, str], Filled]:
+    """Both sides of Fig. 6 to what stands beside them, after the verdicts of a judge."""
+    if judge:
+        rows = [verdict(*side, judge=judge) for side in SIDES]
+        write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    held = beside(FIG6, [told("vanilla"), told("raptor")], home=home, metric="Overall")
+    return {key[:2]: one for key, one in held.items()}
 
 
 FIG6 = load_table("zhou2025/fig6")
@@ -173,9 +174,7 @@ SIDES = [("q1", "vanilla", "raptor", "vanilla"), ("q1", "raptor", "vanilla", "va
 
 
 def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None:
-    rows = [verdict(*side, judge="gpt-4o:1") for side in SIDES]
-    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    held = overall(FIG6, [told("vanilla"), told("raptor")], home)
+    held = overall(home, "gpt-4o:1")
     won, lost = held["VanillaRAG", "RAPTOR"].figure, held["RAPTOR", "VanillaRAG"].figure
     assert won is not None and lost is not None
     assert (won.value, won.n, lost.value) == (75.0, 2, 25.0)  # (1 + 0.5) / 2
@@ -184,60 +183,49 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None
 
 
 def test_another_judge_is_another_model(home: Path) -> None:
-    rows = [verdict(*side, judge="small:1") for side in SIDES]
-    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    figure = overall(FIG6, [told("vanilla"), told("raptor")], home)["RAPTOR", "VanillaRAG"].figure
+    figure = overall(home, "small:1")["RAPTOR", "VanillaRAG"].figure
     assert figure is not None
     assert "judge: small:1, not GPT-4o" in figure.grade.others
 
 
 def test_two_stored_runs_that_nobody_compared_lack_verdicts_alone(home: Path) -> None:
-    pairs = overall(FIG6, [told("vanilla"), told("raptor")], home)
-    assert pairs["VanillaRAG", "RAPTOR"].runs == ()
-    assert "GPT-4o on comprehensiveness, diversity, empowerment, overall" in (
-        pairs["VanillaRAG", "RAPTOR"].lacks
-    )
+    pairs = overall(home)
+    both = pairs["VanillaRAG", "RAPTOR"]
+    assert both.runs == ()
+    assert "GPT-4o on comprehensiveness, diversity, empowerment, overall" in both.lacks
     (run,) = [r for r in pairs["VanillaRAG", "GGraphRAG"].runs if "method=ggraphrag" in r]
     assert {"llm=zhou2025.Llama-3-8B", "embedder=zhou2025.BGE-M3"} <= set(run)
 
 
-def test_a_run_whose_answers_nobody_judged_is_not_run_again(home: Path) -> None:
-    table = load_table("pankrag/table2")
-    filled = collected(table, [told("vanilla")], FigureSource(home))
-    (one,) = {one for c, one in filled.items() if c.metric == "Faithfulness"
-              and c.dataset == "MuSiQue" and c.method == "NaiveRAG"}  # fmt: skip
-    assert (one.runs, one.lacks) == ((), "verdicts of GPT-4o-mini (graphrag-bench judge)")
-
-
 def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) -> None:
-    run = told("vanilla")
+    table, run = load_table("pankrag/table2"), told("vanilla")
+    where = {"dataset": "MuSiQue", "method": "NaiveRAG", "metric": "Faithfulness"}
+    (one,) = beside(table, [run], home=home, **where).values()
+    assert (one.runs, one.lacks) == ((), "verdicts of GPT-4o-mini (graphrag-bench judge)")
     values = [("q1", 1.0), ("q2", 0.5), ("q3", None), ("q2", 0.0)]
     rows = [{"question": q, "metric": "faithfulness", "value": v, "judge": "gpt-4o-mini:1"}
             for q, v in values]  # fmt: skip
     write_rows(run.folder.path / "judged.jsonl", rows)
-    table = load_table("pankrag/table2")
-    filled = collected(table, [run], FigureSource(home))
-    (figure,) = [one.figure for c, one in filled.items() if c.metric == "Faithfulness"
-                 and c.dataset == "MuSiQue" and c.method == "NaiveRAG"]  # fmt: skip
-    assert figure is not None
-    assert (figure.value, figure.n) == (50.0, 2)  # q2 was judged again, q3 has no value
+    (one,) = beside(table, [run], home=home, **where).values()
+    assert one.figure is not None
+    assert (one.figure.value, one.figure.n) == (50.0, 2)  # q2 was judged again, q3 has no value
 
 
 def test_seconds_come_from_a_run_of_one_question_at_a_time_alone(home: Path) -> None:
     run = told("vanilla", usage={"seconds_per_question": 9.0, "tokens_per_question": 7.0})
     table = load_table("zhou2025/table6")
 
-    def times() -> list[Filled]:
-        filled = collected(table, [run], FigureSource(home))
-        return [one for c, one in filled.items() if c.method == "VanillaRAG" and c.metric == "time"]
+    def time_of() -> Filled:
+        held = beside(table, [run], home=home, method="VanillaRAG", metric="time")
+        return next(iter(held.values()))
 
-    assert times()[0].figure is None
-    assert "workers=1 cache.mode=off" in times()[0].reason
+    assert time_of().figure is None
+    assert "workers=1 cache.mode=off" in time_of().reason
     step = {"step": "retrieve.0 chunk.vdb", "workers": 1}
     seconds = (0.05, 0.15, 0.25, 0.35, 0.45)
     rows = [{"question": f"q{n}", "seconds": one, **step} for n, one in enumerate(seconds)]
     write_rows(run.folder.path / "timing.jsonl", rows)
-    figure = times()[0].figure
+    figure = time_of().figure
     assert figure is not None
     assert (figure.value, figure.n) == (pytest.approx(0.25), 5)
 
@@ -264,13 +252,10 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
 def test_settings_are_found_where_a_run_stores_them() -> None:
     held = decided(("method=raptor", "pooling=off", "chunking=token", "build.graph.max_layers=2"),
                    None)  # fmt: skip
-    assert holds(held, "method=raptor")
-    assert holds(held, "chunking=token")
-    assert holds(held, "chunking.size=1200")
-    assert holds(held, "build.graph.max_layers=2")
-    assert holds(held, "pooling=off")
-    assert not holds(held, "pooling=rerank")
-    assert not holds(held, "method=raptor_kmeans")
+    words = ("method=raptor", "chunking=token", "chunking.size=1200", "build.graph.max_layers=2",
+             "pooling=off")  # fmt: skip
+    assert all(holds(held, word) for word in words)
+    assert not any(holds(held, word) for word in ("pooling=rerank", "method=raptor_kmeans"))
 
 
 def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
