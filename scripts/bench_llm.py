@@ -23,7 +23,7 @@ from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger
 from graphrag_bench.llm.meter import FailureGate, Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Message
 
 N_CALLS, CONCURRENCY = 5000, 64
@@ -50,7 +50,8 @@ def throughput(latency: float) -> Numbers:
             gate=FailureGate("bench"),
         )
         began = time.perf_counter()
-        replies = ask_all(model, prompts, Answer, max_tokens=50, purpose="bench", items=items)
+        reading = json_reading(Answer, "bench")
+        replies = ask_each(model, prompts, reading, max_tokens=50, items=items)
         seconds = time.perf_counter() - began
         cache.close()
         lines = list(read_ledger(ledger.path))

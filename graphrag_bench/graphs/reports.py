@@ -21,7 +21,7 @@ from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tab
 from graphrag_bench.graphs.sentences import Sentences, chunks_of, crowded, sentence_chunks
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_all, settled
+from graphrag_bench.llm.structured import ask_each, json_reading, settled
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -194,10 +194,10 @@ def llm_reports(
         for rows in _batches(communities):
             parts = (_parts(contents, row, texts, ratings) for row in rows)
             tables = map(partial(report_tables, contents, budget=budget), rows, parts)
-            results = ask_all(
-                llm_build, [report_prompt.render({"tables": shown}) for shown in tables], Report,
-                max_tokens=max_tokens, purpose=STEP, items=[f"community {row}" for row in rows],
-                advance=advance,
+            results = ask_each(
+                llm_build, [report_prompt.render({"tables": shown}) for shown in tables],
+                json_reading(Report, STEP), max_tokens=max_tokens,
+                items=[f"community {row}" for row in rows], advance=advance,
             )  # fmt: skip
             for row, result in zip(rows, results, strict=True):
                 if isinstance(result, UnreadableReply | CallFailed):

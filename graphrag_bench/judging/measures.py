@@ -21,7 +21,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.evaluation.answers import abstained
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.meter import Metered
-from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
 
@@ -120,9 +120,9 @@ def judge(metric: Metric, bench: Bench, cases: Sequence[Case]) -> list[Judgement
         replies = {}
         for kind in dict.fromkeys((one.purpose, one.reply) for one in asked.values()):
             rows = [row for row, one in asked.items() if (one.purpose, one.reply) == kind]
-            found = ask_all(
-                bench.meter, [asked[row].chat for row in rows], kind[1], max_tokens=MAX_TOKENS,
-                purpose=kind[0], items=[cases[row].id for row in rows],
+            found = ask_each(
+                bench.meter, [asked[row].chat for row in rows], json_reading(kind[1], kind[0]),
+                max_tokens=MAX_TOKENS, items=[cases[row].id for row in rows],
             )  # fmt: skip
             replies |= zip(rows, found, strict=True)
     return [judgements[row] for row in range(len(cases))]

@@ -18,7 +18,7 @@ from graphrag_bench.judging.answers import dataset_of, gate_of, in_blocks, judgi
 from graphrag_bench.judging.win_rates import BothOrders, Item, Labels
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.meter import Metered
-from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.folder import Row, locked, read_lines, write_rows
@@ -220,10 +220,11 @@ def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> lis
     log, gate = models.ledger.at("judge", "compare"), gate_of(models, "compare")
 
     def rows_of(duels: Sequence[Duel]) -> list[Row]:
-        replies = ask_all(
+        replies = ask_each(
             Metered(models.llm_judge, log=log, gate=gate),
-            [comparison.chat(duel, panel.criteria) for duel in duels], choices,
-            max_tokens=MAX_TOKENS, purpose="compare", items=[duel[0] for duel in duels],
+            [comparison.chat(duel, panel.criteria) for duel in duels],
+            json_reading(choices, "compare"),
+            max_tokens=MAX_TOKENS, items=[duel[0] for duel in duels],
         )  # fmt: skip
         return [
             {"question": duel[0], "first": duel[1], "second": duel[2], "criterion": name,

@@ -131,17 +131,19 @@ class ChatModel(ABC):
         requests = [
             Request(prompt, max_tokens, tuple(stop), schema, self.trial) for prompt in prompts
         ]
-        names = list(items) or [""] * len(requests)
+        return self._arrivals(requests, list(items) or [""] * len(requests))
+
+    def _arrivals(self, requests: Sequence[Request], items: Sequence[str]) -> Arrivals:
         if len(requests) == 1 or self.concurrency == 1:
             for position, request in enumerate(requests):
-                yield position, self._outcome(request, names[position])
+                yield position, self._outcome(request, items[position])
             return
         finished: SimpleQueue[Future[CallOutcome]] = SimpleQueue()
         positions: dict[Future[CallOutcome], int] = {}
         pool = self.call_threads()
         try:
             for position, request in enumerate(requests):
-                future = pool.submit(self._outcome, request, names[position])
+                future = pool.submit(self._outcome, request, items[position])
                 positions[future] = position
             for future in positions:
                 future.add_done_callback(finished.put)

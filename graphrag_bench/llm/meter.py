@@ -12,11 +12,9 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import (
     CallFailed,
     CallOutcome,
-    Chat,
     Completion,
     Request,
     RunStopped,
-    Schema,
     ServerFailed,
 )
 from graphrag_bench.llm.chat import Arrivals, ChatModel
@@ -174,21 +172,11 @@ class Metered(ChatModel):
             self.fallbacks,
         )
 
-    def arrivals(
-        self,
-        prompts: Sequence[Chat],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Schema | None = None,
-        items: Sequence[str] = (),
-    ) -> Arrivals:
-        """Yield position and reply in order of arrival; `replies` keeps them in prompt order."""
+    def _arrivals(self, requests: Sequence[Request], items: Sequence[str]) -> Arrivals:
+        """Yield replies in order of arrival; `replies` keeps them in prompt order."""
         outcomes: dict[int, CallOutcome] = {}
-        self.n_asked, self._arrived = len(prompts), []
-        arriving = super().arrivals(
-            prompts, max_tokens=max_tokens, stop=stop, schema=schema, items=items
-        )
+        self.n_asked, self._arrived = len(requests), []
+        arriving = super()._arrivals(requests, items)
         try:
             with closing(arriving):
                 for position, outcome in arriving:
@@ -198,7 +186,7 @@ class Metered(ChatModel):
             self.replies.extend(outcomes[position] for position in sorted(outcomes))
             lost = [position for position in sorted(outcomes) if outcomes[position].of_server]
             self.lost += [
-                digest([[message.role, message.content] for message in prompts[position]])
+                digest([[message.role, message.content] for message in requests[position].prompt])
                 for position in lost
             ]
         if lost and self._whole:

@@ -99,28 +99,6 @@ def ask(
     return settled(llm, one, fallback)
 
 
-def ask_all(
-    llm: ChatModel,
-    chats: Sequence[Chat],
-    model: type[ModelT],
-    *,
-    max_tokens: int,
-    purpose: str,
-    items: Sequence[str] = (),
-    retry: bool = True,
-    advance: Advance = no_advance,
-) -> list[ModelT | UnreadableReply | CallFailed]:
-    """Return for every prompt an instance of `model`, or the failure that took its place.
-
-    `items` names what each prompt is about (chunk ids), for the ledger; `advance` is called at
-    every first reply. `settled` turns one result into its value, a fallback, or an error.
-    """
-    reading = json_reading(model, purpose)
-    return ask_each(
-        llm, chats, reading, max_tokens=max_tokens, items=items, retry=retry, advance=advance
-    )
-
-
 def settled(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
     """Return the value, or the fallback (counted on the meter), or raise the failure."""
     if not isinstance(result, UnreadableReply | CallFailed):
@@ -145,6 +123,8 @@ def ask_each(
 
     Replies are read as they arrive; those that cannot be read are asked for once more, together,
     with what was wrong. Every verdict is reported to the cache, every final one to the gate.
+    `items` names what each prompt is about (chunk ids), for the ledger; `advance` is called at
+    every first reply. `settled` turns one result into its value, a fallback, or an error.
     """
     meter = Metered.of(llm)
     results: dict[int, T | UnreadableReply | CallFailed] = {}

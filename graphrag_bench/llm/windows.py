@@ -61,8 +61,7 @@ def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
     In whole multiples of 256, and never below `sure_tokens`. The window is as the model states it,
     or known by its name.
     """
-    stated = getattr(llm, "window", None)
-    window = stated if isinstance(stated, int) else window_of(llm.identity)
+    window = llm.window or window_of(llm.identity)
     if window is None:
         return most
     prompt = STAND_IN * sum(count_tokens(message.content) for message in chat)

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.meter import Metered
-from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.questions.made import Made, distinct
 from graphrag_bench.text import normalise_name
@@ -99,7 +99,7 @@ def _lists(
             prompt.render({**asked[row], "have": lists[row], "n": n - len(lists[row])})
             for row in short
         ]
-        replies = ask_all(meter, chats, Items, max_tokens=MAX_TOKENS, purpose=what)
+        replies = ask_each(meter, chats, json_reading(Items, what), max_tokens=MAX_TOKENS)
         for row, reply in zip(short, replies, strict=True):
             new = reply.items if isinstance(reply, Items) else []
             texts = [" ".join(text.split()) for text in (*lists[row], *new) if text.strip()]

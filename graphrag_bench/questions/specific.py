@@ -17,7 +17,7 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.llm.meter import Metered
-from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.questions.made import Made, distinct
 from graphrag_bench.text import normalise_name
@@ -200,7 +200,7 @@ def _by_model(meter: Metered, cases: Sequence[_Case], wanted: int) -> tuple[list
             )
             for case in part
         ]  # fmt: skip
-        replies = ask_all(meter, chats, Worded, max_tokens=MAX_TOKENS, purpose="wording")
+        replies = ask_each(meter, chats, json_reading(Worded, "wording"), max_tokens=MAX_TOKENS)
         for case, reply in zip(part, replies, strict=True):
             text = " ".join(reply.question.split()) if isinstance(reply, Worded) else ""
             if text and not case.leaks(text):

@@ -14,7 +14,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask, ask_all, settled
+from graphrag_bench.llm.structured import ask, ask_each, json_reading, settled
 from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import normalise_name
@@ -217,7 +217,7 @@ def primer(
     shape = reply_of(max_follow_ups)
     most = (question.open_tokens or PARAGRAPH) + QUESTIONS
     most = max_tokens or min((reply_tokens(llm, chat, most) for chat in chats), default=most)
-    results = ask_all(llm, chats, shape, max_tokens=most, purpose="DRIFT primer")
+    results = ask_each(llm, chats, json_reading(shape, "DRIFT primer"), max_tokens=most)
     failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
     if failures and len(failures) == len(results):
         raise failures[-1]

@@ -21,7 +21,7 @@ from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
@@ -131,7 +131,7 @@ def map_points(
     asked = {"question": question.text, "max_characters": max_characters}
     chats = [prompt.render({**asked, "pieces": pieces}) for pieces in groups]
     shape = _reply_of(max_points, max_characters)
-    results = ask_all(llm, chats, shape, max_tokens=max_tokens, purpose="map points")
+    results = ask_each(llm, chats, json_reading(shape, "map points"), max_tokens=max_tokens)
     failures = [found for found in results if isinstance(found, UnreadableReply | CallFailed)]
     if len(failures) == len(results):
         raise failures[-1]

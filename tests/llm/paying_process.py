@@ -11,7 +11,7 @@ from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Message
 
 
@@ -27,7 +27,8 @@ def main(url: str, folder: str, first: int, after: int) -> None:
     numbers = list(range(first, after))
     prompts = [(Message("user", f"Question #{number}"),) for number in numbers]
     items = [str(number) for number in numbers]
-    found = ask_all(meter, prompts, Answer, max_tokens=9, purpose="answer", items=items)
+    reading = json_reading(Answer, "answer")
+    found = ask_each(meter, prompts, reading, max_tokens=9, items=items)
     store.close()
     sys.stdout.write(json.dumps([getattr(one, "answer", None) for one in found]))
 

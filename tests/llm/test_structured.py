@@ -7,7 +7,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.meter import FailureGate, Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.llm.structured import ReplyFormat, ask, ask_all, ask_each
+from graphrag_bench.llm.structured import ReplyFormat, ask, ask_each, json_reading
 
 
 class City(BaseModel):
@@ -61,7 +61,8 @@ def test_a_list_comes_back_in_order_with_failures_in_their_places(chat):
     items: list[str] = []
     meter = Metered(model, log=lambda outcome, item: items.append(item))
     prompts = [chat("1"), chat("2"), chat("3")]
-    found = ask_all(meter, prompts, City, max_tokens=9, purpose="p", items=["x", "y", "z"])
+    reading = json_reading(City, "p")
+    found = ask_each(meter, prompts, reading, max_tokens=9, items=["x", "y", "z"])
     assert found[0] == City(name="a") and found[2] == City(name="c")
     assert isinstance(found[1], UnreadableReply)
     assert sorted(items) == ["x", "y", "y", "z"]
