@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, asked, ran, refused, write_set
+from toy_runs import TOY, WEIGHTLESS, asked, refused, run_folder, write_set
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
@@ -185,7 +185,7 @@ def test_the_answers_of_parts_have_the_form_of_the_whole_or_a_paragraph(tmp_path
     assert form_of_part("summary", abstract=False) == "paragraph"
     assert form_of_part("short", abstract=True) == "paragraph"
     asked.clear()
-    ran(
+    run_folder(
         *TOY,
         "method=pankrag",
         "answers=short",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran
+from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran, run_folder
 
 import graphrag_bench as gb
 from graphrag_bench.api import Pipeline
@@ -105,7 +105,7 @@ def test_a_run_has_the_folder_key_and_figures_of_the_command_line(home: Path) ->
 
 
 def test_a_run_goes_on_from_one_of_the_command_line() -> None:
-    folder = ran(*TOY, "method=vanilla", "limit=2", "reference_rows=off", "cache.mode=off").folder
+    folder = run_folder(*TOY, "method=vanilla", "limit=2", "reference_rows=off", "cache.mode=off")
     asked.clear()
     run = gb.method("vanilla", **WEIGHTLESS).run("toy", limit=3, cache={"mode": "off"})
     assert run.folder.resolve() == folder

@@ -26,7 +26,17 @@ from killing import (
     tiny_set,
     wait_for_calls,
 )
-from toy_runs import TOY, WEIGHTLESS, Ended, command, metrics, ran, records, refused, write_set
+from toy_runs import (
+    TOY,
+    WEIGHTLESS,
+    Ended,
+    command,
+    metrics,
+    records,
+    refused,
+    run_folder,
+    write_set,
+)
 
 from graphrag_bench.artifacts.sharing import import_artifacts, verify
 from graphrag_bench.data.fetching import unpack
@@ -332,12 +342,12 @@ def test_a_damaged_run_is_named_and_left_out_and_one_question_lost_is_asked_agai
     home: Path,
 ) -> None:
     words = [*TOY, "answer=off", "reference_rows=off"]
-    folder = ran(*words, "method=bm25").folder
+    folder = run_folder(*words, "method=bm25")
     whole = (folder / "records.jsonl").read_bytes()
     (folder / "records.jsonl").write_bytes(whole[:-40])
-    ran(*words, "method=bm25")
+    run_folder(*words, "method=bm25")
     assert (folder / "records.jsonl").read_bytes() == whole
-    other = ran(*words, "method=vanilla").folder
+    other = run_folder(*words, "method=vanilla")
     (folder / "metrics.json").write_text("[1")
     for name, more in (("runs", ["ls"]), ("table", ["rows=method", "values=evidence_recall@5"])):
         shown = command(name, *more)
@@ -347,7 +357,7 @@ def test_a_damaged_run_is_named_and_left_out_and_one_question_lost_is_asked_agai
 
 
 def test_a_changed_artifact_is_named_by_verify_and_a_cut_one_when_it_is_loaded(home: Path) -> None:
-    ran(*TOY, "method=vanilla", "answer=off", "reference_rows=off")
+    run_folder(*TOY, "method=vanilla", "answer=off", "reference_rows=off")
     (path,) = home.glob("artifacts/toy/chunk_index/*/vectors.npy")
     bytes_ = path.read_bytes()
     path.write_bytes(bytes_[:-1] + bytes([bytes_[-1] ^ 1]))
@@ -456,7 +466,7 @@ def test_hostile_texts_are_never_a_path_a_template_html_or_an_escape(home: Path)
     write_set(home / "set", corpus, questions)
     words = ["dataset=jsonl", "dataset.root=set", *WEIGHTLESS, "method=hipporag"]
     words += ["reference_rows=off", "llm.replies={Alba: 'Ada \x1b[31m <script>evil()'}"]
-    folder = ran(*words).folder
+    folder = run_folder(*words)
     (row,) = records(folder)
     assert row["status"] == "answered" and row["question"] == f"q{EVIL}"
     for shown in (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import WEIGHTLESS, command, ran, records, refused, write_set
+from toy_runs import WEIGHTLESS, command, records, refused, run_folder, write_set
 
 from graphrag_bench.api import dataset
 from graphrag_bench.data.dataset import Dataset
@@ -80,7 +80,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def told(*settings: str) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
     """What the funnel of a run on the world says as JSON, and the run's records."""
-    folder = ran(*WORLD, *settings).folder
+    folder = run_folder(*WORLD, *settings)
     shown = command("funnel", str(folder), "--json")
     assert shown.code == 0, shown.err
     (said,) = json.loads(shown.out)
@@ -129,7 +129,7 @@ def test_a_blank_document_is_in_no_chunk(home: Path) -> None:
         *WEIGHTLESS,
         "reference_rows=off",
     ]
-    (said,) = json.loads(command("funnel", str(ran(*own).folder), "--json").out)
+    (said,) = json.loads(command("funnel", str(run_folder(*own)), "--json").out)
     assert lost(said)["q1", "b"] == "chunk"
 
 
@@ -209,7 +209,7 @@ def test_the_stages_of_a_method_are_those_it_has() -> None:
 
 
 def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Path) -> None:
-    folder = ran(*WORLD, *HIPPORAG).folder
+    folder = run_folder(*WORLD, *HIPPORAG)
     before = json.loads(command("funnel", str(folder), "--json").out)[0]
     for graph in sorted((home / "artifacts").glob("*/graph/*/")):
         shutil.rmtree(graph)
@@ -237,4 +237,4 @@ def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Pa
         *WEIGHTLESS,
         "reference_rows=off",
     ]
-    assert "has gold evidence" in refused(str(ran(*own).folder), name="funnel")
+    assert "has gold evidence" in refused(str(run_folder(*own)), name="funnel")

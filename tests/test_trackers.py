@@ -13,7 +13,7 @@ from typing import Any
 import hydra
 import pytest
 from omegaconf import DictConfig, OmegaConf
-from toy_runs import TOY, metrics, ran
+from toy_runs import TOY, metrics, run_folder
 
 from graphrag_bench import trackers
 from graphrag_bench.errors import UserError
@@ -28,7 +28,7 @@ CONFIGS = Path(__file__).parents[1] / "configs" / "hydra" / "callbacks"
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a run of BM25 on toy that retrieved."""
     monkeypatch.chdir(tmp_path)
-    folder = ran(*TOY, "method=bm25", "answer=off", "reference_rows=off", "seed=7").folder
+    folder = run_folder(*TOY, "method=bm25", "answer=off", "reference_rows=off", "seed=7")
     return folder
 
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
-from toy_runs import Ended, command, ran, shell
+from toy_runs import Ended, command, run_folder, shell
 
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.errors import UserError
@@ -32,7 +32,7 @@ def test_a_finished_run_needs_no_model_to_be_printed_scored_compared_and_asked(
     home = tmp_path / "home"
     place = f"paths.home={home}"
     scripted = ["llm=scripted", "llm._target_=toy_runs.reader"]
-    whole = [ran(*SETTINGS, *scripted, place, f"method.damping={d}").folder for d in (0.3, 0.5)]
+    whole = [run_folder(*SETTINGS, *scripted, place, f"method.damping={d}") for d in (0.3, 0.5)]
     replies = tmp_path / "replies.jsonl.gz"
     exported = command(
         "cache", "export", str(replies), "--path", str(home / "cache/replies.sqlite")

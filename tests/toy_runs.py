@@ -13,11 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 import graphrag_bench
 from graphrag_bench.cli.main import main
+from graphrag_bench.config.compose import composed
 from graphrag_bench.embedding.nlp import Relation, Sentence
+from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.report.rendering import markdown
+from graphrag_bench.report.tables import run_table
+from graphrag_bench.run.describe import describe
+from graphrag_bench.run.execute import execute
+from graphrag_bench.run.experiment import Experiment
 
 CAPITALS = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 QUESTION_WORDS = {"Question", "Who", "What", "How", "Into", "Did", "Which"}
@@ -172,6 +181,29 @@ def ran(*arguments: str) -> Ended:
     ended = command("run", *arguments)
     assert ended.code == 0, ended.err
     return ended
+
+
+def run_folder(*words: str) -> Path:
+    """The folder of a run that is done by functions: without a table and reference rows."""
+    return execute(Experiment.prepare(composed(words))).folder.path.resolve()
+
+
+def table_of(folder: Path) -> str:
+    """The table that a command writes of a stored run alone."""
+    return markdown(run_table([metrics(folder)]))
+
+
+def plan_of(*words: str) -> str:
+    """The plan of a run of these words."""
+    return describe(Experiment.prepare(composed(words)))
+
+
+def refusal(*words: str, exit_code: int = 2) -> str:
+    """The message of the error that a run of these words ends in."""
+    with pytest.raises(UserError) as error:
+        run_folder(*words)
+    assert error.value.exit_code == exit_code
+    return str(error.value)
 
 
 def refused(*arguments: str, name: str = "run", code: int = 2) -> str:

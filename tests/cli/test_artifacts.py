@@ -9,7 +9,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, ran, refused
+from toy_runs import TOY, command, plan_of, records, refused, run_folder
+
+from graphrag_bench.artifacts import sharing
+from graphrag_bench.errors import UserError
 
 HIPPORAG = [*TOY, "method=hipporag", "answer=off"]
 
@@ -18,7 +21,7 @@ HIPPORAG = [*TOY, "method=hipporag", "answer=off"]
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the artifacts of HippoRAG on the toy set."""
     home = tmp_path_factory.mktemp("built")
-    ran(*HIPPORAG, f"paths.home={home}")
+    run_folder(*HIPPORAG, f"paths.home={home}")
     return home
 
 
@@ -48,21 +51,25 @@ def test_ls_names_every_artifact_with_its_variant() -> None:
 
 
 def test_an_exported_graph_comes_with_what_it_is_built_from_and_is_not_built_again() -> None:
-    told = command("artifacts", "export", key_of("graph")[:6], "graph.tar.gz")
-    assert told.code == 0, told.err
+    exported = command("artifacts", "export", key_of("graph")[:6], "graph.tar.gz")
     taken = command("artifacts", "import", "graph.tar.gz", "--home", "theirs")
-    assert taken.out.count("new: ") == int(told.out.split()[0]) >= 4
+    assert taken.out.count("new: ") == int(exported.out.split()[0]) >= 4
     mine, theirs = files_below(Path("artifacts")), files_below(Path("theirs/artifacts"))
     assert theirs.items() <= mine.items()
-    planned = command("plan", *HIPPORAG, "paths.home=theirs").out
-    assert "reuse  graph.kg_synonymy" in planned and "reuse  extraction" in planned
+    plan = plan_of(*HIPPORAG, "paths.home=theirs")
+    assert "reuse  graph.kg_synonymy" in plan and "reuse  extraction" in plan
 
 
 def test_equal_artifacts_give_equal_archives() -> None:
-    for name in ("a.tar.gz", "b.tar.gz"):
-        command("artifacts", "export", key_of("graph"), name)
-    first, second = (Path(name).read_bytes() for name in ("a.tar.gz", "b.tar.gz"))
-    assert first == second
+    assert exported("a.tar.gz").read_bytes() == exported("b.tar.gz").read_bytes()
+
+
+def exported(name: str) -> Path:
+    """The graph and all that it is built from, as an archive."""
+    folder = Path("artifacts")
+    graph = sharing.find(folder, key_of("graph"))
+    sharing.export_artifacts(sharing.with_inputs(folder, graph), Path(name))
+    return Path(name)
 
 
 def repacked(change: str) -> None:
@@ -87,9 +94,10 @@ def repacked(change: str) -> None:
     [("content", "source.npy"), ("key", "recipe.json"), ("path", "not an archive of artifacts")],
 )
 def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, said: str) -> None:
-    command("artifacts", "export", key_of("graph"), "graph.tar.gz")
+    exported("graph.tar.gz")
     repacked(change)
-    assert said in refused("import", "bad.tar.gz", "--home", "theirs", name="artifacts")
+    with pytest.raises(UserError, match=said):
+        sharing.import_artifacts(Path("bad.tar.gz"), Path("theirs/artifacts"))
     assert not files_below(Path("theirs"))
 
 
@@ -99,21 +107,20 @@ def test_an_exported_graph_can_be_imported_as_a_graph(name: str) -> None:
     assert told.code == 0 and "nodes and" in told.out
     other = key_of("extraction")
     assert "files are made of graphs" in refused("export", other, name, name="artifacts")
-    words = [*TOY, "method=hipporag", "answer=off", f"graph.import_from={name}", "paths.home=new"]
-    table = ran(*[word for word in words if not word.startswith("build.")])
-    assert "HippoRAG" in table.out
+    folder = run_folder(*HIPPORAG, f"graph.import_from={name}", "paths.home=new")
+    assert records(folder)[0]["documents"]
 
 
 def test_a_shared_store_is_read_and_never_written(home: Path) -> None:
     shutil.copytree("artifacts", "group")
     before = files_below(Path("group"))
     words = [*HIPPORAG, "paths.home=mine", "paths.shared_artifacts=group"]
-    assert "build  " not in command("plan", *words).out.partition("steps")[0]
-    ran(*words)
+    assert "build  " not in plan_of(*words).partition("steps")[0]
+    run_folder(*words)
     assert files_below(Path("group")) == before
     assert not list(Path("mine").glob("artifacts/toy/*/*/recipe.json"))
     more = [*words, "method.damping=0.3", "build.graph.synonymy=add"]
-    ran(*more)
+    run_folder(*more)
     assert files_below(Path("group")) == before
     assert [path.parent.parent.name for path in Path("mine").glob("artifacts/toy/*/*/recipe.json")]
 

@@ -8,11 +8,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, asked, command, ran, refused, shell
+from toy_runs import TOY, asked, command, refused, run_folder, shell
 
+from graphrag_bench.config.compose import composed
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.explain.text import words
+from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.question import explanation, own_question
+from graphrag_bench.explain.text import explained_lines, words
+from graphrag_bench.run.cleanup import garbage
+from graphrag_bench.run.experiment import Experiment
 
 QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
 HIPPORAG = [*TOY, "method=hipporag"]
@@ -35,9 +40,18 @@ def embed_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(*words: str) -> str:
-    ended = command("ask", *words)
+    """What `ask` prints of a question, the last word, by one method."""
+    experiment = Experiment.prepare(composed(words[:-1]))
+    own = own_question(experiment, words[-1])
+    names = Names.read([experiment.artifacts], own.artifacts)
+    return "\n".join(explained_lines(explanation(own, names)))
+
+
+def lines_of(folder: Path, *words: str) -> list[str]:
+    """The lines that `show` prints of a question of a run."""
+    ended = command("show", str(folder), *words)
     assert ended.code == 0, ended.err
-    return ended.out
+    return ended.out.splitlines()
 
 
 def test_ask_says_why_by_names_relations_scores_and_titles() -> None:
@@ -70,12 +84,12 @@ def test_a_path_is_told_whole_with_its_relations() -> None:
 
 def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
-    out = told(*settings)
+    out = command("ask", *settings).out
     assert [line for line in out.splitlines() if line.startswith("==")] == [
         "== BM25 ==",
         "== HippoRAG ==",
     ]
-    one, two = json.loads(told("--json", *settings))
+    one, two = json.loads(command("ask", "--json", *settings).out)
     assert (one["method"], two["method"]) == ("bm25", "hipporag")
     assert two["answer"] == "Ada Marsh"
     step = next(s for s in two["steps"] if "node.link" in s["step"])
@@ -124,7 +138,7 @@ def test_an_answer_that_is_kept_is_read_without_a_model_or_an_index(
 def test_a_question_of_a_finished_run_is_answered_from_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran(*HIPPORAG, "reference_rows=off")
+    run_folder(*HIPPORAG, "reference_rows=off")
     asked.clear()
     embed_nothing(monkeypatch)
     out = told(*HIPPORAG, "Who founded the Norvik Observatory?")
@@ -135,58 +149,52 @@ def test_a_question_of_a_finished_run_is_answered_from_it(
 
 def test_runs_gc_keeps_what_an_asked_question_refers_to(home: Path) -> None:
     told(*HIPPORAG, QUESTION)
-    listed = command("runs", "gc")
-    assert listed.code == 0, listed.err
-    assert "0 could be removed" in listed.out
+    assert garbage(home)[0] == []
     shutil.rmtree(home / "runs" / ".asked")
-    assert "0 could be removed" not in command("runs", "gc").out
+    assert garbage(home)[0]
 
 
 def test_show_tells_a_stored_question_with_its_gold(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = ran(*HIPPORAG, "reference_rows=off").folder
+    folder = run_folder(*HIPPORAG, "reference_rows=off")
     asked.clear()
     embed_nothing(monkeypatch)
-    whole = command("show", folder.name, "q1")
-    assert whole.code == 0, whole.err
-    lines = whole.out.splitlines()
+    lines = lines_of(folder, "q1")
+    whole = "\n".join(lines)
     assert lines[0] == "Who founded the Norvik Observatory?"
     assert "gold answers: Ada Marsh" in lines
-    assert "norvik observatory —occurs with→ mount tarn" in whole.out
+    assert "norvik observatory —occurs with→ mount tarn" in whole
     assert "evidence in the context: ada" in lines
     at = next(
         n for n, line in enumerate(lines) if re.match(r"  [\d.]+  chunk ada  23 tokens$", line)
     )
     text = next(one for one in read_dataset("toy").documents if one.id == "ada").passage
     assert lines[at + 1 : at + 3] == [f"    {line}" for line in text.splitlines()]
-    assert "    reads: question" in whole.out
-    assert re.search(
-        r"generate\.1 answer\.direct  [\d.]+ s  1 LLM calls, \d+ \+ 2 tokens", whole.out
-    )
-    assert command("show", str(folder), "Who founded").out == whole.out
-    assert json.loads(command("show", str(folder), "q1", "--json").out)["gold"]["evidence"] == [
-        "ada"
-    ]
-    assert "q6" in command("show", str(folder)).out
+    assert "    reads: question" in whole
+    assert re.search(r"generate\.1 answer\.direct  [\d.]+ s  1 LLM calls, \d+ \+ 2 tokens", whole)
+    assert lines_of(folder, "Who founded") == lines
+    assert json.loads("\n".join(lines_of(folder, "q1", "--json")))["gold"]["evidence"] == ["ada"]
+    assert any("q6" in line for line in lines_of(folder))
     assert "q1" in refused(str(folder), "q", name="show")
     assert asked == []
     shutil.rmtree(home / "artifacts")
-    gone = command("show", str(folder), "q1").out
+    gone = "\n".join(lines_of(folder, "q1"))
     assert "without names: what the run was made over is gone (chunk_table, graph)" in gone
     assert "row " in gone
 
 
 def test_show_has_each_call_as_it_was_sent(home: Path) -> None:
-    folder = ran(*TOY, "method=vanilla", "reference_rows=off", "limit=1").folder
+    folder = run_folder(*TOY, "method=vanilla", "reference_rows=off", "limit=1")
     (row,) = [json.loads(line) for line in (folder / "records.jsonl").open()]
     name = row["question"]
-    assert "calls:" not in command("show", str(folder), name).out
-    (call,) = json.loads(command("show", str(folder), name, "--json").out)["calls"]
-    question = json.loads(command("show", str(folder), name, "--json").out)["question"]
-    assert question in call["prompt"][-1]["content"] and call["reply"].strip() == row["answer"]
-    out = command("show", str(folder), name, "--calls").out
-    assert all(f"      {line}\n" in out for line in call["prompt"][-1]["content"].splitlines())
-    assert out.index("user:") < out.index("reply:")
+    assert not any("calls:" in line for line in lines_of(folder, name))
+    answer = json.loads("\n".join(lines_of(folder, name, "--json")))
+    (call,) = answer["calls"]
+    prompt = call["prompt"][-1]["content"]
+    assert answer["question"] in prompt and call["reply"].strip() == row["answer"]
+    lines = lines_of(folder, name, "--calls")
+    assert {f"      {line}" for line in prompt.splitlines()} <= set(lines)
+    assert "\n".join(lines).index("user:") < "\n".join(lines).index("reply:")
     (home / "cache" / "replies.sqlite").unlink()
-    assert "not in the store of replies" in command("show", str(folder), name, "--calls").out
+    assert "not in the store of replies" in "\n".join(lines_of(folder, name, "--calls"))

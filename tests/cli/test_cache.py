@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from fake_openai import FakeOpenAI
-from toy_runs import TOY, asked, command, ran, refused
+from toy_runs import TOY, asked, command, ran, refused, run_folder
 
-from graphrag_bench.llm.cache_exchange import cache_stats
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.cache_exchange import VECTORS, cache_stats, export_rows, import_rows
 
 STORE = Path("cache/replies.sqlite")
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
@@ -21,7 +22,7 @@ KEY = "sk-planted-0123456789abcdef"
 def paid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the six replies of a run of the toy set."""
     home = tmp_path_factory.mktemp("paid")
-    ran(*VANILLA, f"paths.home={home}")
+    run_folder(*VANILLA, f"paths.home={home}")
     return home
 
 
@@ -52,42 +53,43 @@ def test_stats_count_the_replies_of_each_model_by_verdict() -> None:
     assert row["USD"] == "0.0000"
 
 
+def n_replies(store: Path) -> int:
+    """The replies of the one model in a store."""
+    (stats,) = cache_stats(store)
+    return sum(dict(stats.verdicts).values())
+
+
 @pytest.mark.parametrize("name", ["shared.jsonl", "shared.jsonl.gz"])
 def test_an_exported_file_is_a_store_for_the_next_home(home: Path, name: str) -> None:
-    exported = command("cache", "export", name)
-    assert exported.out == f"6 rows from {STORE} to {name}\n"
-    assert cells(command("cache", "stats", "--path", name).out, "scripted:")[1] == "6"
-    imported = command("cache", "import", name, "--home", "other")
-    assert imported.out == f"6 rows from {name} to other/{STORE}\n"
+    assert export_rows(STORE, Path(name)) == n_replies(Path(name)) == 6
+    assert import_rows(Path(name), "other" / STORE) == 6
     asked.clear()
-    again = ran(*VANILLA, "paths.home=other")
+    again = run_folder(*VANILLA, "paths.home=other")
     assert not asked
     first = next(home.glob("runs/*/*/*/records.jsonl"))
-    assert (again.folder / "records.jsonl").read_bytes() == first.read_bytes()
+    assert (again / "records.jsonl").read_bytes() == first.read_bytes()
 
 
 def test_vectors_are_counted_and_shared_too(fake: FakeOpenAI) -> None:
     url = fake.scenario(dimension=8)
     of_server = ["embedder=openai_compatible", "embedder.model=fake", "embedder.dimension=8"]
     of_server += [f"embedder.base_url={url}", "embedder.api_key_env=null"]
-    ran(*VANILLA, *of_server)
+    run_folder(*VANILLA, *of_server)
     n_calls = fake.stats(url).requests
     sent = {text for body in fake.stats(url).bodies for text in body["input"]}
-    row = cells(command("cache", "stats").out, "openai:fake:8")
-    heads = cells(command("cache", "stats").out, "model")
-    assert int(row[heads.index("vectors")]) == len(sent) > n_calls
-    assert row[heads.index("replies")] == "0"
-    command("cache", "export", "shared.jsonl.gz")
-    command("cache", "import", "shared.jsonl.gz", "--home", "other")
-    ran(*VANILLA, *of_server, "paths.home=other")
+    stats = next(one for one in cache_stats(STORE) if one.identity.startswith("openai:fake:8"))
+    assert dict(stats.verdicts) == {VECTORS: len(sent)} and len(sent) > n_calls
+    export_rows(STORE, Path("shared.jsonl.gz"))
+    import_rows(Path("shared.jsonl.gz"), "other" / STORE)
+    run_folder(*VANILLA, *of_server, "paths.home=other")
     assert fake.stats(url).requests == n_calls
 
 
 def test_one_model_of_several_is_picked_by_its_identity() -> None:
-    ran(*VANILLA, "llm.replies={Question: another}")
+    run_folder(*VANILLA, "llm.replies={Question: another}")
     identities = [stats.identity for stats in cache_stats(STORE)]
     assert len(identities) == 2
-    assert command("cache", "export", "one.jsonl", "--identity", identities[0]).code == 0
+    export_rows(STORE, Path("one.jsonl"), identities[0])
     assert [stats.identity for stats in cache_stats("one.jsonl")] == identities[:1]
     message = refused("export", "none.jsonl", "--identity", identities[0][:-1], name="cache")
     assert identities[0] in message
@@ -117,7 +119,7 @@ def test_a_wrong_argument_ends_with_2_and_says_what_is_wrong(
     arguments: list[str], words: str
 ) -> None:
     assert words in refused(*arguments, name="cache")
-    assert cells(command("cache", "stats").out, "scripted:")[1] == "6"
+    assert n_replies(STORE) == 6
 
 
 def test_an_exported_file_holds_no_key(
@@ -127,9 +129,9 @@ def test_an_exported_file_holds_no_key(
     url = fake.scenario(key=KEY, text=f"the key is {KEY}")
     of_server = ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}"]
     of_server += ["llm.api_key_env=PLANTED_KEY", "embedder=hashing", "reference_rows=off"]
-    ended = ran("dataset=toy", "method=vanilla", *of_server, "trace=full", "paths.home=paid")
+    ran("dataset=toy", "method=vanilla", *of_server, "trace=full", "paths.home=paid")
     ended = command("cache", "export", "paid/shared.jsonl", "--home", "paid")
-    assert ended.code == 0, ended.err
+    assert ended.out == f"6 rows from paid/{STORE} to paid/shared.jsonl\n"
     shared = Path("paid/shared.jsonl").read_text()
     assert json.loads(shared.splitlines()[1])["text"] == "the key is <api key>"
     for path in home.rglob("*"):
@@ -137,10 +139,11 @@ def test_an_exported_file_holds_no_key(
 
 
 def test_a_failed_export_leaves_the_old_file_and_no_part(home: Path) -> None:
-    command("cache", "export", "shared.jsonl")
-    lines = Path("shared.jsonl").read_text().splitlines()
-    Path("bad.jsonl").write_text("\n".join([*lines[:3], "{"]))
-    held = Path("shared.jsonl").read_bytes()
-    refused("export", "shared.jsonl", "--path", "bad.jsonl", name="cache")
-    assert Path("shared.jsonl").read_bytes() == held
+    shared, bad = Path("shared.jsonl"), Path("bad.jsonl")
+    export_rows(STORE, shared)
+    before = shared.read_bytes()
+    bad.write_text("\n".join([*before.decode().splitlines()[:3], "{"]))
+    with pytest.raises(UserError):
+        export_rows(bad, shared)
+    assert shared.read_bytes() == before
     assert sorted(path.name for path in home.glob("*.jsonl*")) == ["bad.jsonl", "shared.jsonl"]

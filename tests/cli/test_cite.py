@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import yaml
-from toy_runs import TOY, WEIGHTLESS, command, ran
+from toy_runs import TOY, WEIGHTLESS, command, run_folder
 
 import graphrag_bench
 from graphrag_bench.config.sources import names
@@ -46,11 +46,11 @@ def test_every_method_is_of_a_paper_or_known_to_be_of_none() -> None:
 
 def test_a_run_cites_its_method_its_profile_its_set_and_the_framework(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
-    toy = ran(*TOY, *QUIET, "method=hipporag", "profile=zhou2025", home).folder
+    toy = run_folder(*TOY, *QUIET, "method=hipporag", "profile=zhou2025", home)
     printed = command("runs", "cite", str(toy)).out
     assert keys(printed) == ["zhou2025indepth", "gutierrez2024hipporag", "graphrag_bench"]
     assert "commit " in printed
-    pooled = ran(*TOY, *QUIET, "method=lgraphrag", "pooling=rerank", home).folder
+    pooled = run_folder(*TOY, *QUIET, "method=lgraphrag", "pooling=rerank", home)
     runs = [find_run(folder.name, tmp_path) for folder in (toy, pooled)]
     both = keys("\n".join(citations(runs)))
     assert "wang2025pathpooling" in both
@@ -64,6 +64,6 @@ def test_a_published_set_is_cited_as_its_card_says(tmp_path: Path) -> None:
     (folder / "corpus.json").write_text(json.dumps([{"title": "A", "text": "Una rows."}]))
     (folder / "questions.json").write_text(json.dumps([question]))
     settings = ["dataset=musique", f"dataset.root={folder}", *WEIGHTLESS, *QUIET, "method=bm25"]
-    run = ran(*settings, f"paths.home={tmp_path / 'home'}").folder
+    run = run_folder(*settings, f"paths.home={tmp_path / 'home'}")
     (entry,) = (one for one in citations([find_run(str(run), ".")]) if "MuSiQue" in one)
     assert "note = {Trivedi et al., MuSiQue" in entry and "year = {2022}" in entry

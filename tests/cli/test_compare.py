@@ -7,7 +7,7 @@ from pathlib import Path
 
 import planted_judges
 import pytest
-from toy_runs import TOY, command, ran, refused
+from toy_runs import TOY, command, refused, run_folder
 
 FIRST = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_first"]
 LONGER = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"]
@@ -27,9 +27,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     home = f"paths.home={tmp_path_factory.mktemp('runs')}"
     settings = [*TOY, "reference_rows=off", home]
     return [
-        str(ran(*settings, "method=vanilla").folder),
-        str(ran(*settings, *WORDY, "method=bm25").folder),
-        str(ran(*settings, "method=hipporag").folder),
+        str(run_folder(*settings, "method=vanilla")),
+        str(run_folder(*settings, *WORDY, "method=bm25")),
+        str(run_folder(*settings, "method=hipporag")),
     ]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, asked, command, ran
+from toy_runs import TOY, asked, command, run_folder
 
 from graphrag_bench.cli.curve import points_along
 from graphrag_bench.errors import UserError
@@ -24,8 +25,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_curve_reads_stored_runs_and_asks_no_model() -> None:
-    ran("-m", *QUIET, "method=vanilla", "budget_context=90,40,200")
-    ran(*QUIET, "method=vanilla", "budget_context=native")
+    for budget in (90, 40, 200, "native"):
+        run_folder(*QUIET, "method=vanilla", f"budget_context={budget}")
     asked.clear()
     shown = command("curve", "--dataset", "toy")
     assert shown.code == 0 and "toy: VanillaRAG" in shown.out
@@ -49,7 +50,8 @@ def test_a_curve_reads_stored_runs_and_asks_no_model() -> None:
 def test_a_curve_is_along_any_setting_that_is_a_number() -> None:
     with pytest.raises(UserError, match="budget_context"):
         points_along(BUDGET)
-    ran("-m", *QUIET, "method=hipporag", "method.damping=0.3,0.1", "method.top_k=2,5")
+    for damping, top_k in product((0.3, 0.1), (2, 5)):
+        run_folder(*QUIET, "method=hipporag", f"method.damping={damping}", f"method.top_k={top_k}")
     for name in ("method.damping", "damping"):
         path, points = points_along(name)
         assert path == "method.damping"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, command, metrics, ran, refused, write_set
+from toy_runs import TOY, WEIGHTLESS, command, metrics, refused, run_folder, write_set
 
 from graphrag_bench.cli.diff import diff_lines
 from graphrag_bench.cli.runs import listed_runs
@@ -22,8 +22,8 @@ QUIET = [*TOY, "answer=off", "reference_rows=off"]
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with BM25 on all questions of toy, and HippoRAG on the first four."""
     home = tmp_path_factory.mktemp("runs")
-    ran(*QUIET, "method=bm25", f"paths.home={home}")
-    ran(*QUIET, "method=hipporag", "limit=4", f"paths.home={home}")
+    run_folder(*QUIET, "method=bm25", f"paths.home={home}")
+    run_folder(*QUIET, "method=hipporag", "limit=4", f"paths.home={home}")
     return home
 
 
@@ -51,7 +51,7 @@ def changed_corpus(folder: Path, home: Path, text: str, *more: str) -> Path:
         "answer=off",
         "reference_rows=off",
     ]
-    return ran(*settings, "method=bm25", f"paths.home={home}", *more).folder
+    return run_folder(*settings, "method=bm25", f"paths.home={home}", *more)
 
 
 def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares(tmp_path: Path) -> None:

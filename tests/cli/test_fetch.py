@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from file_server import FileServer, serving
 from published_sets import news
-from toy_runs import WEIGHTLESS, command, metrics, ran, refused
+from toy_runs import WEIGHTLESS, command, metrics, refused, run_folder
 
 BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
 
@@ -54,7 +54,7 @@ def test_what_was_fetched_is_found_by_run_without_a_root(hub: FileServer, home: 
     assert "2 documents, 2 questions in data/multihoprag" in ended.out
     assert "warning: there are 2 documents, and the card says 609 (the publisher's" in ended.err
     assert "not checked against the original" not in ended.err
-    folder = ran("dataset=multihoprag", *BM25).folder
+    folder = run_folder("dataset=multihoprag", *BM25)
     assert folder.parts[-3:-1] == ("multihoprag", "bm25")
     assert metrics(folder)["n"] == 2
     shown = command("diff", str(folder), str(folder))

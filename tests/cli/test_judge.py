@@ -10,7 +10,7 @@ import planted_judges
 import pytest
 import toy_runs
 from filelock import FileLock
-from toy_runs import TOY, command, ran, refused
+from toy_runs import TOY, command, refused, run_folder
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def run(tmp_path: Path) -> Path:
     That is the gold answer of one of them, word for word, and wrong for the others.
     """
     settings = ("method=vanilla", "limit=3", "reference_rows=off", f"paths.home={tmp_path}")
-    return ran(*TOY, *settings).folder
+    return run_folder(*TOY, *settings)
 
 
 def judged(run: Path, *more: str) -> dict[tuple[str, str], object]:
@@ -105,9 +105,9 @@ def test_judging_is_not_part_of_the_run_or_of_its_cost(run: Path) -> None:
 
 @pytest.mark.parametrize("method", ["ircot", "dalk", "llightrag"])
 def test_contexts_are_those_that_the_run_has_kept(tmp_path: Path, method: str) -> None:
-    run = ran(
+    run = run_folder(
         *TOY, f"method={method}", "limit=2", "reference_rows=off", f"paths.home={tmp_path}"
-    ).folder
+    )
     shutil.rmtree(tmp_path / "artifacts")
     shutil.rmtree(tmp_path / "cache")
     toy_runs.asked.clear()
@@ -147,7 +147,7 @@ def test_metrics_without_a_context_go_on_where_none_was_kept(tmp_path: Path) -> 
         "trace=off",
         f"paths.home={tmp_path}",
     )
-    run = ran(*TOY, *settings).folder
+    run = run_folder(*TOY, *settings)
     ended = command("judge", str(run), *JUDGE)
     assert ended.code == 0
     assert "faithfulness: the contexts of 3 answers were not kept (trace=off)" in ended.err

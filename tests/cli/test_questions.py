@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
-from toy_runs import WEIGHTLESS, command, metrics, ran, records, refused
+from toy_runs import WEIGHTLESS, command, metrics, records, refused, run_folder
 
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.run.cleanup import garbage
+from graphrag_bench.run.stored import find_run, rescored
 
 TOY = ["dataset=toy", *WEIGHTLESS]
 TEMPLATE = ["kind=specific", "wording=template", "n=6", "hops=1,2"]
@@ -63,9 +65,10 @@ def test_specific_questions_run_as_a_data_set_with_their_evidence(tmp_path: Path
     held = rows(folder)
     assert len(held) == 6 and {row["hops"] for row in held} == {1, 2}
     assert all(row["answers"] and row["evidence"] for row in held)
-    done = ran("dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25",
-               "answer=off", home)  # fmt: skip
-    assert len(records(done.folder)) == 6
+    done = run_folder(
+        "dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25", "answer=off", home
+    )
+    assert len(records(done)) == 6
 
 
 def test_the_same_command_makes_the_same_questions_and_keeps_the_review(tmp_path: Path) -> None:
@@ -130,33 +133,21 @@ def test_wrong_settings_are_told(words: list[str], said: str) -> None:
 
 def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
-    own = ran(
-        "dataset=toy", *WEIGHTLESS, "method=vanilla", "answer=off", "reference_rows=off", home
-    )
+    words = [*TOY, "method=vanilla", "answer=off", home]
+    own = run_folder(*words)
     built = sorted(path.name for path in (tmp_path / "artifacts" / "toy").iterdir())
     folder = made(*TEMPLATE, home, f"out={tmp_path}/q/abstract")
-    asked = f"dataset.questions={folder}"
-    run = ran(
-        "dataset=toy",
-        asked,
-        *WEIGHTLESS,
-        "method=vanilla",
-        "answer=off",
-        "reference_rows=off",
-        home,
-    )
-    assert run.folder.parent.parent.name == "toy-abstract"
-    assert run.folder.name != own.folder.name
-    held = metrics(run.folder)
+    run = run_folder(*words, f"dataset.questions={folder}")
+    assert run.parent.parent.name == "toy-abstract"
+    assert run.name != own.name
+    held = metrics(run)
     assert (held["dataset"], held["card"], held["n"]) == ("toy-abstract", "toy", 6)
     assert {path.name for path in (tmp_path / "artifacts").iterdir()} == {"toy"}
     assert set(built) <= {path.name for path in (tmp_path / "artifacts" / "toy").iterdir()}
-    assert {row["question"] for row in records(run.folder)} == {row["id"] for row in rows(folder)}
-    collected = command("runs", "gc", "--home", str(tmp_path)).out
-    (scope,) = json.loads((run.folder / "artifacts.json").read_text())["artifacts"]
-    assert not [key for key in scope["keys"].values() if key in collected]
-    again = command("score", str(run.folder), "--home", str(tmp_path))  # which reads the set anew
-    assert again.code == 0, again.err
+    assert {row["question"] for row in records(run)} == {row["id"] for row in rows(folder)}
+    (scope,) = json.loads((run / "artifacts.json").read_text())["artifacts"]
+    assert not {item.path.name for item in garbage(tmp_path)[0]} & set(scope["keys"].values())
+    assert rescored(find_run(str(run), tmp_path), {})["n"] == 6  # which reads the set anew
 
 
 def test_a_file_of_questions_gives_its_name_to_the_set(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran, records, refused
+from toy_runs import TOY, WEIGHTLESS, asked, metrics, records, refusal, run_folder, table_of
 
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.scripted import Scripted
@@ -49,7 +49,7 @@ def repeats(folder: Path) -> dict[str, Any]:
 
 
 def test_three_repeats_ask_every_question_three_times_and_keep_each_answer() -> None:
-    folder = ran(*VANILLA, "repeats=3").folder
+    folder = run_folder(*VANILLA, "repeats=3")
     assert len(asked) == 18
     for name in ("trial-1", "trial-2"):
         rows = records(folder / name)
@@ -59,60 +59,60 @@ def test_three_repeats_ask_every_question_three_times_and_keep_each_answer() -> 
 
 
 def test_three_repeats_go_on_from_one() -> None:
-    first = ran(*VANILLA).folder
+    first = run_folder(*VANILLA)
     before = (first / "records.jsonl").read_bytes()
     asked.clear()
-    assert ran(*VANILLA, "repeats=3").folder == first
+    assert run_folder(*VANILLA, "repeats=3") == first
     assert len(asked) == 12
     assert (first / "records.jsonl").read_bytes() == before
     asked.clear()
-    ran(*VANILLA, "repeats=3")
-    ran(*VANILLA, "repeats=2")
+    run_folder(*VANILLA, "repeats=3")
+    run_folder(*VANILLA, "repeats=2")
     assert asked == []
 
 
 def test_a_failing_repeat_is_tried_again_and_others_are_not() -> None:
-    folder = ran(*VANILLA, "repeats=2").folder
+    folder = run_folder(*VANILLA, "repeats=2")
     kept = (folder / "trial-1" / "records.jsonl").read_text().splitlines()
     (folder / "trial-1" / "records.jsonl").write_text("\n".join(kept[:4]) + "\n")
     asked.clear()
-    ran(*VANILLA, "repeats=2", "cache.mode=off")
+    run_folder(*VANILLA, "repeats=2", "cache.mode=off")
     assert len(asked) == 2
     assert (folder / "trial-1" / "records.jsonl").read_text().splitlines() == kept
 
 
 def test_mean_and_spread_are_those_of_the_repeats() -> None:
     """Right for one question of five in the first repeat, for none in two: mean 1/15."""
-    ended = ran("dataset=toy", *MOODY, "method=vanilla", "reference_rows=off", "repeats=3")
+    folder = run_folder("dataset=toy", *MOODY, "method=vanilla", "repeats=3")
     assert sorted(set(tried)) == [0, 1, 2]
-    held = repeats(ended.folder)
+    held = repeats(folder)
     assert held["changed"] == 6
     accuracy = held["metrics"]["accuracy"]
     assert accuracy["values"] == [0.2, 0.0, 0.0]
     assert accuracy["mean"] == pytest.approx(1 / 15, abs=1e-6)
     assert accuracy["spread"] == pytest.approx(0.2 / 3**0.5, abs=1e-6)
     assert "evidence_recall@2" not in held["metrics"]
-    table = (ended.folder / "table.md").read_text()
+    table = table_of(folder)
     assert "0.067 ±0.115 [0.00, 0.20]" in table
     assert "6 of 6 answers differ between repeats" in table
 
 
 def test_repeats_without_answers_are_refused() -> None:
-    assert "not with answer=off" in refused(*VANILLA, "answer=off", "repeats=2")
+    assert "not with answer=off" in refusal(*VANILLA, "answer=off", "repeats=2")
 
 
 def test_a_budget_counts_the_repeats_too() -> None:
-    used = metrics(ran(*VANILLA).folder)["usage"]
+    used = metrics(run_folder(*VANILLA))["usage"]
     assert isinstance(used, dict)
     spent = used["prompt_tokens"] + used["completion_tokens"]
-    said = refused(*VANILLA, "repeats=3", f"budget.tokens={round(spent * 1.5)}", code=1)
-    assert "budget.tokens" in said
-    ended = ran(*VANILLA, "repeats=3", f"budget.tokens={spent * 4}")
-    assert repeats(ended.folder)["cost"]["paid"]["calls"] == 12
+    budget = f"budget.tokens={round(spent * 1.5)}"
+    assert "budget.tokens" in refusal(*VANILLA, "repeats=3", budget, exit_code=1)
+    folder = run_folder(*VANILLA, "repeats=3", f"budget.tokens={spent * 4}")
+    assert repeats(folder)["cost"]["paid"]["calls"] == 12
 
 
 def test_only_answered_questions_are_repeated() -> None:
-    folder = ran(*VANILLA, "answer=2", "repeats=2").folder
+    folder = run_folder(*VANILLA, "answer=2", "repeats=2")
     assert len(records(folder)) == 6
     assert len(records(folder / "trial-1")) == 2
     assert repeats(folder)["questions"] == 2

@@ -13,9 +13,12 @@ from toy_runs import (
     command,
     fails_on,
     metrics,
+    plan_of,
     ran,
     records,
-    refused,
+    refusal,
+    run_folder,
+    table_of,
     write_set,
 )
 
@@ -48,18 +51,17 @@ def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
 
 def test_a_larger_limit_goes_on_in_the_same_folder_and_a_smaller_leaves_its_scores() -> None:
     off = [*VANILLA, "cache.mode=off"]
-    first = ran(*off, "limit=2")
+    folder = run_folder(*off, "limit=2")
     assert len(asked) == 2
-    before = records(first.folder)
-    second = ran(*off)
-    assert second.folder == first.folder
+    before = records(folder)
+    assert run_folder(*off) == folder
     assert len(asked) == len(set(asked)) == 6
-    assert [row for row in records(second.folder) if row in before] == before
-    stored = (first.folder / "metrics.json").read_bytes()
+    assert [row for row in records(folder) if row in before] == before
+    stored = (folder / "metrics.json").read_bytes()
     ran(*off, "limit=2")
-    assert "limit: 2" in (first.folder / "table.md").read_text()
-    assert (first.folder / "metrics.json").read_bytes() == stored
-    assert metrics(first.folder)["n"] == len(asked) == 6
+    assert "limit: 2" in (folder / "table.md").read_text()
+    assert (folder / "metrics.json").read_bytes() == stored
+    assert metrics(folder)["n"] == len(asked) == 6
 
 
 def test_the_same_configuration_gives_the_same_bytes_and_asks_nothing_again() -> None:
@@ -73,51 +75,50 @@ def test_the_same_configuration_gives_the_same_bytes_and_asks_nothing_again() ->
 
 
 def test_answers_are_paid_for_as_they_are_wanted() -> None:
-    off = metrics(ran(*VANILLA, "answer=off").folder)
+    off = metrics(run_folder(*VANILLA, "answer=off"))
     assert asked == []
     assert off["answered"] == 0
     assert "accuracy" not in off["metrics"]  # type: ignore[operator]
-    folder = ran(*VANILLA, "answer=2").folder
+    folder = run_folder(*VANILLA, "answer=2")
     assert {row["status"] for row in records(folder)} == {"answered", "retrieved"}
     assert len(asked) == 2
     assert (metrics(folder)["n"], metrics(folder)["answered"]) == (6, 2)
     assert metrics(folder)["metrics"]["evidence_recall@2"]["n"] == 5  # type: ignore[index]
-    assert ran(*VANILLA).folder == folder
+    assert run_folder(*VANILLA) == folder
     assert len(asked) == 6
 
 
 def test_a_failing_question_is_a_row_that_the_next_run_tries_again() -> None:
     fails_on.add("Who was taught by the maker")
-    ended = ran(*VANILLA)
-    error = next(row["error"] for row in records(ended.folder) if row["status"] == "failed")
+    folder = run_folder(*VANILLA)
+    error = next(row["error"] for row in records(folder) if row["status"] == "failed")
     assert isinstance(error, dict)
     assert error["step"].startswith("generate.") and error["step"].endswith(" answer.direct")
-    numbers = metrics(ended.folder)
+    numbers = metrics(folder)
     assert (numbers["n"], numbers["failed"], numbers["answered"]) == (6, 1, 5)
-    table = (ended.folder / "table.md").read_text()
+    table = table_of(folder)
     assert "| VanillaRAG | 6 | 1 |" in table and error["message"] in table
     fails_on.clear()
     asked.clear()
-    again = ran(*VANILLA)
-    assert again.folder == ended.folder
-    assert (len(asked), metrics(again.folder)["failed"]) == (1, 0)
-    assert [row["question"] for row in records(again.folder)] == [f"q{i}" for i in range(1, 7)]
+    assert run_folder(*VANILLA) == folder
+    assert (len(asked), metrics(folder)["failed"]) == (1, 0)
+    assert [row["question"] for row in records(folder)] == [f"q{i}" for i in range(1, 7)]
 
 
 def test_prompts_of_your_own_take_the_place_of_those_of_the_same_name(home: Path) -> None:
-    plain = ran(*VANILLA, "limit=1").folder
+    plain = run_folder(*VANILLA, "limit=1")
     (home / "mine").mkdir()
-    assert "elsewhere" in refused(*VANILLA, "method.prompts=elsewhere")
-    assert "answer.j2" in refused(*VANILLA, "method.prompts=mine")
+    assert "elsewhere" in refusal(*VANILLA, "method.prompts=elsewhere")
+    assert "answer.j2" in refusal(*VANILLA, "method.prompts=mine")
     (home / "mine" / "answer.j2").write_text("My prompt. {{ question }}")
     asked.clear()
-    assert ran(*VANILLA, "limit=1", "method.prompts=mine").folder != plain
+    assert run_folder(*VANILLA, "limit=1", "method.prompts=mine") != plain
     assert asked[0].startswith("My prompt. Into which sea")
 
 
 def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(home: Path) -> None:
-    planned = command("plan", *HIPPORAG, "limit=3")
-    assert planned.code == 0
+    plan = command("plan", *HIPPORAG, "limit=3")
+    assert plan.code == 0
     assert not list(home.iterdir())
     for words in (
         "build  graph.kg_synonymy",
@@ -126,12 +127,12 @@ def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(h
         "questions: 3 selected, 0 done, 3 left",
         "LLM calls: at most 3",
     ):
-        assert words in planned.out
-    ended = ran(*HIPPORAG, "limit=2")
-    after = command("plan", *HIPPORAG, "limit=3").out
+        assert words in plan.out
+    folder = run_folder(*HIPPORAG, "limit=2")
+    after = plan_of(*HIPPORAG, "limit=3")
     assert "reuse  graph.kg_synonymy" in after
     assert "questions: 3 selected, 2 done, 1 left" in after
-    assert ended.folder.name in after
+    assert folder.name in after
 
 
 def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home: Path) -> None:
@@ -150,18 +151,18 @@ def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home
     books = ["dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "reference_rows=off",
              "answer=off"]  # fmt: skip
     for method in ("vanilla", "hipporag"):
-        ended = ran(*books, f"method={method}", "graph.per=partition")
-        rows = {str(row["question"]): row["documents"] for row in records(ended.folder)}
+        folder = run_folder(*books, f"method={method}", "graph.per=partition")
+        rows = {str(row["question"]): row["documents"] for row in records(folder)}
         assert set(rows["q-one"]) == {"one0", "one1"}  # type: ignore[call-overload]
         assert set(rows["q-two"]) == {"two0", "two1"}  # type: ignore[call-overload]
-    (row, _) = records(ran(*books, "method=vanilla").folder)
+    (row, _) = records(run_folder(*books, "method=vanilla"))
     assert len(set(row["documents"])) == 4  # type: ignore[call-overload]
 
 
 def test_the_tokenizer_that_counts_is_in_the_key_and_in_the_table() -> None:
     words = [*VANILLA, "limit=1"]
-    plain, other = (ran(*words, *more).folder for more in ([], ["llm.tokenizer=o200k"]))
+    plain, other = (run_folder(*words, *more) for more in ([], ["llm.tokenizer=o200k"]))
     assert plain != other
-    assert "tokens of cl100k (stand-in)" in (plain / "table.md").read_text()
-    assert "tokens of o200k" in (other / "table.md").read_text()
-    assert "'o200k" in refused(*words, "llm.tokenizer=o200")
+    assert "tokens of cl100k (stand-in)" in table_of(plain)
+    assert "tokens of o200k" in table_of(other)
+    assert "'o200k" in refusal(*words, "llm.tokenizer=o200")

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from toy_runs import TOY, command, ran, refused
+from toy_runs import TOY, command, refused, run_folder
 
 from graphrag_bench.cli import runs
+from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.run import cleanup
+from graphrag_bench.run.imported import Source, import_run
 
 pytestmark = pytest.mark.slow
 
@@ -30,8 +32,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
-        ran(*QUIET, "method=bm25")
-        ran(*QUIET, "method=hipporag", "limit=4")
+        run_folder(*QUIET, "method=bm25")
+        run_folder(*QUIET, "method=hipporag", "limit=4")
     return home
 
 
@@ -76,7 +78,7 @@ def test_without_yes_the_user_is_asked(home: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     assert "--yes" in refused("rm", str(target), name="runs")
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    assert command("runs", "rm", str(target)).code == 0 and not target.exists()
+    assert command("runs", "rm", target.name).code == 0 and not target.exists()
 
 
 def test_nothing_outside_the_runs_is_removed(home: Path) -> None:
@@ -114,7 +116,7 @@ def test_what_only_a_removed_run_referred_to_is_listed_collected_and_built_again
     cleanup.collect(home, cleanup.garbage(home)[0])
     assert {path for path in own if (home / path).is_dir()} == shared
     assert not (home / "artifacts" / "toy" / "graph").exists()
-    ran(*QUIET, "method=hipporag", "limit=4")
+    run_folder(*QUIET, "method=hipporag", "limit=4")
     assert (folder(home, "hipporag") / "records.jsonl").read_bytes() == records
 
 
@@ -124,7 +126,7 @@ def test_the_cache_of_replies_is_never_touched(home: Path) -> None:
     cache.write_bytes(b"paid")
     for method in ("bm25", "hipporag"):
         cleanup.remove_run(folder(home, method))
-    assert command("runs", "gc", "--delete").code == 0
+    cleanup.collect(home, cleanup.garbage(home)[0])
     assert cache.read_bytes() == b"paid" and not (home / "artifacts" / "toy").exists()
 
 
@@ -152,7 +154,7 @@ def test_where_a_run_does_not_say_what_it_used_all_artifacts_of_its_set_stay(hom
 def test_the_csv_has_a_row_for_each_scored_run_and_the_settings_that_differ(home: Path) -> None:
     results = home / "results.jsonl"
     results.write_text('{"question": "q1", "documents": ["ada"]}\n')
-    assert command("runs", "import", str(results), "dataset=toy", "name=Other").code == 0
+    import_run(Source(results, "Other"), DatasetSettings(name="toy"), home)
     rows = list(csv.DictReader(io.StringIO(command("runs", "ls", "--format", "csv").out)))
     bm25, hipporag, other = sorted(rows, key=lambda row: row["method"])
     assert [(row["method"], row["limit"], row["n"]) for row in (bm25, hipporag, other)] == [

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import toy_runs
-from toy_runs import TOY, command, metrics, ran, refused
+from toy_runs import TOY, command, metrics, ran, refused, run_folder
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.tables import metrics_table
@@ -26,7 +26,7 @@ def scored_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
-        ran(*QUIET, "method=bm25")
+        run_folder(*QUIET, "method=bm25")
     return home
 
 
@@ -88,7 +88,7 @@ def test_the_texts_of_a_context_are_kept_where_a_document_does_not_have_them(run
     cut = ran(*QUIET, "method=bm25", "chunking=token", "chunking.size=8", "chunking.overlap=0")
     lines = [json.loads(line) for line in (cut.folder / "contexts.jsonl").read_text().splitlines()]
     assert all(isinstance(text, str) for line in lines for text in line["texts"])
-    off = ran(*QUIET, "method=vanilla", "trace=off").folder
+    off = run_folder(*QUIET, "method=vanilla", "trace=off")
     assert not (off / "contexts.jsonl").exists()
     assert "answer_in_context" not in metrics(off)["metrics"]
     assert "answer_in_context" in metrics(cut.folder)["metrics"]
@@ -112,7 +112,7 @@ def test_a_wrong_setting_is_answered_with_the_nearest(
 
 
 def test_a_baseline_that_is_given_is_compared_with_whether_it_is_named_or_stored(run: Path) -> None:
-    other = ran(*QUIET, "method=vanilla").folder
+    other = run_folder(*QUIET, "method=vanilla")
     every = ("evaluation.baseline=vanilla", "columns=all")
     alone = scored(run, *every)
     for shown in (alone, scored(run, other, *every)):

@@ -107,9 +107,13 @@ def test_a_sweep_that_gives_no_cells_is_refused(word: str, name: str) -> None:
 
 
 def test_commands_end_with_2_before_anything_is_written(home: Path) -> None:
-    assert "'vanilla'" in refused(*TOY, "vanilla")
-    assert "--limit" in refused(*TOY, "--limit", "3")
-    assert "-m" in refused(*TOY, "method=vanilla,bm25")
-    assert "method.damping" in refused("-m", *TOY, "method=vanilla,hipporag", "method.dampnig=1,2")
+    for words, name in (
+        (["vanilla"], "'vanilla'"),
+        (["--limit", "3"], "--limit"),
+        (["method=vanilla,bm25"], "-m"),
+        (["method.damping=interval(0.1,0.9)"], "--multirun"),
+        (["-m", "method=vanilla,hipporag", "method.dampnig=1,2"], "method.damping"),
+    ):
+        assert name in refused(*TOY, *words)
     assert command("rum").code == 2
     assert list(home.iterdir()) == []

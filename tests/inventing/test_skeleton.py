@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, refused, shell
+from toy_runs import TOY, command, shell
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.inventing.skeleton import KINDS, Skeleton
@@ -53,8 +53,10 @@ def test_the_methods_of_every_kind_run_and_find_evidence(
 
 
 def test_new_operator_and_new_method_write_the_same_package(folder: Path) -> None:
-    one = command("new", "operator", "chunk.mine", "--into", "one")
-    two = command("new", "method", "mine", "--into", "two")
+    one, two = (
+        command("new", *words, "--into", into)
+        for *words, into in (("operator", "chunk.mine", "one"), ("method", "mine", "two"))
+    )
     assert one.code == two.code == 0
     names = sorted(path.relative_to("one").as_posix() for path in Path("one").rglob("*.*"))
     assert names == [
@@ -70,9 +72,9 @@ def test_new_operator_and_new_method_write_the_same_package(folder: Path) -> Non
 
 
 def test_a_second_operator_goes_into_the_package_that_is_there(folder: Path) -> None:
-    command("new", "operator", "chunk.mine")
+    Skeleton.of_operator("chunk.mine").write(folder)
     before = Path("pyproject.toml").read_text()
-    assert command("new", "operator", "node.bridge", "--package", "mine").code == 0
+    Skeleton.of_operator("node.bridge", "mine").write(folder)
     assert Path("mine/__init__.py").read_text().splitlines()[-2:] == [
         "from mine import chunk_mine as chunk_mine",
         "from mine import node_bridge as node_bridge",
@@ -81,10 +83,11 @@ def test_a_second_operator_goes_into_the_package_that_is_there(folder: Path) -> 
 
 
 def test_nothing_is_overwritten(folder: Path) -> None:
-    command("new", "operator", "chunk.mine")
+    skeleton = Skeleton.of_operator("chunk.mine")
+    skeleton.write(folder)
     Path("mine/chunk_mine.py").write_text("# hours of work\n")
-    said = refused("operator", "chunk.mine", name="new")
-    assert "mine/chunk_mine.py" in said and "there already" in said
+    with pytest.raises(UserError, match="mine/chunk_mine.py"):
+        skeleton.write(folder)
     assert Path("mine/chunk_mine.py").read_text() == "# hours of work\n"
 
 
