@@ -19,7 +19,6 @@ from graphrag_bench.explain.names import Names
 from graphrag_bench.explain.question import (
     Answered,
     Calls,
-    explanation,
     of_run,
     question_of,
     run_question,
@@ -234,14 +233,12 @@ class Run:
         stored = StoredRun(self.result.folder, self.experiment.dataset)
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
-        row = stored.rows[name]
-        found = of_run(stored, row, self.experiment)
+        found = of_run(stored, stored.rows[name])
         home = Path(self.experiment.settings.paths.home)
         shared = self.experiment.settings.paths.shared_artifacts
         names = Names.read(roots_of(stored, found.corpus, home, shared), found.artifacts)
-        said = explanation(found, names)
         calls = Calls(stored, stored.home or home).of(name)
-        return AnsweredInRun({**question_whole(stored, said, row, names), "calls": calls})
+        return AnsweredInRun({**question_whole(stored, found, names), "calls": calls})
 
 
 @dataclass(frozen=True, repr=False)

@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser
-from graphrag_bench.explain.funnel import RunFunnel, run_funnel
-from graphrag_bench.explain.stages import LEGEND, SAID, funnel_lines, funnel_table
+from graphrag_bench.explain.funnel import run_funnel
+from graphrag_bench.explain.stages import LEGEND, SAID, Funnel, funnel_lines, funnel_table
 from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import find_run
@@ -61,32 +61,29 @@ def main(options: Namespace) -> None:
     print(LEGEND)
     if len(funnels) > 1:
         sets = ", ".join(sorted({one.dataset for one in funnels}))
-        rows = [(one.title, one.funnel) for one in funnels]
-        table = funnel_table(f"{sets}: where evidence was lost", rows)
+        table = funnel_table(f"{sets}: where evidence was lost", funnels)
         show(with_cut_notes(table, [run.metrics for run in runs]))
 
 
-def _lines(one: RunFunnel, questions: bool) -> Iterator[str]:
-    funnel = one.funnel
-    n = f"{funnel.n_documents} documents of evidence, {funnel.n_questions} of {one.n_rows}"
-    yield f"{one.title} on {one.dataset}: {n} questions have some\n  {one.folder}"
+def _lines(funnel: Funnel, questions: bool) -> Iterator[str]:
+    n = f"{len(funnel.fates)} documents of evidence, {len(funnel.lost)} of {funnel.n_rows}"
+    yield f"{funnel.title} on {funnel.dataset}: {n} questions have some\n  {funnel.folder}"
     yield from (line.rstrip() for line in funnel_lines(funnel))
-    yield from (f"  not known: {reason}" for reason in one.unknown)
+    yield from (f"  not known: {reason}" for reason in funnel.unknown)
     for stage in (*funnel.stages, None) if questions else ():
         lost = f"lost before '{SAID[stage]}'" if stage else "nothing lost"
         yield f"  {lost}: {', '.join(funnel.questions_at(stage)) or 'none'}"
 
 
-def _as_json(one: RunFunnel) -> dict[str, Any]:
-    funnel = one.funnel
+def _as_json(funnel: Funnel) -> dict[str, Any]:
     return {
-        "run": str(one.folder),
-        "method": one.title,
-        "dataset": one.dataset,
-        "questions": funnel.n_questions,
-        "documents": funnel.n_documents,
+        "run": str(funnel.folder),
+        "method": funnel.title,
+        "dataset": funnel.dataset,
+        "questions": len(funnel.lost),
+        "documents": len(funnel.fates),
         "stages": [vars(count) for count in funnel.counts()],
-        "unknown": list(one.unknown),
+        "unknown": list(funnel.unknown),
         "evidence": [
             {"question": fate.question, "document": fate.document, "lost": fate.lost}
             | {"otherwise": list(fate.reached_otherwise), "right": fate.right}

@@ -22,10 +22,10 @@ from typing import Literal
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError
 from graphrag_bench.explain.changes import read_change
 from graphrag_bench.explain.passages import EndStandings
-from graphrag_bench.explain.replay import Moved, Player, failures, moved
+from graphrag_bench.explain.replay import Moved, Player, check_metric, failures, moved
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import difference_table, flipped_line
 from graphrag_bench.report.rendering import show
@@ -61,11 +61,7 @@ def main(options: Namespace) -> None:
     run, home = find_run(options.run, options.home), Path(options.home)
     player = Player.of_run(run, home, Progress(), calls=options.calls)
     before, after = player.as_it_is(), player.with_changes(changes)
-    known = {name for scores in before.scores.values() for name in scores}
-    if options.metric not in known:
-        raise UserError(
-            f"The run has no metric '{options.metric}'. {did_you_mean(options.metric, known)}"
-        )
+    check_metric(options.metric, before, "The run has no metric")
     scopes = {question.id: question.scope for question in player.questions}
     caption = f"A: {player.experiment.method.title}, B: {', '.join(map(str, changes))}"
     show(difference_table(caption, before.scores, after.scores, scopes))
@@ -74,11 +70,11 @@ def main(options: Namespace) -> None:
         print(line)
     for line in failures(after.found):
         print(f"! {line}")
-    labels = ", ".join(label for label, count in after.found.computed.items() if count)
-    print(
-        f"\ncomputed {after.n_computed:,} results of steps{': ' if labels else ''}{labels}; "
-        f"{after.n_taken:,} are those of the run"
-    )
+    found = after.found
+    labels = ", ".join(label for label, count in found.computed.items() if count)
+    computed = f"computed {sum(found.computed.values()):,} results of steps"
+    computed += f": {labels}" if labels else ""
+    print(f"\n{computed}; {sum(found.reused.values()):,} are those of the run")
 
 
 def _why(passages: Sequence[Moved]) -> Iterator[str]:

@@ -33,8 +33,8 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.explain.names import Names
 from graphrag_bench.explain.passages import Passage, lost_at, ways
-from graphrag_bench.explain.question import Calls, evidence_of, explanation, of_run
-from graphrag_bench.explain.replay import Player, question_of
+from graphrag_bench.explain.question import Calls, of_run, with_gold
+from graphrag_bench.explain.replay import Player
 from graphrag_bench.explain.text import call_lines, explained_lines
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.experiment import Experiment
@@ -74,7 +74,7 @@ def main(options: Namespace) -> None:
     if options.passage is not None:
         if options.calls or options.json:
             raise UserError("--calls and --json are of a question: leave out PASSAGE.")
-        _passage(run, options.question, options.passage, home)
+        _passage(run, _row(run, options.question, texts)["question"], options.passage, home)
         return
     answer = _answer(run, _row(run, options.question, texts), home, options.calls or options.json)
     if options.json:
@@ -101,12 +101,9 @@ def _files(word: str) -> None:
 def _answer(run: StoredRun, row: Row, home: Path, calls: bool) -> dict[str, Any]:
     question, home = of_run(run, row), run.home or home
     names = Names.read([home / "artifacts" / question.corpus], question.artifacts)
-    gold = run.gold.get(row["question"])
-    values = {"answers": gold.answers, "evidence": gold.evidence} if gold else {}
-    return explanation(question, names) | {
-        "gold": {name: list(value) for name, value in values.items() if value},
-        "found": evidence_of(row, gold) if gold else {},
-        "error": row.get("error"),
+    answer = with_gold(question, names, run)
+    return answer | {
+        "gold": {name: value for name, value in answer["gold"].items() if value},
         "calls": Calls(run, home).of(row["question"]) if calls else [],
     }
 
@@ -130,7 +127,8 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 def _row(run: StoredRun, name: str, texts: Mapping[str, str]) -> Row:
     if name in run.rows:
         return run.rows[name]
-    by_text = [one for one in run.rows if texts.get(one, "").startswith(name)]
+    begins = name.lower()
+    by_text = [one for one in run.rows if texts.get(one, "").lower().startswith(begins)]
     if len(by_text) == 1:
         return run.rows[by_text[0]]
     named = {one: one for one in run.rows}
@@ -145,10 +143,10 @@ def _list(run: StoredRun, texts: Mapping[str, str]) -> None:
         print(f"... and {len(run.rows) - _MOST_LISTED} more")
 
 
-def _passage(run: StoredRun, name: str, document: str, home: Path) -> None:
+def _passage(run: StoredRun, question_id: str, document: str, home: Path) -> None:
     player = Player.of_run(run, home, Progress())
-    question = question_of(player.questions, name)
-    player.questions = [question]
+    questions = player.experiment.dataset.questions
+    (question,) = player.questions = [one for one in questions if one.id == question_id]
     replayed = player.as_it_is()
     (finished,) = replayed.found.finished
     passage = Passage.of(document, replayed.found.of(finished))

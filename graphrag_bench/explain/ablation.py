@@ -7,16 +7,15 @@ each case is taken always, of a `branch` each arm is left out.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.contract import Operator, operators
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
 from graphrag_bench.explain.changes import Change, StepPlace, changed, places
-from graphrag_bench.explain.replay import Player, Replayed, failures
+from graphrag_bench.explain.replay import Player, Replayed, check_metric, failures
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
 from graphrag_bench.run.experiment import Experiment
 
@@ -47,19 +46,13 @@ class Ablation:
     needed: tuple[tuple[str, str], ...]
 
 
-Variant = tuple[str, Experiment | None]
-"""What was done to a step, and the experiment that this makes; None where it is not valid."""
-
-
 def ablation(player: Player, metric: str) -> Ablation:
     """Return every variant of a player's method, over its questions.
 
     Raises UserError for a metric that no question has.
     """
     whole = player.as_it_is()
-    known = {name for scores in whole.scores.values() for name in scores}
-    if metric not in known:
-        raise UserError(f"No question has the metric '{metric}'. {did_you_mean(metric, known)}")
+    check_metric(metric, whole, "No question has the metric")
     needed: list[tuple[str, str]] = []
     rows = []
     seen = {player.experiment.key}
@@ -67,8 +60,8 @@ def ablation(player: Player, metric: str) -> Ablation:
         if not place.path.startswith(_STAGES):
             continue
         part = f"{place.path} {place.name}"
-        variants = [(what, made) for what, made in _variants(player, place) if made is not None]
-        if not variants and place.name not in ("switch", "branch"):
+        variants = list(_variants(player, place))
+        if not variants and place.combinator not in ("switch", "branch"):
             why = "later steps need what it writes, and nothing else there writes it"
             needed.append((part, why))
         for what, experiment in variants:
@@ -85,38 +78,38 @@ def ablation(player: Player, metric: str) -> Ablation:
     return Ablation(title, metric, whole, tuple(rows), tuple(needed))
 
 
-def _variants(player: Player, place: StepPlace) -> Iterator[Variant]:
-    if place.name == "switch":
+def _variants(player: Player, place: StepPlace) -> Iterator[tuple[str, Experiment]]:
+    """What can be done to a step, and the experiment that this makes; valid ones alone."""
+
+    def tried(what: str, change: Change) -> list[tuple[str, Experiment]]:
+        try:
+            return [(what, player.make(changed(player.method, [change])))]
+        except UserError:
+            return []
+
+    path = place.path
+    if place.combinator == "switch":
         for name in place.step["cases"]:
-            method, there = _copied(player.method, place)
-            there.items[there.row : there.row + 1] = there.step["cases"][name]
-            yield f"always '{name}'", _valid(player, method)
-    elif place.name == "branch":
-        for name in place.step["branch"]:
-            method, there = _copied(player.method, place)
-            del there.step["branch"][name]
-            if there.step["branch"]:
-                yield f"without arm '{name}'", _valid(player, method)
+            yield from tried(f"always '{name}'", Change("case", path, value=name))
+    elif place.combinator == "branch":
+        arms = place.step["branch"]
+        for name in arms if len(arms) > 1 else ():
+            yield from tried(f"without arm '{name}'", Change("arm", path, value=name))
     else:
-        without = _valid(player, changed(player.method, [Change("drop", place.path)]))
-        yield "left out", without
-        if without is None:
-            yield from _swaps(player, place)
-        for name, setting in operators.get(place.name).settings.items():
+        without = tried("left out", Change("drop", path))
+        yield from without
+        if place.combinator is not None:
+            return
+        own = operators.get(place.name)
+        built = {item.key for item in player.experiment.plan}
+        for other in operators.all() if not without else ():
+            if other.name != own.name and _replaces(other, own):
+                for swap in tried(f"-> {other.name}", Change("swap", path, value=other.name)):
+                    if {item.key for item in swap[1].plan} <= built:
+                        yield swap
+        for name, setting in own.settings.items():
             if is_share(setting.annotation) and place.step.get(name, setting.default):
-                method = changed(player.method, [Change("set", place.path, name, 0.0)])
-                yield f"{name}=0", _valid(player, method)
-
-
-def _swaps(player: Player, place: StepPlace) -> Iterator[Variant]:
-    own = operators.get(place.name)
-    built = {item.key for item in player.experiment.plan}
-    for other in operators.all():
-        if other.name != own.name and _replaces(other, own):
-            swap = Change("swap", place.path, value=other.name)
-            experiment = _valid(player, changed(player.method, [swap]))
-            if experiment and {item.key for item in experiment.plan} <= built:
-                yield f"-> {other.name}", experiment
+                yield from tried(f"{name}=0", Change("set", path, name, 0.0))
 
 
 def _replaces(other: Operator, own: Operator) -> bool:
@@ -133,18 +126,6 @@ def is_share(annotation: Any) -> bool:
     schema = TypeAdapter(annotation).json_schema()
     most = schema.get("maximum", schema.get("exclusiveMaximum"))
     return (schema.get("type"), schema.get("minimum"), most) == ("number", 0, 1)
-
-
-def _copied(method: Mapping[str, Any], place: StepPlace) -> tuple[dict[str, Any], StepPlace]:
-    copied = copy.deepcopy(dict(method))
-    return copied, next(one for one in places(copied) if one.path == place.path)
-
-
-def _valid(player: Player, method: Mapping[str, Any]) -> Experiment | None:
-    try:
-        return player.make(method)
-    except UserError:
-        return None
 
 
 def _worth(part: str, what: str, variant: Replayed, whole: Replayed, metric: str) -> Worth:

@@ -17,12 +17,16 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.pipeline.combinator import Item, combinators
 from graphrag_bench.pipeline.pipeline import STAGES
 
-Kind = Literal["set", "drop", "swap"]
+Kind = Literal["set", "drop", "swap", "case", "arm"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a step: `value` is a setting's value, or the operator that takes its place."""
+    """One change of a step: `value` is a setting's value, or the operator that takes its place.
+
+    Of a `switch` it is the case that is always taken (`case`), of a `branch` the arm that is left
+    out (`arm`).
+    """
 
     kind: Kind
     step: str
@@ -71,6 +75,10 @@ def changed(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, A
                 del place.items[place.row]
             elif change.kind == "set":
                 place.step[change.setting] = change.value
+            elif change.kind == "case":
+                place.items[place.row : place.row + 1] = place.step["cases"][change.value]
+            elif change.kind == "arm":
+                del place.step["branch"][change.value]
             else:
                 place.items[place.row] = _swapped(place.step, str(change.value))
     return new
@@ -86,7 +94,7 @@ def _swapped(step: Item, name: str) -> Item:
 
 @dataclass(frozen=True)
 class StepPlace:
-    """Where a step is: its list and row, its path, and what it is."""
+    """Where a step is: its list and row, and its path."""
 
     items: list[Item]
     row: int
@@ -98,10 +106,14 @@ class StepPlace:
         return self.items[self.row]
 
     @property
+    def combinator(self) -> str | None:
+        """The key of the step's combinator; None for an operator."""
+        return next((key for key in combinators() if key in self.step), None)
+
+    @property
     def name(self) -> str:
         """Its operator, or the key of its combinator."""
-        step = self.step
-        return str(step.get("op") or next((key for key in combinators() if key in step), "?"))
+        return str(self.step.get("op") or self.combinator or "?")
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -118,7 +130,7 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
     for row, step in enumerate(items):
         place = StepPlace(items, row, f"{path}.{row}")
         yield place
-        form = next((key for key in combinators() if key in step), None)
+        form = place.combinator
         if form is None:
             continue
         combinator = combinators()[form]

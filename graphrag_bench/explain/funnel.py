@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,16 +17,15 @@ from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.names import artifact_folder
 from graphrag_bench.explain.passages import Passage
-from graphrag_bench.explain.stages import STAGES, Fate, Funnel, funnel
+from graphrag_bench.explain.stages import Fate, Funnel, funnel
 from graphrag_bench.pipeline.steps import OperatorStep
-from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
 from graphrag_bench.run.results import References, read_references, references_of, reopened
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.values import DECIMALS, IntArray
 
-_RIGHT = ("accuracy", "hit")
+RIGHT = ("accuracy", "hit")
 """The metric that says whether an answer is right: the first that the data set is scored by."""
 _ROWS = ("relationships", "subgraph", "paths", "exploration")
 """The slots that hold rows of the graph which a method without chunks has retrieved."""
@@ -75,19 +74,7 @@ _IMPORTED = Built(frozenset(), None, None, frozenset(), frozenset({"retrieved", 
 """What is known of somebody else's results: no chunks, graph or context."""
 
 
-@dataclass(frozen=True)
-class RunFunnel:
-    """The funnel of one run; `unknown` says which stages cannot be told, and why."""
-
-    title: str
-    folder: Path
-    dataset: str
-    n_rows: int
-    funnel: Funnel
-    unknown: tuple[str, ...]
-
-
-def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunnel:
+def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> Funnel:
     """Return where a stored run lost its evidence. Calls no model and builds nothing.
 
     `home` holds artifacts/ when the folder of the run is not in a runs/ folder; `shared` is a
@@ -96,63 +83,59 @@ def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunn
     evidence.
     """
     run.require_dataset()
-    asked = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
-    if not asked:
+    names = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
+    if not names:
         raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")
-    finder = None if run.imported else _Finder.of(run, home, shared)
+    finder = None if run.imported else _Finder(run, home, shared)
     stages = finder.stages if finder else _IMPORTED.stages
     missing = finder.missing if finder else {_NOT_TOLD: None}
     by_question: dict[str, list[Fate]] = {}
-    for scope in dict.fromkeys(run.rows[name].get("scope") for name in asked):
+    for scope in dict.fromkeys(run.scopes[name] for name in names):
         built = finder.built(scope) if finder else _IMPORTED
-        for name in asked:
-            if (row := run.rows[name]).get("scope") == scope:
+        for name in names:
+            if run.scopes[name] == scope:
                 scores = run.scores.get(name, {})
-                right = next((scores[one] >= 0.5 for one in _RIGHT if one in scores), None)
-                by_question[name] = fates_of(row, run.gold[name], built, right)
-    every = [fate for name in asked for fate in by_question[name]]
+                right = next((scores[one] >= 0.5 for one in RIGHT if one in scores), None)
+                by_question[name] = fates_of(run.rows[name], run.gold[name], built, right)
+    every = [fate for name in names for fate in by_question[name]]
     if all(fate.right is None for fate in every):
         stages -= {"answered"}
-    if "linked" in stages and not any("trace" in run.rows[name] for name in asked):
+    if "linked" in stages and not any("trace" in run.rows[name] for name in names):
         missing["linked: the rows hold no trace (trace=off)"] = None
-    title, dataset = str(run.metrics["title"]), str(run.metrics["dataset"])
-    of_run = funnel(sorted(stages), every)
-    return RunFunnel(title, run.folder.path, dataset, len(run.rows), of_run, tuple(missing))
+    return replace(
+        funnel(stages, every),
+        title=str(run.metrics["title"]),
+        dataset=str(run.metrics["dataset"]),
+        folder=run.folder.path,
+        n_rows=len(run.rows),
+        unknown=tuple(missing),
+    )
 
 
 class _Finder:
     """The artifacts of a run's questions, and in `missing` why some are not there."""
 
-    def __init__(self, experiment: Experiment, references: References) -> None:
-        self.experiment, self.references = experiment, references
-        self.missing: dict[str, None] = {}
-        pipeline = experiment.method.pipeline
-        steps = [op for step in pipeline.steps() for op in step.operators()]
-        self.entries = frozenset(step.label for step in steps if _is_entry(step))
-        self.stages = self._stages(steps)
-        self.ids = frozenset(document.id for document in experiment.dataset.documents)
-
-    @classmethod
-    def of(cls, run: StoredRun, home: Path, shared: str | None) -> _Finder:
-        experiment = reopened(run, home, shared)
+    def __init__(self, run: StoredRun, home: Path, shared: str | None) -> None:
+        experiment = self.experiment = reopened(run, home, shared)
         references = read_references(run.folder)
         if references is None and experiment.key == run.folder.path.name:
             questions = [q for q in experiment.dataset.questions if q.id in run.rows]
             references = references_of(experiment, questions)
-        return cls(experiment, references or References("", {}))
-
-    def _stages(self, steps: Sequence[OperatorStep]) -> frozenset[str]:
-        method = self.experiment.method
-        writes = {slot for step in steps for slot in step.operator.returns} | method.given_slots
+        self.references = references or References("", {})
+        self.missing: dict[str, None] = {}
+        steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]
+        self.entries = frozenset(step.label for step in steps if _is_entry(step))
+        self.ids = frozenset(document.id for document in experiment.dataset.documents)
+        writes = {slot for step in steps for slot in step.operator.returns}
+        writes |= experiment.method.given_slots
         stages = {"replied", "answered"}
         if {"chunks", *_ROWS} & writes:
             stages |= {"corpus", "chunk", "retrieved"}
-        if "graph" in method.pipeline.needs():
+        if "graph" in experiment.method.pipeline.needs():
             stages |= {"corpus", "chunk", "extracted"} | ({"linked"} if self.entries else set())
         if "context" in writes:
             stages |= {"corpus", "chunk", "cut", "prompt"}
-        assert stages <= set(STAGES)
-        return frozenset(stages)
+        self.stages = frozenset(stages)
 
     def built(self, scope: str | None) -> Built:
         keys = self.references.within(scope)
@@ -183,18 +166,17 @@ def _is_entry(step: OperatorStep) -> bool:
 
 def fates_of(row: Row, gold: Gold, built: Built, right: bool | None) -> list[Fate]:
     """Return the fate of each item in a question's evidence; a file has the best of its parts."""
-    evidence = list(dict.fromkeys(gold.evidence))
-    documents = [one for name in evidence for one in documents_of(gold, name)]
-    by_document = {fate.document: fate for fate in fates(row, documents, built, right)}
+    parts = {name: documents_of(gold, name) for name in gold.evidence}
+    every = fates(row, [one for documents in parts.values() for one in documents], built, right)
+    by_document = {fate.document: fate for fate in every}
     best = []
-    for name in evidence:
-        parts = [by_document[one] for one in documents_of(gold, name)]
-        stages = dict.fromkeys(stage for part in parts for stage in part.verdicts)
-        verdicts = {}
-        for stage in stages:
-            reached = [part.verdicts.get(stage) for part in parts]
+    for name, documents in parts.items():
+        fates_of_parts = [by_document[one] for one in documents]
+        verdicts: dict[str, bool | None] = {}
+        for stage in dict.fromkeys(stage for part in fates_of_parts for stage in part.verdicts):
+            reached = [part.verdicts.get(stage) for part in fates_of_parts]
             verdicts[stage] = True if True in reached else None if None in reached else False
-        best.append(replace(parts[0], document=name, verdicts=verdicts))
+        best.append(Fate(row["question"], name, verdicts, right))
     return best
 
 
@@ -215,47 +197,46 @@ def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -
     linked = trace.linked(passages) if "linked" in built.stages else None
     found = []
     for passage in passages:
-        verdicts = dict(trace.verdicts(passage))
+        verdicts = trace.verdicts(passage)
         if linked is not None and "extracted" in verdicts:
             verdicts["linked"] = bool(verdicts["extracted"]) and passage.document in linked
-        verdicts["replied"] = row["status"] != "failed"
-        verdicts["answered"] = right
+        verdicts |= {"replied": row["status"] != "failed", "answered": right}
         had = {stage: verdict for stage, verdict in verdicts.items() if stage in built.stages}
         found.append(Fate(row["question"], passage.document, had, right))
     return found
 
 
 class _Trace:
+    """What a row says of its steps: the last value of each slot, its context, rows of the graph."""
+
     def __init__(self, row: Row, built: Built) -> None:
         self.row, self.built = row, built
         self.last: dict[str, Any] = {}
         for step in row.get("trace", ()):
             self.last.update(step["wrote"])
         self.context = row.get("context") or self.last.get("context")
-        pieces = (self.context or {}).get("pieces", ())
-        self.documents = [documents_in(piece) for piece in pieces]
-        self.cut = frozenset((kind, name) for kind, name in (self.context or {}).get("cut", ()))
+        context = self.context or {}
+        self.documents = [documents_in(piece) for piece in context.get("pieces", ())]
+        self.cut = {(kind, name) for kind, name in context.get("cut", ())}
         self.found = {at for slot in _ROWS for at in _relationship_rows(self.last.get(slot))}
 
-    def verdicts(self, passage: Passage) -> Iterator[tuple[str, bool | None]]:
+    def verdicts(self, passage: Passage) -> dict[str, bool | None]:
         built = self.built
-        yield "corpus", passage.document in built.documents
+        verdicts: dict[str, bool | None] = {"corpus": passage.document in built.documents}
         if built.chunks is not None:
-            yield "chunk", bool(len(passage.rows["chunks"]))
+            verdicts["chunk"] = len(passage.rows["chunks"]) > 0
             if built.graph is not None:
                 stated = passage.rows["relationships"]
-                stated = stated if built.states_relationships else built.nodes_of(passage)
-                yield "extracted", bool(len(stated))
+                stated = stated if built.states_relationships else passage.named
+                verdicts["extracted"] = len(stated) > 0
         in_prompt = self._in_prompt(passage.document)
-        retrieved = in_prompt or self._retrieved(passage)
-        yield "retrieved", retrieved
-        if in_prompt:
-            yield "cut", True
-        elif self._names(passage) & self.cut:
-            yield "cut", False
-        elif retrieved and in_prompt is False:
-            yield "cut", True
-        yield "prompt", in_prompt
+        retrieved = verdicts["retrieved"] = in_prompt or self._retrieved(passage)
+        if not in_prompt and self._names(passage) & self.cut:
+            verdicts["cut"] = False
+        elif in_prompt or (retrieved and in_prompt is False):
+            verdicts["cut"] = True
+        verdicts["prompt"] = in_prompt
+        return verdicts
 
     def _in_prompt(self, document: str) -> bool | None:
         if self.context is None:
@@ -276,6 +257,7 @@ class _Trace:
         return bool(self.found & set(passage.rows["relationships"].tolist()))
 
     def _names(self, passage: Passage) -> set[tuple[str, str]]:
+        """The kinds and ids under which a context may name a passage; paths count from the best."""
         names = {("chunk", passage.document)}
         graph = self.built.graph
         if graph is None or self.built.chunks is None:
@@ -284,20 +266,14 @@ class _Trace:
         names |= {("relationship", str(row)) for row in rows}
         if graph.descriptions is not None:
             names |= {("node", graph.names[row]) for row in self.built.nodes_of(passage).tolist()}
-        return names | {
-            ("path", str(place))
-            for place, path in enumerate(self._best_paths)
-            if rows.intersection(path["relationships"])
-        }
-
-    @cached_property
-    def _best_paths(self) -> list[dict[str, Any]]:
         paths: list[dict[str, Any]] = self.last.get("paths") or []
-        if any(path["transition"] for path in paths):
-            return []
-        return sorted(
-            paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
-        )
+        if not any(path["transition"] for path in paths):
+            paths = sorted(
+                paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
+            )
+            found = [bool(rows.intersection(path["relationships"])) for path in paths]
+            names |= {("path", str(place)) for place, one in enumerate(found) if one}
+        return names
 
     def _starts(self, graph: Graph) -> IntArray | None:
         """The nodes that the first steps found, ends of relationships too; None for no trace."""

@@ -116,13 +116,13 @@ def _of_finished_run(experiment: Experiment, question: Question) -> OwnQuestion 
     row = run.rows.get(same[0])
     if row is None or row["status"] != "answered" or "trace" not in row:
         return None
-    return of_run(run, row, experiment)
+    return of_run(run, row)
 
 
-def of_run(run: StoredRun, row: Row, experiment: Experiment | None = None) -> OwnQuestion:
+def of_run(run: StoredRun, row: Row) -> OwnQuestion:
     """Return a stored question of a run, its context texts as far as they are known."""
     (stored,) = all_of_run(run, {row["question"]: row})
-    return replace(stored, corpus=experiment.artifacts.name) if experiment else stored
+    return stored
 
 
 def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[OwnQuestion]:
@@ -197,6 +197,16 @@ def explanation(own: OwnQuestion, names: Names) -> dict[str, Any]:
     }
 
 
+def with_gold(own: OwnQuestion, names: Names, run: StoredRun) -> dict[str, Any]:
+    """Return the `explanation` of a question of a run, its gold, and what was found of that."""
+    gold = run.gold.get(own.row["question"])
+    return explanation(own, names) | {
+        "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)} if gold else {},
+        "found": evidence_of(own.row, gold) if gold else {},
+        "error": own.row.get("error"),
+    }
+
+
 @dataclass(frozen=True, repr=False)
 class Answered:
     """An answer with the context it was given and what every step did, as Python shows it.
@@ -231,7 +241,7 @@ class Answered:
         return clean("\n".join(explained_lines(self.told)))
 
 
-def evidence_of(row: Row, gold: Gold) -> Mapping[str, list[str]]:
+def evidence_of(row: Row, gold: Gold) -> dict[str, list[str]]:
     """Return the gold documents of a question by what became of them, in the order of the gold.
 
     In the context is a document of which a text stands in it, as its pieces say. Of a piece that
@@ -244,9 +254,8 @@ def evidence_of(row: Row, gold: Gold) -> Mapping[str, list[str]]:
     retrieved = {name_of(gold, str(name)) for name in row.get("documents", ())}
     fates: dict[str, list[str]] = {IN_CONTEXT: [], outside: [], MISSED: []}
     for name in gold.evidence:
-        fates[IN_CONTEXT if name in inside else outside if name in retrieved else MISSED].append(
-            name
-        )
+        fate = IN_CONTEXT if name in inside else outside if name in retrieved else MISSED
+        fates[fate].append(name)
     return fates
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import documents_of
-from graphrag_bench.errors import UserError, by_beginning
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.answers import Reading
 from graphrag_bench.explain.changes import Change, changed
 from graphrag_bench.explain.passages import EndStandings, Passage, ends_of, first_move
@@ -49,16 +49,6 @@ class Replayed:
     experiment: Experiment
     found: Retrieved
     scores: Scores
-
-    @property
-    def n_computed(self) -> int:
-        """The results of steps that were computed."""
-        return sum(self.found.computed.values())
-
-    @property
-    def n_taken(self) -> int:
-        """The results of steps that were stored before."""
-        return sum(self.found.reused.values())
 
 
 @dataclass
@@ -149,6 +139,13 @@ def _scores(experiment: Experiment, found: Retrieved) -> Scores:
     return {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
 
 
+def check_metric(metric: str, replayed: Replayed, fault: str) -> None:
+    """Raise UserError for a metric that no question has, with the nearest that one has."""
+    known = {name for scores in replayed.scores.values() for name in scores}
+    if metric not in known:
+        raise UserError(f"{fault} '{metric}'. {did_you_mean(metric, known)}")
+
+
 def failures(found: Retrieved) -> list[str]:
     """Return what failed, each as its step and message, once."""
     failed = (one.failure for one in found.finished if one.failure is not None)
@@ -173,13 +170,3 @@ def moved(before: Replayed, after: Replayed, metric: str) -> list[Moved]:
             if (step := first_move(*standings)) is not None:
                 moves.append(Moved(name, document, step, ends_of(*standings)))
     return moves
-
-
-def question_of(questions: Sequence[Question], name: str) -> Question:
-    """Return the question with that id, or whose id or text alone begins so; raises UserError."""
-    by_id = {question.id: question for question in questions}
-    if name not in by_id:
-        begins = {one.text: one for one in questions if one.text.lower().startswith(name.lower())}
-        if len(begins) == 1:
-            return next(iter(begins.values()))
-    return by_beginning(name, by_id, "question", "the run", lambda one: one.text)

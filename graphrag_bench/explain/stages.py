@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 from graphrag_bench.report.rendering import MISSING, Table
 
@@ -54,8 +56,8 @@ class Fate:
         A stage that was not passed does not count when a later one, up to the prompt, was: the
         evidence was found on another way.
         """
-        found = [_ORDER[stage] for stage in _FOUND if self.verdicts.get(stage) is True]
-        after = STAGES[found[-1] + 1 :] if found else STAGES
+        passed = [_ORDER[stage] for stage in _FOUND if self.verdicts.get(stage) is True]
+        after = STAGES[passed[-1] + 1 :] if passed else STAGES
         return next((stage for stage in after if self.verdicts.get(stage) is False), None)
 
     @property
@@ -96,47 +98,51 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The fates of all evidence of a run, over the stages that its method has."""
+    """The fates of all evidence of a run, over the stages that its method has.
+
+    `unknown` says which stages cannot be told, and why.
+    """
 
     stages: tuple[str, ...]
     fates: tuple[Fate, ...]
+    title: str = ""
+    dataset: str = ""
+    folder: Path = Path()
+    n_rows: int = 0
+    unknown: tuple[str, ...] = ()
 
-    @property
-    def n_documents(self) -> int:
-        """Number of pairs of a question and a document in its evidence."""
-        return len(self.fates)
-
-    @property
-    def n_questions(self) -> int:
-        """Questions with evidence."""
-        return len({fate.question for fate in self.fates})
-
-    def counts(self) -> tuple[StageCount, ...]:
-        """Return a row for each stage; the losses and what is left in the end sum to all."""
-        left, rows = self.n_documents, []
-        for stage in self.stages:
-            lost = [fate for fate in self.fates if fate.lost == stage]
-            left -= len(lost)
-            otherwise = sum(stage in fate.reached_otherwise for fate in self.fates)
-            anyway = sum(fate.right is True for fate in lost)
-            unknown = sum(fate.is_unknown(stage) for fate in self.fates)
-            n_questions = len(self.questions_at(stage))
-            rows.append(StageCount(stage, len(lost), left, n_questions, otherwise, anyway, unknown))
-        return tuple(rows)
-
-    def of_questions(self) -> dict[str, str | None]:
-        """Return the earliest stage at which a question lost any evidence, None for no loss."""
+    @cached_property
+    def lost(self) -> dict[str, str | None]:
+        """The earliest stage at which each question lost any evidence, None for no loss."""
         lost: dict[str, list[str]] = {}
         for fate in self.fates:
             lost.setdefault(fate.question, []).extend([fate.lost] if fate.lost else [])
         return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
 
+    def counts(self) -> tuple[StageCount, ...]:
+        """Return a row for each stage; the losses and what is left in the end sum to all."""
+        left, rows = len(self.fates), []
+        for stage in self.stages:
+            lost = [fate for fate in self.fates if fate.lost == stage]
+            left -= len(lost)
+            row = StageCount(
+                stage,
+                len(lost),
+                left,
+                questions=len(self.questions_at(stage)),
+                otherwise=sum(stage in fate.reached_otherwise for fate in self.fates),
+                anyway=sum(fate.right is True for fate in lost),
+                unknown=sum(fate.is_unknown(stage) for fate in self.fates),
+            )
+            rows.append(row)
+        return tuple(rows)
+
     def questions_at(self, stage: str | None) -> list[str]:
         """Return the questions whose first loss is at a stage; those without a loss for None."""
-        return [name for name, lost in self.of_questions().items() if lost == stage]
+        return [name for name, lost in self.lost.items() if lost == stage]
 
 
-def funnel(stages: Sequence[str], fates: Sequence[Fate]) -> Funnel:
+def funnel(stages: Iterable[str], fates: Sequence[Fate]) -> Funnel:
     """Return the funnel over the stages that the method has, in order.
 
     `replied` is left out when no question failed. Raises ValueError for a name that is not a stage.
@@ -153,9 +159,10 @@ def funnel_lines(of_run: Funnel) -> Iterator[str]:
 
     Remarks that are longer than the line go on below themselves.
     """
+    total = len(of_run.fates)
     for count in of_run.counts():
-        head = f"  {SAID[count.stage]:<14}{_bar(count, of_run.n_documents)} {count.left:>6}  "
-        remarks = textwrap.wrap(_remarks(count, of_run.n_documents), _LINE - len(head)) or [""]
+        head = f"  {SAID[count.stage]:<14}{_bar(count, total)} {count.left:>6}  "
+        remarks = textwrap.wrap(_remarks(count, total), _LINE - len(head)) or [""]
         yield head + remarks[0]
         yield from (" " * len(head) + line for line in remarks[1:])
 
@@ -187,21 +194,20 @@ def _remarks(count: StageCount, total: int) -> str:
     return ", ".join(remarks)
 
 
-def funnel_table(caption: str, runs: Sequence[tuple[str, Funnel]]) -> Table:
+def funnel_table(caption: str, runs: Sequence[Funnel]) -> Table:
     """Return a row for each run with the documents lost at each stage, and those that passed.
 
     A stage that a method does not have shows a dash, one that cannot be told a question mark.
     """
-    had = [stage for stage in STAGES if any(stage in of_run.stages for _, of_run in runs)]
+    had = [stage for stage in STAGES if any(stage in of_run.stages for of_run in runs)]
     losses = [{"cut": "cut", "replied": "failed"}.get(one, f"not {SAID[one]}") for one in had]
     rows = []
-    for title, of_run in runs:
-        cells = {
-            count.stage: "?" if count.is_unknown else str(count.lost) for count in of_run.counts()
-        }
+    for of_run in runs:
+        counts = {one.stage: "?" if one.is_unknown else str(one.lost) for one in of_run.counts()}
+        cells = [counts.get(stage, MISSING) for stage in had]
+        sizes = [str(len(of_run.lost)), str(len(of_run.fates))]
         passed = sum(fate.lost is None for fate in of_run.fates)
-        counts = (str(of_run.n_questions), str(of_run.n_documents))
-        rows.append((title, *counts, *(cells.get(one, MISSING) for one in had), str(passed)))
+        rows.append((of_run.title, *sizes, *cells, str(passed)))
     notes = (
         "documents of the questions' evidence, each counted at the first stage that lost it; "
         f"{MISSING}: the method has no such stage; ?: cannot be told",

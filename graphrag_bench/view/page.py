@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
-from graphrag_bench.explain.funnel import RunFunnel, run_funnel
+from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.explain.names import Names
-from graphrag_bench.explain.stages import SAID
+from graphrag_bench.explain.stages import SAID, Funnel
 from graphrag_bench.report.comparisons import (
     paired_differences,
     recorded_settings,
@@ -43,75 +42,16 @@ from graphrag_bench.view.questions import blocks, list_columns, questions_of, ro
 Plain = dict[str, Any]
 _FIELDS = ("dataset", "method", "key", "role", "n", "selected", "failed", "answered", "fell_back",
          "fallbacks", "errors", "flags", "commit", "corpus", "limit", "imported")  # fmt: skip
-
-
-def _titles(runs: Sequence[StoredRun]) -> list[str]:
-    rows = in_table_order([{**run.metrics, "place": place} for place, run in enumerate(runs)])
-    return [str(row["title"]) for row in sorted(rows, key=lambda row: row["place"])]
-
-
-def _run_row(run: StoredRun, title: str, funnel: RunFunnel | str) -> Plain:
-    """What the table of the overview and its plots show; `funnel_note` says why there is none."""
-    metrics = run.metrics
-    n_tokens, usd = (None, None) if run.imported else spent(metrics)
-    steps: dict[str, list[float]] = {}
-    for one in run.folder.timing():
-        steps.setdefault(one["step"], []).append(one["seconds"])
-    return {
-        **{name: metrics.get(name) for name in _FIELDS},
-        **{name: metrics[name] for name in ("metrics", "usage", "estimate")},
-        "title": title,
-        "spent": {"tokens": n_tokens, "usd": usd},
-        "cost": {name: metrics["cost"][name] for name in ("steps", "stages")},
-        "seconds": {step: round(sum(s) / len(s), 6) for step, s in sorted(steps.items())},
-        "settings": recorded_settings(metrics),
-        "notes": run_notes([metrics]),
-        "funnel": None if isinstance(funnel, str) else _funnel_row(funnel),
-        "funnel_note": funnel if isinstance(funnel, str) else "; ".join(funnel.unknown),
-    }
-
-
-def _funnel_of(run: StoredRun, home: Path, shared: str | None) -> RunFunnel | str:
-    try:
-        return run_funnel(run, home, shared)
-    except UserError as error:
-        return str(error)
-
-
-def _funnel_row(of_run: RunFunnel) -> Plain:
-    funnel = of_run.funnel
-    stages = [{**vars(count), "said": SAID[count.stage]} for count in funnel.counts()]
-    return {"documents": funnel.n_documents, "questions": funnel.n_questions, "stages": stages}
-
-
-def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
-    """Return for each two runs over one corpus B minus A in each metric, and other settings."""
-    scores = [scores_of(run) for run in runs]
-    rows = []
-    for b, second in enumerate(runs):
-        for a, first in enumerate(runs[:b]):
-            same = first.metrics["dataset"] == second.metrics["dataset"]
-            if not same or differ(first.metrics, second.metrics):
-                continue
-            metrics = usual_metrics(name for one in scores[a].values() for name in one)
-            pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)
-            differences = [{"metric": name, **vars(difference)} for name, difference in pairs]
-            settings = settings_that_differ(first.metrics, second.metrics)
-            rows.append({"a": a, "b": b, "differences": differences, "settings": settings})
-    return rows
-
-
 STATIC = Path(__file__).parent / "page"
-INDEX = "index.html"
+INDEX, FOLDER = "index.html", "data"
 MOST_GRAPHS = 12
 """Graphs whose health a page tells, and it says how many more there are: one a scope, say."""
 _SIGN = "<title>graphrag-bench: runs</title>"
-FOLDER = "data"
 _UNSAFE = ("<", "\u2028", "\u2029")
 
 
 def part_text(name: str, value: Any) -> str:
-    """The file of a part: `grb.part("NAME", JSON);`.
+    """Return the file of a part: `grb.part("NAME", JSON);`.
 
     `<` and the line ends U+2028 and U+2029 are escaped, so that no text ends the script. Raises
     ValueError for a number that JSON does not have (infinite, or none).
@@ -140,9 +80,8 @@ class Parts:
 
     def remove_others(self) -> None:
         """Remove the parts of an earlier page that this one does not have."""
-        for path in sorted((self.page / FOLDER).rglob("*.js")):
-            if path not in self.written:
-                path.unlink()
+        for path in {*(self.page / FOLDER).rglob("*.js")} - self.written:
+            path.unlink()
 
 
 def write_page(
@@ -165,20 +104,23 @@ def write_page(
     _refuse_other_folder(page)
     shutil.copytree(STATIC, page, dirs_exist_ok=True)
     parts = Parts(page)
-    sets = _sets(runs)
+    sets: dict[tuple[str, str], tuple[str, dict[str, int]]] = {}
+    for number, key in enumerate(dict.fromkeys(map(_set_of, runs))):
+        over = [run for run in runs if _set_of(run) == key]
+        ids = list(dict.fromkeys(name for run in over for name in questions_of(run)))
+        sets[key] = f"set{number}", {name: row for row, name in enumerate(ids)}
+        dataset = next((run.dataset for run in over if run.dataset), None)
+        parts.write(f"set{number}", {"name": key[0], **set_columns(dataset, ids)})
+    titled = in_table_order([{**run.metrics, "place": place} for place, run in enumerate(runs)])
+    titles = {row["place"]: str(row["title"]) for row in titled}
     rows = []
-    for place, (run, title) in enumerate(zip(runs, _titles(runs), strict=True)):
+    for place, run in enumerate(runs):
+        set_id, at = sets[_set_of(run)]
         funnel = _funnel_of(run, home, shared)
-        row = _run_row(run, title, funnel) | {"id": f"r{place}", "set": sets[_set_of(run)].id}
-        rows.append(row)
-        parts.write(f"r{place}/list", list_columns(run, funnel, sets[_set_of(run)].at))
+        rows.append({**_run_row(run, titles[place], funnel), "id": f"r{place}", "set": set_id})
+        parts.write(f"r{place}/list", list_columns(run, funnel, at))
         for number, block in enumerate(blocks(run, home, shared)):
             parts.write(f"r{place}/q{number}", {"questions": block})
-    for one in sets.values():
-        parts.write(one.id, one.columns)
-    graphs, unopened = _graphs(runs, home, shared)
-    for number, graph in enumerate(graphs):
-        parts.write(f"g{number}", graph.health())
     index = {
         "version": __version__,
         "served": stamp is not None,
@@ -188,12 +130,8 @@ def write_page(
             for one in metrics()
         ],
         "pairs": pair_rows(runs),
-        "graphs": [{"id": f"g{n}", "name": one.name, "runs": one.runs}
-                   for n, one in enumerate(graphs)],
-        "graphs_left_out": unopened,
-        "graph_pairs": [{"a": f"g{a}", "b": f"g{b}", "part": f"g{a}-g{b}"}
-                        for a, b in _compared(graphs, parts)],
-    }  # fmt: skip
+        **_write_graphs(runs, parts, home, shared),
+    }
     parts.write("index", index)
     if stamp is not None:
         parts.write("stamp", {"of": stamp})
@@ -210,47 +148,62 @@ def _refuse_other_folder(page: Path) -> None:
         raise UserError(f"{page} is not empty and holds no page; give an empty or new folder.")
 
 
-@dataclass(frozen=True)
-class _Set:
-    id: str
-    at: Mapping[str, int]
-    columns: Plain
-
-
 def _set_of(run: StoredRun) -> tuple[str, str]:
     return str(run.metrics.get("dataset")), str(run.metrics.get("corpus"))
 
 
-def _sets(runs: Sequence[StoredRun]) -> dict[tuple[str, str], _Set]:
-    sets: dict[tuple[str, str], _Set] = {}
-    for key in dict.fromkeys(map(_set_of, runs)):
-        over = [run for run in runs if _set_of(run) == key]
-        names = list(dict.fromkeys(name for run in over for name in questions_of(run)))
-        dataset = next((run.dataset for run in over if run.dataset), None)
-        at = {name: row for row, name in enumerate(names)}
-        columns = {"name": key[0], **set_columns(dataset, names)}
-        sets[key] = _Set(f"set{len(sets)}", at, columns)
-    return sets
+def _funnel_of(run: StoredRun, home: Path, shared: str | None) -> Funnel | str:
+    try:
+        return run_funnel(run, home, shared)
+    except UserError as error:
+        return str(error)
 
 
-@dataclass(frozen=True)
-class _RunGraph:
-    name: str
-    corpus: tuple[str, str]
-    graph: Graph
-    chunks: ChunkTable | None
-    run: StoredRun
-    runs: list[int]
+def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
+    """What the table of the overview and its plots show; `funnel_note` says why there is none."""
+    metrics = run.metrics
+    n_tokens, usd = (None, None) if run.imported else spent(metrics)
+    steps: dict[str, list[float]] = {}
+    for one in run.folder.timing():
+        steps.setdefault(one["step"], []).append(one["seconds"])
+    counts, note = None, funnel
+    if not isinstance(funnel, str):
+        stages = [{**vars(count), "said": SAID[count.stage]} for count in funnel.counts()]
+        sizes = {"documents": len(funnel.fates), "questions": len(funnel.lost)}
+        counts, note = {**sizes, "stages": stages}, "; ".join(funnel.unknown)
+    return {
+        **{name: metrics.get(name) for name in _FIELDS},
+        **{name: metrics[name] for name in ("metrics", "usage", "estimate")},
+        "title": title,
+        "spent": {"tokens": n_tokens, "usd": usd},
+        "cost": {name: metrics["cost"][name] for name in ("steps", "stages")},
+        "seconds": {step: round(sum(s) / len(s), 6) for step, s in sorted(steps.items())},
+        "settings": recorded_settings(metrics),
+        "notes": run_notes([metrics]),
+        "funnel": counts,
+        "funnel_note": note,
+    }
 
-    def health(self) -> Plain:
-        gold = {name: self.run.gold[name] for name in self.run.rows if name in self.run.gold}
-        return health(self.graph, self.chunks, gold)
+
+def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
+    """Return for each two runs over one corpus B minus A in each metric, and other settings."""
+    scores = [scores_of(run) for run in runs]
+    rows = []
+    for b, second in enumerate(runs):
+        for a, first in enumerate(runs[:b]):
+            same = first.metrics["dataset"] == second.metrics["dataset"]
+            if not same or differ(first.metrics, second.metrics):
+                continue
+            metrics = usual_metrics(name for one in scores[a].values() for name in one)
+            pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)
+            differences = [{"metric": name, **vars(difference)} for name, difference in pairs]
+            settings = settings_that_differ(first.metrics, second.metrics)
+            rows.append({"a": a, "b": b, "differences": differences, "settings": settings})
+    return rows
 
 
-def _graphs(
-    runs: Sequence[StoredRun], home: Path, shared: str | None
-) -> tuple[list[_RunGraph], int]:
-    """The distinct graphs of the runs that are still there, and how many were not opened.
+def _write_graphs(runs: Sequence[StoredRun], parts: Parts, home: Path, shared: str | None) -> Plain:
+    """Write the health of the distinct graphs that are still there, and what each two share.
 
     `MOST_GRAPHS` are opened at most, the first that the runs refer to.
     """
@@ -261,31 +214,33 @@ def _graphs(
                 if "graph" in keys:
                     key = references.dataset, scope, keys["graph"]
                     users.setdefault(key, (references, []))[1].append(place)
-    graphs: list[_RunGraph] = []
+    graphs: list[tuple[tuple[str, str], Graph]] = []
+    rows: list[Plain] = []
+    left_out = 0
     for number, ((corpus, scope, graph_key), (references, places)) in enumerate(users.items()):
         if len(graphs) == MOST_GRAPHS:
-            return graphs, len(users) - number
+            left_out = len(users) - number
+            break
         run = runs[places[0]]
-        roots = roots_of(run, corpus, home, shared)
-        names = Names.read(roots, references.within(scope))
-        if names.graph is not None:
-            title = f"graph {graph_key} of {corpus}" + (f", {scope}" if scope else "")
-            graph = _RunGraph(title, _set_of(run), names.graph, names.chunk_table, run, places)
-            graphs.append(graph)
-    return graphs, 0
-
-
-def _compared(graphs: Sequence[_RunGraph], parts: Parts) -> Iterator[tuple[int, int]]:
-    for (a, first), (b, second) in combinations(enumerate(graphs), 2):
-        if first.corpus == second.corpus:
-            parts.write(f"g{a}-g{b}", graph_differences(first.graph, second.graph))
-            yield a, b
+        names = Names.read(roots_of(run, corpus, home, shared), references.within(scope))
+        if names.graph is None:
+            continue
+        gold = {name: run.gold[name] for name in run.rows if name in run.gold}
+        title = f"graph {graph_key} of {corpus}" + (f", {scope}" if scope else "")
+        rows.append({"id": f"g{len(graphs)}", "name": title, "runs": places})
+        parts.write(f"g{len(graphs)}", health(names.graph, names.chunk_table, gold))
+        graphs.append((_set_of(run), names.graph))
+    pairs = []
+    for (a, (corpus_a, first)), (b, (corpus_b, second)) in combinations(enumerate(graphs), 2):
+        if corpus_a == corpus_b:
+            pairs.append({"a": f"g{a}", "b": f"g{b}", "part": f"g{a}-g{b}"})
+            parts.write(f"g{a}-g{b}", graph_differences(first, second))
+    return {"graphs": rows, "graphs_left_out": left_out, "graph_pairs": pairs}
 
 
 HOST = "127.0.0.1"
 LOOK_EVERY = 2.0
 """Seconds between two looks at the runs."""
-State = tuple[tuple[str, int], ...]
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -308,11 +263,6 @@ class _Handler(SimpleHTTPRequestHandler):
         """Say nothing: a line for each file helps nobody."""
 
 
-def _state_of(runs: Sequence[StoredRun]) -> State:
-    files = [(str(one.folder.path), one.folder.path / METRICS) for one in runs]
-    return tuple((name, path.stat().st_mtime_ns) for name, path in files if path.is_file())
-
-
 @contextmanager
 def served(
     find: Callable[[], Sequence[StoredRun]], page: Path, home: Path, shared: str | None, port: int
@@ -323,20 +273,31 @@ def served(
     anew the page is written again, and an open browser loads it. `port` 0 takes any free one.
     Raises UserError for a port that is taken.
     """
-    runs = find()
-    state = _state_of(runs)
-    write_page(runs, page, home, shared, stamp=str(state))
+
+    def update(before: str) -> str:
+        runs = find()
+        files = [run.folder.path / METRICS for run in runs]
+        state = str([(str(one), one.stat().st_mtime_ns) for one in files if one.is_file()])
+        if state != before:
+            write_page(runs, page, home, shared, stamp=state)
+        return state
+
+    def watch(state: str) -> None:
+        while not stop.wait(LOOK_EVERY):
+            try:
+                state = update(state)
+            except (UserError, OSError) as error:  # a run that is being written, or was removed
+                sys.stderr.write(f"the page was not written again: {error}\n")
+
+    state = update("")
     try:
         server = ThreadingHTTPServer((HOST, port), partial(_Handler, directory=str(page)))
     except OSError as error:
         raise UserError(f"Port {port} cannot be used: {error}. Give another: --port N.") from None
     stop = threading.Event()
-    watching = threading.Thread(
-        target=_watch, args=(find, state, page, home, shared, stop), daemon=True
-    )
-    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    watching = threading.Thread(target=watch, args=(state,), daemon=True)
     watching.start()
-    serving.start()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://{HOST}:{server.server_address[1]}/"
     finally:
@@ -344,21 +305,3 @@ def served(
         server.shutdown()
         server.server_close()
         watching.join()
-
-
-def _watch(
-    find: Callable[[], Sequence[StoredRun]],
-    before: State,
-    page: Path,
-    home: Path,
-    shared: str | None,
-    stop: threading.Event,
-) -> None:
-    while not stop.wait(LOOK_EVERY):
-        try:
-            runs = find()
-            if (state := _state_of(runs)) != before:
-                write_page(runs, page, home, shared, stamp=str(state))
-                before = state
-        except (UserError, OSError) as error:  # a run that is being written, or was removed
-            sys.stderr.write(f"the page was not written again: {error}\n")

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.run.own_questions import OwnQuestion
+
 from graphrag_bench.data.dataset import Dataset, Gold
-from graphrag_bench.explain.funnel import RunFunnel
+from graphrag_bench.explain.funnel import RIGHT
 from graphrag_bench.explain.names import Names
 from graphrag_bench.explain.question import (
     IN_CONTEXT,
@@ -16,8 +18,9 @@ from graphrag_bench.explain.question import (
     Calls,
     all_of_run,
     evidence_of,
-    explanation,
+    with_gold,
 )
+from graphrag_bench.explain.stages import Funnel
 from graphrag_bench.report.rows import usual_metrics
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import is_imported
@@ -30,7 +33,6 @@ Plain = dict[str, Any]
 BLOCK = 20
 """Questions of a part: few enough to load at once, enough that a page has few files."""
 ANSWER_SHOWN = 160
-_RIGHT = ("accuracy", "hit")
 _LETTERS = {IN_CONTEXT: "c", LEFT_OUT: "r", RETRIEVED: "r"}
 _MISSED = "m"
 
@@ -52,7 +54,7 @@ def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
     }
 
 
-def list_columns(run: StoredRun, funnel: RunFunnel | str, at: Mapping[str, int]) -> Plain:
+def list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
     """Return a run's questions as columns, in the order of its scoring; `at` are rows of the set.
 
     `right` is 1, 0, or None for a question without answer or gold. `evidence` has a letter for each
@@ -64,7 +66,7 @@ def list_columns(run: StoredRun, funnel: RunFunnel | str, at: Mapping[str, int])
     seconds: dict[str, float] = {}
     for one in run.folder.timing():
         seconds[one["question"]] = seconds.get(one["question"], 0.0) + one["seconds"]
-    lost = {} if isinstance(funnel, str) else funnel.funnel.of_questions()
+    lost = {} if isinstance(funnel, str) else funnel.lost
     scores = [run.scores.get(row["question"], {}) for row in rows]
     names = dict.fromkeys(name for of_question in scores for name in of_question)
     shown = [*usual_metrics(names), *(name for name in names if name.startswith("all_evidence@"))]
@@ -114,8 +116,7 @@ def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Pl
             names.clear()  # a graph for each scope: one is open at a time
             names[key] = Names.read(roots_of(run, one.corpus, home, shared), one.artifacts)
         name = one.row["question"]
-        whole = question_whole(run, explanation(one, names[key]), one.row, names[key])
-        block[name] = {**whole, "calls": calls.of(name)}
+        block[name] = {**question_whole(run, one, names[key]), "calls": calls.of(name)}
         if len(block) == BLOCK:
             yield block
             block = {}
@@ -123,18 +124,14 @@ def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Pl
         yield block
 
 
-def question_whole(run: StoredRun, shown: Mapping[str, Any], row: Row, names: Names) -> Plain:
-    """Return what `show --json` prints of a question, with its gold, evidence and graph."""
-    gold = run.gold.get(row["question"])
-    steps = [_without_context(step) for step in shown["steps"]]
+def question_whole(run: StoredRun, own: OwnQuestion, names: Names) -> Plain:
+    """Return what `show --json` prints of a question, with its graph and plan."""
+    whole = with_gold(own, names, run)
     return {
-        **shown,
-        "steps": steps,
-        "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)} if gold else {},
-        "found": dict(evidence_of(row, gold)) if gold else {},
-        "error": row.get("error"),
-        "graph": answer_graph(row, gold or Gold(), names),
-        "plan": plan_graph(row),
+        **whole,
+        "steps": [_without_context(step) for step in whole["steps"]],
+        "graph": answer_graph(own.row, run.gold.get(own.row["question"]) or Gold(), names),
+        "plan": plan_graph(own.row),
     }
 
 
@@ -153,7 +150,7 @@ def roots_of(run: StoredRun, corpus: str, home: Path, shared: str | None) -> lis
 
 
 def _right(scores: Mapping[str, float]) -> int | None:
-    return next((int(scores[name] >= 0.5) for name in _RIGHT if name in scores), None)
+    return next((int(scores[name] >= 0.5) for name in RIGHT if name in scores), None)
 
 
 def _evidence_letters(row: Row, gold: Gold | None) -> str:

@@ -66,7 +66,7 @@ def test_losses_and_what_passed_sum_to_all_documents() -> None:
     assert counts["answered"].questions == 0  # a lost evidence before it could be answered
     assert made.questions_at("retrieved") == ["a"]
     assert made.questions_at(None) == ["b"]
-    assert (made.n_documents, made.n_questions) == (4, 3)
+    assert (len(made.fates), len(made.lost)) == (4, 3)
 
 
 def test_a_failed_question_has_a_stage_of_its_own_and_leaves_nothing_unknown() -> None:

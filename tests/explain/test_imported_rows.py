@@ -75,7 +75,7 @@ def test_two_runs_are_paired_over_their_questions_and_settings_that_one_lacks_ar
 def test_the_funnel_of_an_imported_run_begins_where_passages_are_retrieved(
     runs: Both, tmp_path: Path
 ) -> None:
-    made = run_funnel(runs[1], tmp_path).funnel
+    made = run_funnel(runs[1], tmp_path)
     assert [(one.stage, one.lost) for one in made.counts()] == [("retrieved", 5), ("answered", 1)]
     assert made.questions_at("retrieved") == ["q3", "q4", "q5"]
 

@@ -24,7 +24,6 @@ from operators.context.paths import paths_context
 from operators.context.rows import node_pieces, relationship_pieces
 from operators.path.pool import members
 
-
 LOG = File(__file__).resolve().parents[3] / "shared" / "data" / "pathcorag_log" / "context_log.txt"
 MADE_UP = '''
 [2025-01-01 00:00:00] Query: How did Norvik change comets?

@@ -16,7 +16,6 @@ from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.values import FloatArray, Question, Ranked
 from operators.chunk.rerank import cross_encoder_rerank, rerank
 
-
 TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in range(8)])
 ASKED = Question("q", "Who?")
 

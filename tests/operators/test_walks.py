@@ -19,7 +19,6 @@ from operators.chunk.search import similarity
 from operators.node.activation import activate
 from operators.node.ppr import node_restart, ppr, specificity
 
-
 A, B, C, D = range(4)
 
 
