@@ -21,7 +21,6 @@ from graphrag_bench.cli.judge import declare_judge, runs_to_judge
 from graphrag_bench.cli.parsing import Parser, check_figure
 from graphrag_bench.errors import UserError
 from graphrag_bench.judging import pairs, tables
-from graphrag_bench.judging.answers import dataset_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.figures import Grid, plot_grids
 from graphrag_bench.report.notes import with_cut_notes
@@ -53,7 +52,7 @@ def main(options: Namespace) -> None:
     runs, settings = runs_to_judge("compare", options, 2)
     check_one_corpus([run.metrics for run in runs])
     comparison = pairs.Comparison.of(runs, options.limit)
-    models = Models(settings, dataset_of(runs[0]))
+    models = Models(settings, runs[0].require_dataset())
     home = Path(settings.paths.home)
     panel = pairs.Panel.of(comparison, models, criteria, home, options.retry)
     if options.plan:

@@ -76,7 +76,7 @@ def main(options: Namespace) -> None:
     task = answers.JudgeTask(metrics, options.limit, options.retry)
     task.measures()
     runs, settings = runs_to_judge("judge", options, 1, "embedder")
-    models = Models(settings, answers.dataset_of(runs[0]))
+    models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
     if options.plan:
         for run in runs:

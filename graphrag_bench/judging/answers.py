@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.fingerprint import digest
@@ -129,15 +128,6 @@ class JudgeTask:
         return {name: MEASURES[name] for name in MEASURES if name in wanted}
 
 
-def dataset_of(stored: StoredRun) -> Dataset:
-    """Return the data set of a stored run; raise UserError when it is no longer at hand."""
-    if stored.dataset is None:
-        raise UserError(
-            f"The data set of {stored.folder.path} is not at hand; its questions are needed."
-        )
-    return stored.dataset
-
-
 def judging(folder: Path) -> str:
     """Return the message for a second process in a folder."""
     return f"Another process is judging {folder}. Wait for its end."
@@ -154,7 +144,7 @@ def judge_answers(
     is answered, when every metric needs a context and none was kept, or another process judges the
     same run; RunStopped when nothing further can succeed.
     """
-    dataset, wanted = dataset_of(stored), task.measures(stored)
+    dataset, wanted = stored.require_dataset(), task.measures(stored)
     cases = _cases(stored, task.limit)
     folder = stored.folder.path
     with locked(folder / LOCK, judging(folder)):
@@ -186,7 +176,7 @@ def calls_ahead(stored: StoredRun, models: Models, task: JudgeTask) -> dict[str,
 
 
 def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
-    dataset, rows = dataset_of(stored), stored.rows
+    dataset, rows = stored.require_dataset(), stored.rows
     answered = {name for name, row in rows.items() if row["status"] == "answered"}
     chosen = [q for q in dataset.interleaved() if q.id in answered][:limit]
     if not chosen:
@@ -208,7 +198,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
     """The texts of each context of which all are known."""
-    found = context_texts(stored.folder, stored.rows, dataset_of(stored))
+    found = context_texts(stored.folder, stored.rows, stored.require_dataset())
     known = {
         name: tuple(text for text in texts if text is not None) for name, texts in found.items()
     }

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, create_model
 from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.judging.answers import dataset_of, gate_of, in_blocks, judging
+from graphrag_bench.judging.answers import gate_of, in_blocks, judging
 from graphrag_bench.judging.win_rates import BothOrders, Item, Labels
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.meter import Metered
@@ -88,7 +88,7 @@ class Comparison:
         """
         if len(runs) < 2:
             raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
-        sets = [dataset_of(run) for run in runs]
+        sets = [run.require_dataset() for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
         answers = {
             run.folder.path.name: {

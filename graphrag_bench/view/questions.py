@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.run.own_questions import OwnQuestion
-
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.explain.funnel import RIGHT
 from graphrag_bench.explain.names import Names
@@ -23,7 +21,7 @@ from graphrag_bench.explain.question import (
 from graphrag_bench.explain.stages import Funnel
 from graphrag_bench.report.rows import usual_metrics
 from graphrag_bench.run.folder import Row
-from graphrag_bench.run.record import is_imported
+from graphrag_bench.run.record import OwnQuestion, is_imported
 from graphrag_bench.run.scoring import context_tokens
 from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import short
