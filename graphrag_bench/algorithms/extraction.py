@@ -13,11 +13,23 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True)
 class Extracted(Generic[RowT]):
-    """One row of the class `kind` for each chunk, in chunk order, and counts about the whole."""
+    """One row of the class `kind` for each chunk, in chunk order, and counts about the whole.
+
+    `counted` names the field of a row whose items a statistic counts.
+    """
 
     kind: ClassVar[type[Any]]
+    counted: ClassVar[Mapping[str, str]]
     rows: tuple[RowT, ...]
     statistics: Mapping[str, float]
+
+    @classmethod
+    def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
+        """Return the extraction of rows, with the numbers of what they hold before other counts."""
+        numbers: dict[str, float] = {
+            name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
+        }
+        return cls(tuple(rows), {**numbers, **counts})
 
     def save(self, folder: Path) -> None:
         """Write one JSON line for each chunk, lone surrogates replaced, and the statistics."""
@@ -61,6 +73,7 @@ class Extraction(Extracted[ChunkExtraction]):
     """Entities and triples."""
 
     kind = ChunkExtraction
+    counted: ClassVar[Mapping[str, str]] = {"triples": "triples"}
 
 
 @dataclass(frozen=True)
@@ -96,14 +109,10 @@ class TextExtraction(Extracted[ChunkRecords]):
     """Described records."""
 
     kind = ChunkRecords
-
-    @classmethod
-    def of(cls, rows: Sequence[ChunkRecords], counts: Mapping[str, float]) -> TextExtraction:
-        """Return the extraction of rows, with the numbers of their records before other counts."""
-        n_entities = sum(len(row.entities) for row in rows)
-        n_relationships = sum(len(row.relationships) for row in rows)
-        numbers = {"entity_records": n_entities, "relationship_records": n_relationships}
-        return cls(tuple(rows), {**numbers, **counts})
+    counted: ClassVar[Mapping[str, str]] = {
+        "entity_records": "entities",
+        "relationship_records": "relationships",
+    }
 
 
 @dataclass(frozen=True)
@@ -124,19 +133,18 @@ class ChunkFacts:
 
     facts: tuple[FactRecord, ...] = ()
 
+    @property
+    def entities(self) -> tuple[EntityRecord, ...]:
+        """The entities of all facts."""
+        return tuple(entity for fact in self.facts for entity in fact.entities)
+
 
 @dataclass(frozen=True)
 class FactExtraction(Extracted[ChunkFacts]):
     """N-ary facts."""
 
     kind = ChunkFacts
-
-    @classmethod
-    def of(cls, rows: Sequence[ChunkFacts], counts: Mapping[str, float]) -> FactExtraction:
-        """Return the extraction of rows, with the numbers of their records before other counts."""
-        every = [fact for row in rows for fact in row.facts]
-        named = sum(len(fact.entities) for fact in every)
-        return cls(tuple(rows), {"fact_records": len(every), "entity_records": named, **counts})
+    counted: ClassVar[Mapping[str, str]] = {"fact_records": "facts", "entity_records": "entities"}
 
 
 @dataclass(frozen=True)
@@ -162,13 +170,8 @@ class SchemaExtraction(Extracted[SchemaRecords]):
     """Records by a schema."""
 
     kind = SchemaRecords
-
-    @classmethod
-    def of(cls, rows: Sequence[SchemaRecords], counts: Mapping[str, float]) -> SchemaExtraction:
-        """Return the extraction of rows, with the numbers of what they hold before other counts."""
-        numbers: dict[str, float] = {
-            "entity_records": sum(len(row.entities) for row in rows),
-            "triples": sum(len(row.triples) for row in rows),
-            "attribute_records": sum(len(row.attributes) for row in rows),
-        }
-        return cls(tuple(rows), {**numbers, **counts})
+    counted: ClassVar[Mapping[str, str]] = {
+        "entity_records": "entities",
+        "triples": "triples",
+        "attribute_records": "attributes",
+    }

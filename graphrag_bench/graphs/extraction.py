@@ -90,8 +90,7 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
         skipped += sum(triple is None for triple in triples)
         entities = tuple(str(name) for name in document.get("extracted_entities", []))
         rows.append(ChunkExtraction(entities, tuple(filter(None, triples))))
-    n_triples = sum(len(row.triples) for row in rows)
-    return Extraction(tuple(rows), {"triples": n_triples, "skipped_triples": skipped})
+    return Extraction.of(rows, {"skipped_triples": skipped})
 
 
 def _documents(path: Path) -> list[Any]:
@@ -148,9 +147,7 @@ def nlp_extraction(
         n_sentences += len(sentences)
         n_related += sum(bool(sentence.relations) for sentence in sentences)
     share = n_related / n_sentences if n_sentences else 0.0
-    rows = pruned(rows, named, prune)
-    n_triples = sum(len(row.triples) for row in rows)
-    return Extraction(tuple(rows), {"triples": n_triples, "relation_share": round(share, 4)})
+    return Extraction.of(pruned(rows, named, prune), {"relation_share": round(share, 4)})
 
 
 def _chunk(
@@ -266,20 +263,16 @@ def llm_extraction(
         if isinstance(one, Listed)
     }
     triples = {row: _whole(parts) for row, parts in rows_of_parts.items()}
-    n_triples = sum(map(len, triples.values()))
     counts = {
-        "triples": n_triples,
-        "skipped_triples": sum(map(len, rows_of_parts.values())) - n_triples,
+        "skipped_triples": sum(len(rows_of_parts[row]) - len(triples[row]) for row in triples),
         **{name: sum(one.statistics[name] for one in extractors) for name in (REPLIES, CUT)},
         "failed_chunks": len(passages) - len(triples),
     }
-    return Extraction(
-        tuple(
-            ChunkExtraction(tuple(names.get(row, ())), triples.get(row, ()))
-            for row in range(len(passages))
-        ),
-        counts,
-    )
+    rows = [
+        ChunkExtraction(tuple(names.get(row, ())), triples.get(row, ()))
+        for row in range(len(passages))
+    ]
+    return Extraction.of(rows, counts)
 
 
 def _whole(parts: list[list[str]]) -> tuple[Triple, ...]:

@@ -294,8 +294,7 @@ def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extracti
     for document, row in _chunks(corpus, chunk_table).items():
         triples.setdefault(row, {}).update(dict.fromkeys(subgraphs.triples(document)))
     rows = [tuple(Triple(*one) for one in triples.get(row, ())) for row in range(len(chunk_table))]
-    counts = {"triples": sum(map(len, rows))}
-    return Extraction(tuple(ChunkExtraction((), row) for row in rows), counts)
+    return Extraction.of([ChunkExtraction((), row) for row in rows], {})
 
 
 def _subgraphs(corpus: Dataset) -> Subgraphs:

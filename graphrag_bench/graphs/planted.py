@@ -52,15 +52,11 @@ def planted_extraction(
     """
     faults = _Faults(drop, merge, spurious, rumours, noise_seed)
     rows, counts = _read(chunk_table, aliases, faults, "extraction.planted")
-    return Extraction(
-        tuple(
-            ChunkExtraction(
-                row.names, tuple(Triple(one.head, one.phrase, one.tail) for one in row.facts)
-            )
-            for row in rows
-        ),
-        {"triples": sum(len(row.facts) for row in rows), **counts},
-    )
+    read = [
+        ChunkExtraction(row.names, tuple(Triple(f.head, f.phrase, f.tail) for f in row.facts))
+        for row in rows
+    ]
+    return Extraction.of(read, counts)
 
 
 @artifact("text_extraction.planted")

@@ -183,19 +183,6 @@ def loss_of(found: Tensor, wanted: Tensor) -> Tensor:
     return ENTITY_SHARE * entity.mean() + LIST_SHARE * ranked.mean()
 
 
-def arrays(weights: Mapping[str, Tensor]) -> dict[str, Float32]:
-    """The parameters as arrays of their own."""
-    return {name: tensor.detach().numpy().copy() for name, tensor in weights.items()}
-
-
-def dense(rows: Sequence[IntArray], values: Sequence[Float32], n: int) -> Float32:
-    """Float32 (len(rows), n): the values at their columns, 0 elsewhere."""
-    found = np.zeros((len(rows), n), np.float32)
-    for row, (columns, held) in enumerate(zip(rows, values, strict=True)):
-        found[row, columns] = held
-    return found
-
-
 class Schedule(NamedTuple):
     """How long a network is trained, and in what steps."""
 
@@ -205,19 +192,18 @@ class Schedule(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """A graph to learn on: its edges, and for each question its vector, start and wanted nodes.
+    """A graph to learn on, and questions: each with its vector, start, its share, wanted nodes.
 
-    `relations` float32 (n_kinds, d), `questions` float32 (n, d); `start`, `share` and `wanted`
-    have one array for each question: its entities, their shares, and the nodes of its evidence.
+    `relations` float32 (n_kinds, d), `questions` float32 (n, d), `start` int64 (n,), `share`
+    float32 (n,), `wanted` float32 (n, n_nodes), 1 for nodes of its evidence, `is_dev` bool (n,).
     """
 
     edges: Grouped
-    n_nodes: int
     relations: Float32
     questions: Float32
-    start: tuple[IntArray, ...]
-    share: tuple[Float32, ...]
-    wanted: tuple[IntArray, ...]
+    start: IntArray
+    share: Float32
+    wanted: Float32
     is_dev: NDArray[np.bool_]
 
 
@@ -295,24 +281,24 @@ def read_graph(
 def _learnt(
     world: World, table: ChunkTable, graph: Graph, embedder: Embedder, is_dev: NDArray[np.bool_]
 ) -> Learnt:
-    weight = mentions_weight(graph)
     texts, start, wanted, rows = [], [], [], []
     for number, chain in enumerate(world.chains):
         node = graph.row_of.get(normalise_name(world.entities[chain.start].name))
         chunks = [row for name in world.evidence(chain) for row in table.chunks_of(name)]
-        nodes = np.unique(graph.chunk_node[chunks].indices).astype(np.int64)
-        if node is None or not 0 < len(nodes) < graph.n_nodes:
+        evidence: Float32 = np.zeros(graph.n_nodes, np.float32)
+        evidence[graph.chunk_node[chunks].indices] = 1
+        if node is None or not evidence.any() or evidence.all():
             continue
         texts.append(chain.text)
-        start.append(np.array([node], np.int64))
-        wanted.append(nodes)
+        start.append(node)
+        wanted.append(evidence)
         rows.append(number)
     edges, relations = edges_of(graph)
     return Learnt(
-        Grouped.of(edges, graph.n_nodes, len(relations)), graph.n_nodes,
+        Grouped.of(edges, graph.n_nodes, len(relations)),
         embedder.encode(list(relations), kind="passage"), embedder.encode(texts, kind="question"),
-        tuple(start), tuple(weight[nodes].astype(np.float32) for nodes in start), tuple(wanted),
-        is_dev[rows],
+        np.array(start, np.int64), mentions_weight(graph)[start].astype(np.float32),
+        np.array(wanted), is_dev[rows],
     )  # fmt: skip
 
 
@@ -340,7 +326,7 @@ def trained(
     for tensor in weights.values():
         tensor.requires_grad_()
     steps = torch.optim.AdamW(list(weights.values()), lr=schedule.learning_rate)
-    best, kept = np.inf, GnnWeights(arrays(weights))
+    best, kept = np.inf, GnnWeights({})
     with one_thread(), progress.task("training epochs", schedule.epochs) as advance:
         for epoch in range(1, schedule.epochs + 1):
             loss = _epoch(weights, learnt, shape, schedule.batch, chance, steps)
@@ -349,7 +335,8 @@ def trained(
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
                 statistics = {"epoch": epoch, "train_loss": round(loss, 6), **measured}
-                kept = GnnWeights(arrays(weights), statistics=statistics)
+                arrays = {name: held.detach().numpy().copy() for name, held in weights.items()}
+                kept = GnnWeights(arrays, statistics=statistics)
     if not np.isfinite(best):
         raise UserError(
             f"The graph network did not learn: its loss is no number after {schedule.epochs} "
@@ -390,20 +377,13 @@ def _epoch(
 
 def _recalled(
     weights: dict[str, Any], one: Learnt, shape: Shape, rows: IntArray
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor]:
     import torch
 
-    def columns(values: Sequence[Any]) -> list[Any]:
-        return [values[row] for row in rows.tolist()]
-
-    wanted = columns(one.wanted)
-    ones = [np.ones(len(nodes), np.float32) for nodes in wanted]
-    found = logits(
-        weights, shape, one.edges, torch.from_numpy(one.relations),
-        torch.from_numpy(one.questions[rows]),
-        torch.from_numpy(dense(columns(one.start), columns(one.share), one.n_nodes)),
-    )  # fmt: skip
-    return found, torch.from_numpy(dense(wanted, ones, one.n_nodes))
+    start = np.zeros_like(one.wanted[rows])
+    start[np.arange(len(rows)), one.start[rows]] = one.share[rows]
+    inputs = map(torch.from_numpy, (one.relations, one.questions[rows], start))
+    return logits(weights, shape, one.edges, *inputs), torch.from_numpy(one.wanted[rows])
 
 
 def _measured(
@@ -419,6 +399,7 @@ def _measured(
                 losses += float(loss_of(found, wanted)) * len(rows)
                 for row, scores in zip(rows.tolist(), found.numpy(), strict=True):
                     best: Ranked[Any] = Ranked.top(scores, N_BEST)
-                    shares.append(float(np.isin(one.wanted[row], best.ids).mean()))
+                    held = one.wanted[row]
+                    shares.append(float(held[best.ids].sum(dtype=float) / held.sum(dtype=float)))
     mean = {"dev_loss": losses / len(shares), "dev_recall": float(np.mean(shares))}
     return {name: round(value, 6) for name, value in mean.items()}
