@@ -18,7 +18,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.knowledge_graph import synonym_pairs, with_synonyms
+from graphrag_bench.graphs.knowledge_graph import SYNONYM, synonym_pairs, with_rows
 from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens, normalise_name
@@ -81,7 +81,7 @@ def hypergraph_synonymy(
     vectors = np.ascontiguousarray(vectors_of(names, embedder, progress, "embedding node names"))
     codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
     graph = replace(graph, statistics={**graph.statistics, "synonyms": len(codes)})
-    return with_synonyms(graph, codes // len(names), codes % len(names), cosine)
+    return with_rows(graph, *np.divmod(codes, len(names)), cosine, SYNONYM)
 
 
 @dataclass

@@ -199,7 +199,7 @@ def kg_synonymy(
         lost[place[joined]] = True
         weight[lost[graph.pairs.of]] = 0.0
     facts = replace(graph, weight=weight)
-    return with_synonyms(facts, codes // graph.n_nodes, codes % graph.n_nodes, cosine)
+    return with_rows(facts, *np.divmod(codes, graph.n_nodes), cosine, SYNONYM)
 
 
 def synonym_pairs(
@@ -233,8 +233,13 @@ def synonym_pairs(
     return code[order], cosine[order].astype(np.float64)
 
 
-def with_synonyms(graph: Graph, source: IntArray, target: IntArray, cosine: FloatArray) -> Graph:
-    """The graph with synonymy rows after its facts; their chunk rows are empty."""
+def with_rows(
+    graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
+) -> Graph:
+    """The graph with rows of one relation after its own; they are in no chunk.
+
+    Those of `SYNONYM` are synonymy edges.
+    """
     from scipy.sparse import csr_matrix, vstack
 
     n = len(source)
@@ -242,9 +247,9 @@ def with_synonyms(graph: Graph, source: IntArray, target: IntArray, cosine: Floa
         graph,
         source=np.concatenate([graph.source, source]),
         target=np.concatenate([graph.target, target]),
-        weight=np.concatenate([graph.weight, cosine]),
-        synonym=np.concatenate([graph.synonym, np.ones(n, bool)]),
-        relations=Texts.of([*graph.relations, *[SYNONYM] * n]),
+        weight=np.concatenate([graph.weight, weight]),
+        synonym=np.concatenate([graph.synonym, np.full(n, relation == SYNONYM)]),
+        relations=Texts.of([*graph.relations, *[relation] * n]),
         relationship_chunk=vstack(
             [graph.relationship_chunk, csr_matrix((n, graph.n_chunks), dtype=bool)]
         ).tocsr(),

@@ -183,14 +183,6 @@ def loss_of(found: Tensor, wanted: Tensor) -> Tensor:
     return ENTITY_SHARE * entity.mean() + LIST_SHARE * ranked.mean()
 
 
-class Schedule(NamedTuple):
-    """How long a network is trained, and in what steps."""
-
-    learning_rate: float
-    epochs: int
-    batch: int
-
-
 class Learnt(NamedTuple):
     """A graph to learn on, and questions: each with its vector, start, its share, wanted nodes.
 
@@ -253,7 +245,7 @@ def trained_weights(
     )
     learnt = [_learnt(world, table, graph, embedder, is_dev) for graph in graphs]
     shape = Shape(embedder.dimension, hidden, layers)
-    return trained(learnt, shape, Schedule(learning_rate, epochs, batch), chance, progress)
+    return _trained(learnt, shape, learning_rate, epochs, batch, chance, progress)
 
 
 def chunks_of(world: World) -> ChunkTable:
@@ -302,17 +294,15 @@ def _learnt(
     )  # fmt: skip
 
 
-def trained(
+def _trained(
     learnt: Sequence[Learnt],
     shape: Shape,
-    schedule: Schedule,
+    learning_rate: float,
+    epochs: int,
+    batch: int,
     chance: np.random.Generator,
     progress: Progress,
 ) -> GnnWeights:
-    """The weights of the epoch with the lowest loss on the questions that are for development.
-
-    Raises UserError where there are no questions of both kinds.
-    """
     import torch
 
     is_dev = np.concatenate([one.is_dev for one in learnt])
@@ -322,15 +312,16 @@ def trained(
             "development whose entity is a node of the graph. Raise build.gnn_weights.questions, "
             "or read the world by build.gnn_weights.readings=[stated]."
         )
-    weights = {name: torch.from_numpy(values) for name, values in first_parameters(shape, chance)}
-    for tensor in weights.values():
-        tensor.requires_grad_()
-    steps = torch.optim.AdamW(list(weights.values()), lr=schedule.learning_rate)
+    weights = {
+        name: torch.from_numpy(values).requires_grad_()
+        for name, values in first_parameters(shape, chance)
+    }
+    steps = torch.optim.AdamW(list(weights.values()), lr=learning_rate)
     best, kept = np.inf, GnnWeights({})
-    with one_thread(), progress.task("training epochs", schedule.epochs) as advance:
-        for epoch in range(1, schedule.epochs + 1):
-            loss = _epoch(weights, learnt, shape, schedule.batch, chance, steps)
-            measured = _measured(weights, learnt, shape, schedule.batch)
+    with one_thread(), progress.task("training epochs", epochs) as advance:
+        for epoch in range(1, epochs + 1):
+            loss = _epoch(weights, learnt, shape, batch, chance, steps)
+            measured = _measured(weights, learnt, shape, batch)
             advance(1)
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
@@ -339,13 +330,13 @@ def trained(
                 kept = GnnWeights(arrays, statistics=statistics)
     if not np.isfinite(best):
         raise UserError(
-            f"The graph network did not learn: its loss is no number after {schedule.epochs} "
-            f"epochs. Lower build.gnn_weights.learning_rate, which is {schedule.learning_rate}."
+            f"The graph network did not learn: its loss is no number after {epochs} "
+            f"epochs. Lower build.gnn_weights.learning_rate, which is {learning_rate}."
         )
     progress.say(
         f"graph network: {kept.statistics['dev_recall']:.0%} of the wanted entities of "
         f"{int(is_dev.sum())} development questions are among the {N_BEST} best "
-        f"(epoch {kept.statistics['epoch']:.0f} of {schedule.epochs})"
+        f"(epoch {kept.statistics['epoch']:.0f} of {epochs})"
     )
     n_questions = {"train_questions": int((~is_dev).sum()), "dev_questions": int(is_dev.sum())}
     return replace(kept, statistics={**kept.statistics, **n_questions})

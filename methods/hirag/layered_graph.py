@@ -27,6 +27,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import Extractor, failures, records_of, room_for
+from graphrag_bench.graphs.knowledge_graph import with_rows
 from graphrag_bench.graphs.sentences import (
     central_texts,
     chunks_of,
@@ -79,15 +80,6 @@ class SummaryEntities(BaseModel):
     """What the model writes of a cluster."""
 
     entities: list[SummaryEntity] = Field(min_length=1)
-
-
-@dataclass(frozen=True)
-class Growth:
-    """When there are no more layers: the settings of the builders."""
-
-    max_layers: int
-    most_sparse: float
-    least_change: float
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -156,12 +148,11 @@ def layered(
     base = text_graph(text_extraction, chunk_table, keywords=False, most_tokens=description_tokens)
     mixture = Mixture(reduction_dimension, threshold, 0, reduction, bic_patience, most_swept=None)
     cluster = _clustering(clustering, cluster_size, mixture, np.random.default_rng(seed))
-    growth = Growth(max_layers, most_sparse, least_change)
     summarise: Summarise = partial(_central, embedder, progress, summary_tokens)
     if llm_build is not None:
         summarise = partial(_written, llm_build, progress, summary_prompt, max_tokens, summarise)
     embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding entities")
-    return grow(base, growth, summarise, embed, cluster)
+    return grow(base, summarise, embed, cluster, max_layers, most_sparse, least_change)
 
 
 def _clustering(
@@ -235,21 +226,23 @@ Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[Entity]]]
 
 def grow(
     base: Graph,
-    growth: Growth,
     summarise: Summarise,
     embed: Callable[[Sequence[str]], Vectors],
     cluster: Callable[[Vectors], Clusters],
+    max_layers: int,
+    most_sparse: float,
+    least_change: float,
 ) -> Graph:
     """The graph with its layers; `cluster` groups the rows of vectors that `embed` gives."""
     made = Layers.above(base)
     pool: IntArray = np.arange(base.n_nodes)
     n_layers, before = 0, _FIRST_SPARSITY
-    while n_layers < growth.max_layers and len(pool) > _FEW:
+    while n_layers < max_layers and len(pool) > _FEW:
         clusters = cluster(embed([made.node_text(row) for row in pool.tolist()]))
         sparsity = cluster_sparsity([len(rows) for rows in clusters], len(pool))
         families = [pool[rows].tolist() for rows in clusters if len(rows) > 1]
-        still = abs(sparsity - before) <= growth.least_change * before
-        if sparsity >= growth.most_sparse or still or not families:
+        still = abs(sparsity - before) <= least_change * before
+        if sparsity >= most_sparse or still or not families:
             break
         n_layers, before = n_layers + 1, sparsity
         told = summarise(made, families, f"layer {n_layers}")
@@ -338,22 +331,14 @@ def _joined(base: Graph, made: Layers, statistics: Mapping[str, float]) -> Graph
     ]
     n_new, n_pairs = len(made.names) - base.n_nodes, len(made.pairs)
     ends = np.array(list(made.pairs), np.int64).reshape(-1, 2)
-    no_chunk = partial(csr_matrix, dtype=bool)
+    no_chunk = csr_matrix((n_new, base.n_chunks), dtype=bool)
     return replace(
-        base,
+        with_rows(base, ends[:, 0], ends[:, 1], np.ones(n_pairs), SUMMARISES),
         names=Texts.of(made.names),
         types=Texts.of(made.types),
         descriptions=Texts.of(made.texts),
-        source=np.concatenate([base.source, ends[:, 0]]),
-        target=np.concatenate([base.target, ends[:, 1]]),
-        weight=np.concatenate([base.weight, np.ones(n_pairs)]),
-        synonym=np.concatenate([base.synonym, np.zeros(n_pairs, bool)]),
-        relations=Texts.of([*base.relations, *[SUMMARISES] * n_pairs]),
         facts=Texts.of([*base.facts, *[""] * n_pairs]),
-        node_chunk=vstack([base.node_chunk, no_chunk((n_new, base.n_chunks))]).tocsr(),
-        relationship_chunk=vstack(
-            [base.relationship_chunk, no_chunk((n_pairs, base.n_chunks))]
-        ).tocsr(),
+        node_chunk=vstack([base.node_chunk, no_chunk]).tocsr(),
         node_fragments=Fragments.of([*base.node_fragments, *above], len(made.names)),
         statistics={**base.statistics, **statistics, "summary entities": n_new},
     )

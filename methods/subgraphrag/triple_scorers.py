@@ -1,9 +1,13 @@
-"""What scores the triples of a graph: the index of their texts, or a scorer trained on paths."""
+"""What scores the triples of a graph: the index of their texts, or a scorer trained on paths.
+
+Training questions become examples: triples, distances to the topic entities, and labels.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -11,8 +15,14 @@ from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights
+from graphrag_bench.algorithms.triple_scorer import (
+    MlpTripleScorer,
+    MlpWeights,
+    ScoredQuestion,
+    distances,
+)
 from graphrag_bench.contract import artifact
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.synthetic import TrainingSet
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.precision import one_thread
@@ -20,12 +30,12 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
-from graphrag_bench.values import IntArray
-from methods.subgraphrag.triple_examples import Examples, examples_of, questions_of
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import FloatArray, IntArray
+from graphrag_bench.world.facts import World
 
 _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
 Float32 = NDArray[np.float32]
-_PARTS = ("hidden", "bias", "out", "out_bias", "unreadable")
 
 
 @artifact("triple_index")
@@ -82,25 +92,6 @@ def mlp_scorer(
     return MlpTripleScorer(triple_weights, vectors[:split], readable, vectors[split:], relation)
 
 
-class Schedule(NamedTuple):
-    """The size of the layer, and how long it is trained."""
-
-    hidden: int
-    learning_rate: float
-    patience: int
-    epochs: int
-    batch: int
-
-
-class Vectors(NamedTuple):
-    """Unit vectors of the questions, of the names (with those that are readable), of relations."""
-
-    questions: Float32
-    names: Float32
-    readable: NDArray[np.bool_]
-    relations: Float32
-
-
 @artifact("triple_weights")
 def triple_weights(
     *,
@@ -122,12 +113,15 @@ def triple_weights(
     Of each of the first `questions` training questions all positive triples are taken, and
     `negatives` others (0 for all), half of them near the topic entities. A share of the questions
     is kept to stop by: training ends when the loss on them has not fallen for `patience` epochs,
-    and the best weights are kept. Raises UserError when the questions give no example of both
+    and the best weights are kept, ties to the earlier epoch. Weights begin uniform within
+    1 / sqrt(inputs), as torch has it. Raises UserError when the questions give no example of both
     kinds, or are fewer than two. The same bytes for the same settings on the same kind of machine.
     Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code (1024 hidden units, Adam, 1e-3,
     patience 10).
     Deviation: negatives are sampled, and the development questions are some of those for training.
     """
+    import torch
+
     data = training.read(questions)
     chance = np.random.default_rng(training_seed)
     found = examples_of(questions_of(data), negatives, chance)
@@ -140,69 +134,61 @@ def triple_weights(
     vectors = _vectors(found, embedder, progress)
     n_dev = min(max(1, round(dev_share * n_asked)), n_asked - 1)
     is_dev = np.isin(found.question, chance.permutation(n_asked)[:n_dev])
-    schedule = Schedule(hidden, learning_rate, patience, epochs, batch)
-    return trained(found, vectors, is_dev, schedule, chance, progress)
+    train, dev = np.flatnonzero(~is_dev), np.flatnonzero(is_dev)
+    weights = _first_weights(embedder.dimension, hidden, chance)
+    steps = torch.optim.Adam(list(weights.values()), lr=learning_rate)
+    best, since, best_weights = np.inf, 0, _arrays(weights)
+    with one_thread(), progress.task("training epochs", epochs) as advance:
+        for _ in range(epochs):
+            for rows in _batches(chance.permutation(train), batch):
+                steps.zero_grad()
+                _loss(weights, found, vectors, rows).backward()
+                steps.step()
+            with torch.no_grad():
+                losses = [_loss(weights, found, vectors, r, "sum") for r in _batches(dev, batch)]
+            loss = sum(map(float, losses)) / len(dev)
+            advance(1)
+            since += 1
+            if loss < best:
+                best, since, best_weights = loss, 0, _arrays(weights)
+            if since >= patience:
+                break
+    return MlpWeights(**best_weights)
+
+
+def _batches(rows: IntArray, size: int) -> list[IntArray]:
+    return [rows[at : at + size] for at in range(0, len(rows), size)]
+
+
+class Vectors(NamedTuple):
+    """Unit vectors of the questions, of the names (with those that are readable), of relations."""
+
+    questions: Float32
+    names: Float32
+    readable: NDArray[np.bool_]
+    relations: Float32
 
 
 def _vectors(examples: Examples, embedder: Embedder, progress: Progress) -> Vectors:
     names = [triple_text(name, "", "") for name in examples.names]
-    relations = [triple_text("", name, "") for name in examples.relations]
-    texts = [*names, *relations]
-    held = index_texts(texts, embedder, progress, "training names").vectors
-    readable = np.array([bool(name) for name in names], bool)
+    texts = [*names, *(triple_text("", name, "") for name in examples.relations)]
+    vectors = index_texts(texts, embedder, progress, "training names").vectors
     asked = embedder.encode(list(examples.texts), kind="question")
-    return Vectors(asked, held[: len(names)], readable, held[len(names) :])
+    n = len(names)
+    return Vectors(asked, vectors[:n], np.array(list(map(bool, names)), bool), vectors[n:])
 
 
-def trained(
-    examples: Examples,
-    vectors: Vectors,
-    is_dev: NDArray[np.bool_],
-    schedule: Schedule,
-    chance: np.random.Generator,
-    progress: Progress,
-) -> MlpWeights:
-    """The weights with the lowest mean loss (binary cross-entropy) on the examples `is_dev`.
-
-    Ties go to the earlier epoch. Weights begin uniform within 1 / sqrt(inputs), as torch has it.
-    """
+def _first_weights(d: int, h: int, chance: np.random.Generator) -> dict[str, Any]:
     import torch
 
-    weights = {name: torch.from_numpy(values) for name, values in _first(vectors, schedule, chance)}
-    for tensor in weights.values():
-        tensor.requires_grad_()
-    steps = torch.optim.Adam(list(weights.values()), lr=schedule.learning_rate)
-    train, dev = np.flatnonzero(~is_dev), np.flatnonzero(is_dev)
-    best, kept, since = np.inf, _arrays(weights), 0
-    with one_thread(), progress.task("training epochs", schedule.epochs) as advance:
-        for _ in range(schedule.epochs):
-            order = chance.permutation(train)
-            for at in range(0, len(order), schedule.batch):
-                steps.zero_grad()
-                loss = _loss(weights, examples, vectors, order[at : at + schedule.batch])
-                loss.backward()
-                steps.step()
-            with torch.no_grad():
-                found = _mean_loss(weights, examples, vectors, dev, schedule.batch)
-            advance(1)
-            since += 1
-            if found < best:
-                best, kept, since = found, _arrays(weights), 0
-            if since >= schedule.patience:
-                break
-    return MlpWeights(**kept)
-
-
-def _first(
-    vectors: Vectors, schedule: Schedule, chance: np.random.Generator
-) -> Iterator[tuple[str, Float32]]:
-    d, h = vectors.names.shape[1], schedule.hidden
     n_inputs = 4 * d + 20
     shapes = {"hidden": (n_inputs, h), "bias": (h,), "out": (h,), "out_bias": (1,)}
+    weights = {}
     for name, shape in shapes.items():
         most = (n_inputs if name in ("hidden", "bias") else h) ** -0.5
-        yield name, chance.uniform(-most, most, shape).astype(np.float32)
-    yield "unreadable", (chance.standard_normal(d) * d**-0.5).astype(np.float32)
+        weights[name] = chance.uniform(-most, most, shape).astype(np.float32)
+    weights["unreadable"] = (chance.standard_normal(d) * d**-0.5).astype(np.float32)
+    return {name: torch.from_numpy(one).requires_grad_() for name, one in weights.items()}
 
 
 def _loss(
@@ -231,12 +217,184 @@ def _loss(
     return torch.nn.functional.binary_cross_entropy_with_logits(logits, labels, reduction=how)
 
 
-def _mean_loss(
-    weights: dict[str, Any], examples: Examples, vectors: Vectors, rows: IntArray, batch: int
-) -> float:
-    parts = [rows[at : at + batch] for at in range(0, len(rows), batch)]
-    return sum(float(_loss(weights, examples, vectors, part, "sum")) for part in parts) / len(rows)
-
-
 def _arrays(weights: dict[str, Any]) -> dict[str, Float32]:
-    return {name: weights[name].detach().numpy().copy() for name in _PARTS}
+    return {name: tensor.detach().numpy().copy() for name, tensor in weights.items()}
+
+
+class Labelled(NamedTuple):
+    """A training question: its triples by rows of names, and which of them lie on the way.
+
+    `head`, `relation`, `tail` are (n,), `topics` the rows of its topic entities, `label` bool (n,).
+    """
+
+    text: str
+    head: IntArray
+    relation: IntArray
+    tail: IntArray
+    topics: IntArray
+    label: NDArray[np.bool_]
+
+
+class Questions(NamedTuple):
+    """The names and relations that all questions share, and the questions, made one at a time."""
+
+    names: tuple[str, ...]
+    relations: tuple[str, ...]
+    labelled: Iterator[Labelled]
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Rows of `texts`, `names` and `relations` for each example, (n,) all of them.
+
+    `near` float32 (n, 20) are the distances of head and tail, `label` bool (n,).
+    """
+
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+    relations: tuple[str, ...]
+    question: IntArray
+    head: IntArray
+    relation: IntArray
+    tail: IntArray
+    near: NDArray[np.float32]
+    label: NDArray[np.bool_]
+
+
+def questions_of(data: Dataset) -> Questions:
+    """The training questions of a set with a subgraph for each, or of a synthetic world."""
+    return _of_subgraphs(data) if data.world is None else _of_world(data, data.world)
+
+
+def _of_subgraphs(data: Dataset) -> Questions:
+    held = data.subgraphs
+    assert held is not None  # a training set has subgraphs or is a world
+    row_of = {name: row for row, name in enumerate(held.names)}
+
+    def labelled() -> Iterator[Labelled]:
+        for question in data.questions:
+            here = held.rows(question.id)
+            triples = np.stack([held.head[here], held.relation[here], held.tail[here]])
+            head, relation, tail = np.unique(triples.astype(np.int64), axis=1)
+            answers = data.gold[question.id].answer_entities
+            topics, ends = (
+                [row_of[name] for name in names if name in row_of]
+                for names in (question.entities, answers)
+            )
+            yield _labelled(question.text, (head, relation, tail), topics, ends)
+
+    return Questions(held.names, held.relations, labelled())
+
+
+def _of_world(data: Dataset, world: World) -> Questions:
+    names = tuple(normalise_name(one.name) for one in world.entities)
+    kinds: dict[str, int] = {}
+    stated = [
+        (fact.head, kinds.setdefault(normalise_name(fact.phrase), len(kinds)), fact.tail)
+        for fact in world.facts
+        if fact.passage is not None
+    ]
+    head, relation, tail = np.array(stated, np.int64).reshape(-1, 3).T
+
+    def labelled() -> Iterator[Labelled]:
+        for chain in world.chains:
+            ends = [chain.answer]
+            yield _labelled(chain.text, (head, relation, tail), [chain.start], ends)
+
+    return Questions(names, tuple(kinds), labelled())
+
+
+def _labelled(
+    text: str, triples: tuple[IntArray, IntArray, IntArray], topics: list[int], ends: list[int]
+) -> Labelled:
+    head, relation, tail = triples
+    nodes, place = np.unique(np.stack([head, tail]), return_inverse=True)
+    own_head, own_tail = place.reshape(2, -1)
+    starts, stops = (np.flatnonzero(np.isin(nodes, rows)).tolist() for rows in (topics, ends))
+    label = on_shortest_paths(own_head, own_tail, len(nodes), starts, stops)
+    return Labelled(text, head, relation, tail, np.array(sorted(set(topics)), np.int64), label)
+
+
+def examples_of(questions: Questions, negatives: int, chance: np.random.Generator) -> Examples:
+    """The examples of the questions that have a positive triple, in order.
+
+    Of the other triples `negatives` are drawn, all for 0: half of them among those within reach of
+    the topic entities' distances, as far as there are any, the rest among all.
+    """
+    texts: list[str] = []
+    columns: list[tuple[NDArray[Any], ...]] = []
+    near: list[FloatArray] = []
+    n_names = len(questions.names)
+    for one in questions.labelled:
+        if not one.label.any():
+            continue
+        asked = ScoredQuestion(np.empty(0, np.float32), np.arange(len(one.head)), one.topics)
+        ((nodes, found),) = distances(one.head, one.tail, n_names, [asked])
+        both = np.concatenate(
+            [found[np.searchsorted(nodes, ends)] for ends in (one.head, one.tail)], axis=1
+        )
+        rows = _drawn(one.label, both, negatives, chance)
+        question = np.full(len(rows), len(texts))
+        columns.append((question, *(c[rows] for c in (one.head, one.relation, one.tail)),
+                        one.label[rows]))  # fmt: skip
+        near.append(both[rows])
+        texts.append(one.text)
+    parts = [np.concatenate(part) for part in zip(*columns, strict=True)] if columns else []
+    question, head, relation, tail, label = parts or [np.empty(0, np.int64)] * 5
+    held = np.concatenate(near) if near else np.empty((0, 0))
+    return Examples(
+        tuple(texts), questions.names, questions.relations,
+        question, head, relation, tail, held.astype(np.float32), label.astype(bool),
+    )  # fmt: skip
+
+
+def _drawn(
+    label: NDArray[np.bool_], near: FloatArray, negatives: int, chance: np.random.Generator
+) -> IntArray:
+    others = np.flatnonzero(~label)
+    if not negatives or len(others) <= negatives:
+        return np.arange(len(label))
+    half = near.shape[1] // 2
+    reach = np.concatenate([near[:, 1:half:2], near[:, half + 1 :: 2]], axis=1)
+    close = others[reach[others].any(axis=1)]
+    taken = chance.permutation(close)[: negatives // 2]
+    rest = chance.permutation(np.setdiff1d(others, taken))[: negatives - len(taken)]
+    return np.sort(np.concatenate([np.flatnonzero(label), taken, rest]))
+
+
+def on_shortest_paths(
+    source: IntArray, target: IntArray, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
+) -> NDArray[np.bool_]:
+    """Which triples lie on a shortest path between a start and an end, bool (n_triples,).
+
+    For each pair of a start and an end, the paths along the triples' direction from the one to the
+    other and back are compared; the shorter way counts, both when they are equally long. A pair
+    that is not joined, or is one node, gives none.
+    Source: SubgraphRAG (Li et al. 2025), section 3.1; their labels, from RoG (Luo et al. 2024).
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    chosen = np.zeros(len(source), bool)
+    froms, tos = sorted(set(starts)), sorted(set(ends))
+    if not froms or not tos:
+        return chosen
+    nodes = sorted({*froms, *tos})
+    along = csr_matrix((np.ones(len(source)), (source, target)), shape=(n_nodes, n_nodes))
+    hops, back = (
+        dict(zip(nodes, dijkstra(matrix, indices=nodes, unweighted=True), strict=True))
+        for matrix in (along, along.T)
+    )
+    for start in froms:
+        for end in tos:
+            ways = []
+            for first, last in ((start, end), (end, start)):
+                length = hops[first][last]
+                if 0 < length < np.inf:
+                    on = hops[first][source] + 1 + back[last][target] == length
+                    ways.append((length, on))
+            shortest = min((length for length, _ in ways), default=0)
+            for length, on in ways:
+                if length == shortest:
+                    chosen |= on
+    return chosen

@@ -23,7 +23,6 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.progress import Progress
 from methods.hirag.layered_graph import (
     Entity,
-    Growth,
     Layers,
     Summarise,
     cluster_sparsity,
@@ -31,7 +30,7 @@ from methods.hirag.layered_graph import (
     layered,
 )
 
-ALWAYS = Growth(max_layers=50, most_sparse=1.0, least_change=0.0)
+ALWAYS = {"max_layers": 50, "most_sparse": 1.0, "least_change": 0.0}
 
 
 def records() -> TextExtraction:
@@ -59,16 +58,14 @@ def named(made: Layers, families: Sequence[Sequence[int]], kind: str) -> list[li
     return [[Entity("+".join(made.first_names(family)), kind, "")] for family in families]
 
 
-def grown(
-    *layers: Sequence[Sequence[int]], growth: Growth = ALWAYS, tell: Summarise = named
-) -> Graph:
+def grown(*layers: Sequence[Sequence[int]], tell: Summarise = named, **growth: float) -> Graph:
     """The layers of given clusters: rows of the pool of each layer."""
     given = iter([[np.array(rows) for rows in layer] for layer in layers])
 
     def no_vectors(texts: Sequence[str]) -> Vectors:
         return np.zeros((len(texts), 1), np.float32)
 
-    return grow(base(), growth, tell, no_vectors, lambda _: next(given))
+    return grow(base(), tell, no_vectors, lambda _: next(given), **{**ALWAYS, **growth})
 
 
 def above(graph: Graph) -> dict[str, list[str]]:
@@ -84,8 +81,7 @@ def above(graph: Graph) -> dict[str, list[str]]:
 
 def test_a_cluster_of_two_or_more_has_an_entity_above_it() -> None:
     """Ada has two neighbours; Bo and Cy have one each, and Bo comes first; Dee is alone."""
-    one_layer = Growth(max_layers=1, most_sparse=1.0, least_change=0.0)
-    graph = grown([[1, 0, 2], [3], [4]], growth=one_layer)
+    graph = grown([[1, 0, 2], [3], [4]], max_layers=1)
     assert list(graph.names)[5:] == ["ada+bo+cy"]
     assert above(graph) == {"ada+bo+cy": ["bo", "ada", "cy"]}
 
@@ -111,10 +107,7 @@ def test_a_summary_of_a_name_that_is_there_is_that_node() -> None:
     def same(made: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Entity]]:
         return [[Entity("ada", kind, "Others.")] for _ in families]
 
-    given = iter([[np.array([0, 1, 2]), np.array([3, 4])]])
-    graph = grow(
-        base(), ALWAYS, same, lambda texts: np.zeros((len(texts), 1)), lambda _: next(given)
-    )
+    graph = grown([[0, 1, 2], [3, 4]], tell=same)
     assert graph.n_nodes == 5
     assert above(graph) == {"ada": ["bo", "cy", "dee", "eli"]}
     assert (graph.descriptions or [""])[0] == "Ada lived."
@@ -131,14 +124,13 @@ def test_sparsity_is_the_share_of_pairs_in_no_cluster_together(sizes, n, expecte
 
 def test_clusters_that_are_sparse_enough_are_not_summarised() -> None:
     """Three and two of five: 1 - 8 / 20 = 0.6."""
-    growth = Growth(max_layers=50, most_sparse=0.6, least_change=0.0)
-    assert grown([[0, 1, 2], [3, 4]], growth=growth).n_nodes == 5
+    assert grown([[0, 1, 2], [3, 4]], most_sparse=0.6).n_nodes == 5
 
 
 def test_clusters_that_are_as_sparse_as_those_before_are_not_summarised() -> None:
     """Layer 1: 1 - 6 / 20 = 0.7; layer 2 has three entities: 1 - 2 / 6, less than 5 % below."""
-    growth = Growth(max_layers=50, most_sparse=0.98, least_change=0.05)
-    graph = grown([[0, 1, 2], [3], [4]], [[0, 1], [2]], growth=growth)
+    layers = [[0, 1, 2], [3], [4]], [[0, 1], [2]]
+    graph = grown(*layers, most_sparse=0.98, least_change=0.05)
     assert (graph.statistics["layers"], graph.statistics["sparsity"]) == (1, 0.7)
 
 

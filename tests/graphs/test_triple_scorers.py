@@ -28,8 +28,15 @@ from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Question, Ranked
-from methods.subgraphrag.triple_examples import examples_of, on_shortest_paths, questions_of
-from methods.subgraphrag.triple_scorers import mlp_scorer, triple_index, triple_text, triple_weights
+from methods.subgraphrag.triple_scorers import (
+    examples_of,
+    mlp_scorer,
+    on_shortest_paths,
+    questions_of,
+    triple_index,
+    triple_text,
+    triple_weights,
+)
 from operators.relationship.triples import triple_scores
 
 
