@@ -29,12 +29,16 @@ PATH = Graph.from_arrays(source=[0, 0, 2], target=[1, 2, 3])
 
 
 class Names:
-    """A tagger that knows three names, every text one sentence."""
+    """A tagger that knows three names, every text one sentence; it keeps what it was given."""
 
     identity = "names"
 
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
     def sentences(self, texts):
         for text in texts:
+            self.texts.append(text)
             found = [name for name in ("Ada", "Norvik", "Mira") if name in text]
             yield [Sentence(text, tuple((name, "PERSON") for name in found), (), ())]
 
@@ -125,20 +129,14 @@ def test_the_core_alone_is_read():
 
 def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
     """The core is 0, 1 and 2, of 5, 5 and 3 tokens: 0 and 1 are read as one, and 2 alone."""
-    texts = []
-
-    class Noting(Names):
-        def sentences(self, given):
-            texts.extend(given)
-            return super().sentences(given)
-
+    names = Names()
     found = core_nlp(
-        chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=Noting(), progress=QUIET, share=0.75,
+        chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=names, progress=QUIET, share=0.75,
         join_tokens=11,
     )  # fmt: skip
-    assert texts == ["Ada founded Norvik. Ada inherited Norvik.", "Ada slept."]
+    assert names.texts == ["Ada founded Norvik. Ada inherited Norvik.", "Ada slept."]
     first, second, third, outside = found.rows
-    assert [entity.description for entity in first.entities] == [texts[0]] * 2
+    assert [entity.description for entity in first.entities] == [names.texts[0]] * 2
     assert second.entities == (EntityRecord("Ada"), EntityRecord("Norvik"))
     assert [(one.source, one.strength) for one in second.relationships] == [("Ada", 0.0)]
     assert [entity.name for entity in third.entities] == ["Ada"]
@@ -148,18 +146,12 @@ def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
 
 def test_chunks_of_other_titles_are_read_together_under_their_titles():
     chunks = ChunkTable.of([("a", "A", "one"), ("a", "A", "two"), ("b", "B", "Ada")])
-    texts = []
-
-    class Noting(Names):
-        def sentences(self, given):
-            texts.extend(given)
-            return super().sentences(given)
-
+    names = Names()
     core_nlp(
-        chunk_table=chunks, chunk_graph=Graph.from_arrays([0, 1], [1, 2]), nlp=Noting(),
+        chunk_table=chunks, chunk_graph=Graph.from_arrays([0, 1], [1, 2]), nlp=names,
         progress=QUIET, share=1.0, join_tokens=100,
     )  # fmt: skip
-    assert texts == ["A\none two\n\nB\nAda"]
+    assert names.texts == ["A\none two\n\nB\nAda"]
 
 
 def test_the_language_model_is_asked_about_the_core_alone():

@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from builds import QUIET
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.evidence import NodeAttributes
@@ -20,7 +21,6 @@ from graphrag_bench.graphs.communities import (
     leiden,
     subgraph_texts,
 )
-from graphrag_bench.progress import Progress
 
 CLIQUES = [*combinations(range(3), 2), *combinations(range(3, 6), 2), (2, 3)]
 """Two triangles, 0-1-2 and 3-4-5, joined by the edge 2-3."""
@@ -208,7 +208,7 @@ class Sides:
 def test_nodes_that_state_alike_are_one_community_with_the_chunks_of_its_nodes() -> None:
     names = Texts.of(["xa", "y1", "ya", "y2", "za", "y3"])
     graph = replace(plain_graph([], [], 6), names=names)
-    found = dual(graph=graph, embedder=Sides(), progress=Progress(quiet=True))
+    found = dual(graph=graph, embedder=Sides(), progress=QUIET)
     assert [row.indices.tolist() for row in found.nodes] == [[0, 2, 4], [1, 3, 5]]
     assert (found.nodes != found.chunks).nnz == 0
     assert (found.level.tolist(), found.parent.tolist()) == ([0, 0], [-1, -1])
@@ -216,5 +216,5 @@ def test_nodes_that_state_alike_are_one_community_with_the_chunks_of_its_nodes()
 
 def test_a_node_by_itself_is_no_community() -> None:
     graph = replace(plain_graph([], [], 3), names=Texts.of(["xa", "ya", "z"]))
-    found = dual(graph=graph, embedder=Sides(), progress=Progress(quiet=True))
+    found = dual(graph=graph, embedder=Sides(), progress=QUIET)
     assert [row.indices.tolist() for row in found.nodes] == [[0, 1]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builds import dense
+from builds import QUIET, dense
 from small_worlds import Capitals
 
 from graphrag_bench.algorithms.bipartite import TriGraph
@@ -14,7 +14,6 @@ from graphrag_bench.data.dataset import Card, Dataset, Document
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.entity_passage import entities, entity_passage, tri_graph
-from graphrag_bench.progress import Progress
 
 CARD = Card(name="tiny", title="", task="", license="", citation="", reader="jsonl")
 TABLE = ChunkTable.of(
@@ -37,12 +36,12 @@ class Tagger(Capitals):
 
 
 def made(
-    table: ChunkTable = TABLE, documents: tuple[Document, ...] = (), **settings: object
+    table: ChunkTable = TABLE, documents: tuple[Document, ...] = (), nlp: object = None, **settings
 ) -> Graph:
-    corpus = Dataset("tiny", documents, (), {}, CARD)
     return entity_passage(
-        corpus=corpus, chunk_table=table, nlp=Tagger(), progress=Progress(quiet=True), **settings
-    )
+        corpus=Dataset("tiny", documents, (), {}, CARD), chunk_table=table, nlp=nlp or Tagger(),
+        progress=QUIET, **settings,
+    )  # fmt: skip
 
 
 def test_titles_without_brackets_and_names_are_nodes_in_order_of_first_mention() -> None:
@@ -81,7 +80,7 @@ def test_a_corpus_without_a_name_is_refused() -> None:
     with pytest.raises(UserError, match="no entities"):
         made(NOTHING)
     with pytest.raises(UserError, match="no entities"):
-        tri_graph(chunk_table=NOTHING, nlp=Speakers(), progress=Progress(quiet=True))
+        tri_graph(chunk_table=NOTHING, nlp=Speakers(), progress=QUIET)
 
 
 CURIES = ChunkTable.of(
@@ -106,11 +105,7 @@ class Whole(Tagger):
 
 
 def curies(**settings: object) -> Graph:
-    corpus = Dataset("curies", KNOWN, (), {}, CARD)
-    quiet = Progress(quiet=True)
-    return entity_passage(
-        corpus=corpus, chunk_table=CURIES, nlp=Whole(), progress=quiet, **settings
-    )
+    return made(CURIES, KNOWN, Whole(), **settings)
 
 
 def test_a_name_is_joined_to_the_passage_under_the_name_it_stands_for() -> None:
@@ -167,9 +162,7 @@ class Speakers(Capitals):
 
 
 def made_tri(titles: str = "off") -> TriGraph:
-    return tri_graph(
-        chunk_table=SPOKEN, nlp=Speakers(), progress=Progress(quiet=True), titles=titles
-    )
+    return tri_graph(chunk_table=SPOKEN, nlp=Speakers(), progress=QUIET, titles=titles)
 
 
 def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:

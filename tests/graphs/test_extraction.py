@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from builds import Told
+from builds import QUIET, Told
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.data.chunks import ChunkTable
@@ -20,7 +20,6 @@ from graphrag_bench.graphs.extraction import (
 )
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens
 
 ADA = "Ada Marsh\nAda Marsh founded Norvik."
@@ -113,10 +112,7 @@ def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON")
 def read(*sentences: Sentence, about: str = "", **settings) -> ChunkExtraction:
     """The row that a tagger's sentences, of a passage with this title, come to."""
     made = nlp_extraction(
-        chunk_table=table(f"{about}\nSome text."),
-        nlp=Told(*sentences),
-        progress=Progress(quiet=True),
-        **settings,
+        chunk_table=table(f"{about}\nSome text."), nlp=Told(*sentences), progress=QUIET, **settings
     )
     return made.rows[0]
 
@@ -174,7 +170,7 @@ def test_the_share_of_sentences_with_a_relation_is_reported():
     made = nlp_extraction(
         chunk_table=table("\nSome text."),
         nlp=Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence()),
-        progress=Progress(quiet=True),
+        progress=QUIET,
     )
     assert made.statistics == {"triples": 1, "relation_share": 0.3333}
 
@@ -194,7 +190,7 @@ def test_the_packaged_tagger_reads_who_did_what(spacy):
             "Marie Curie\nMarie Curie discovered radium in Paris. She was born in Warsaw."
         ),
         nlp=spacy,
-        progress=Progress(quiet=True),
+        progress=QUIET,
     )
     (row,) = made.rows
     assert {"Marie Curie", "Paris", "Warsaw"} <= set(row.entities)
@@ -223,7 +219,7 @@ def said_facts(*found: list[str]) -> str:
 
 def extracted(model: Scripted, *texts: str) -> Extraction:
     table = ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(texts)])
-    return llm_extraction(chunk_table=table, llm_build=model, progress=Progress(quiet=True))
+    return llm_extraction(chunk_table=table, llm_build=model, progress=QUIET)
 
 
 def counts(**other: int) -> dict[str, int]:

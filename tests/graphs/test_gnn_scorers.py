@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builds import QUIET
 from gnn_checkpoints import HIDDEN, SHAPE, TEXT, checkpoint, config, parameters
 from small_worlds import Capitals
 
@@ -16,7 +17,6 @@ from graphrag_bench.algorithms.query_gnn import GnnWeights, Shape, mentions_weig
 from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
-from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Ranked
 from graphrag_bench.world.facts import WorldSettings
@@ -102,7 +102,7 @@ def test_vectors_of_another_length_are_refused_even_under_the_same_name(tmp_path
     with pytest.raises(UserError, match="vectors of 32 numbers"):
         entity_scorer(
             gnn_weights=GnnWeights(parameters()),
-            graph=graph, embedder=Hashing(16), progress=Progress(quiet=True),
+            graph=graph, embedder=Hashing(16), progress=QUIET,
         )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def test_a_network_without_normalisation_and_short_cut_is_what_its_config_says(
     assert np.isfinite(found.parameters["entity_model.mlp.0.weight"]).all()
 
 
-WORDS, QUIET = Hashing(64), Progress(quiet=True)
+WORDS = Hashing(64)
 SMALL = {
     "hidden": 32, "layers": 3, "world_size": 120, "questions": 60, "readings": ("stated",),
     "learning_rate": 2e-3,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builds import Lengths
+from builds import QUIET, Lengths
 
 from graphrag_bench.algorithms.extraction import (
     ChunkRecords,
@@ -16,7 +16,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.progress import Progress
 from methods.noderag.heterogeneous_graph import heterogeneous, important_nodes
 
 MET = "Ada met Bo."
@@ -35,7 +34,7 @@ def made(rows=ROWS, **settings) -> Graph:
         text_extraction=TextExtraction.of(rows, {}),
         chunk_table=table,
         embedder=Lengths(),
-        progress=Progress(quiet=True),
+        progress=QUIET,
         **{"neighbours": 0, "llm_build": None, **settings},
     )
 

@@ -5,6 +5,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from builds import QUIET
 
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph
@@ -19,7 +20,6 @@ from graphrag_bench.indices.vectors import (
     relationship_texts,
     text_index,
 )
-from graphrag_bench.progress import Progress
 
 EMBEDDER = Hashing(32)
 PLAIN = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
@@ -33,7 +33,7 @@ RICH = replace(
 
 
 def indexed(builder, tmp_path, **given) -> list[list[float]]:
-    index = builder(embedder=EMBEDDER, progress=Progress(quiet=True), **given)
+    index = builder(embedder=EMBEDDER, progress=QUIET, **given)
     return index.vectors.tolist()
 
 
@@ -48,7 +48,7 @@ def test_a_node_is_embedded_by_name_and_description_or_the_name_alone(tmp_path):
 
 @pytest.mark.parametrize("builder", [description_index, text_index, relationship_index])
 def test_an_index_in_float16_holds_the_same_vectors_rounded(builder, tmp_path):
-    given = {"graph": RICH, "embedder": EMBEDDER, "progress": Progress(quiet=True)}
+    given = {"graph": RICH, "embedder": EMBEDDER, "progress": QUIET}
     full, half = builder(**given), builder(**given, stored_as="float16")
     assert (full.vectors.dtype, half.vectors.dtype) == (np.float32, np.float16)
     np.testing.assert_array_equal(half.vectors, full.vectors.astype(np.float16))

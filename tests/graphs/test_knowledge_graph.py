@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builds import chunks_of, extraction, facts, texts
+from builds import QUIET, chunks_of, extraction, facts, texts
 
 from graphrag_bench.algorithms.extraction import (
     ChunkExtraction,
@@ -23,7 +23,6 @@ from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, node
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import name_index, node_index
-from graphrag_bench.progress import Progress
 
 
 def graph_of(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Graph:
@@ -81,13 +80,9 @@ def test_a_graph_without_a_node_is_refused_with_the_likely_causes():
 # ---- indices over the graph
 
 
-def index_inputs(tmp_path):
-    return {"embedder": Hashing(64), "progress": Progress(quiet=True)}
-
-
-def test_the_name_index_has_a_row_for_each_node_in_node_order(tmp_path):
+def test_the_name_index_has_a_row_for_each_node_in_node_order():
     made = extraction(([TARN, ADA], [(ADA, "founded", NORVIK)]))
-    index = name_index(extraction=made, chunk_table=texts(1), **index_inputs(tmp_path))
+    index = name_index(extraction=made, chunk_table=texts(1), embedder=Hashing(64), progress=QUIET)
     expected = Hashing(64).encode(list(node_rows(made)), kind="passage")
     assert list(node_rows(made)) == ["mount tarn", "ada marsh", "norvik"]
     np.testing.assert_array_equal(index.vectors, expected)
@@ -145,15 +140,12 @@ def test_a_title_can_be_a_node_of_a_textual_graph():
     assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 0]]
 
 
-def test_the_name_index_has_the_titles_that_the_graph_has(tmp_path):
+def test_the_name_index_has_the_titles_that_the_graph_has():
     graph = kg(extraction=read_texts(), chunk_table=TITLED, titles="entity")
     index = name_index(
-        extraction=read_texts(),
-        chunk_table=TITLED,
-        embedder=Hashing(32),
-        progress=Progress(quiet=True),
+        extraction=read_texts(), chunk_table=TITLED, embedder=Hashing(32), progress=QUIET,
         titles="entity",
-    )
+    )  # fmt: skip
     expected = Hashing(32).encode(list(graph.names), kind="passage")
     assert index.vectors.tolist() == expected.tolist()
 
@@ -173,7 +165,7 @@ def with_synonyms(*triples: tuple[str, str, str], **settings) -> Graph:
         extraction=extraction((ALIKE, list(triples))),
         chunk_table=texts(1),
         name_index=alike(),
-        progress=Progress(quiet=True),
+        progress=QUIET,
         **settings,
     )
 
@@ -230,34 +222,6 @@ def made_up(n_names: int) -> VectorIndex:
     return VectorIndex((vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32))
 
 
-def world(n_names: int) -> tuple[Extraction, VectorIndex]:
-    """So many names; every tenth is joined with its nearest by a fact, in either direction."""
-    index = made_up(n_names)
-    np_cosine = index.vectors @ index.vectors.T - 2 * np.eye(n_names, dtype=np.float32)
-    nearest = np_cosine.argmax(axis=1).tolist()
-    names = [f"name {row}" for row in range(n_names)]
-    triples = tuple(Triple(names[r], "is", names[nearest[r]]) for r in range(0, n_names, 10))
-    return Extraction((ChunkExtraction(tuple(names), triples),), {}), index
-
-
-def built(n_names: int, progress: Progress | None = None, **settings) -> Graph:
-    extraction, index = world(n_names)
-    return kg_synonymy(
-        extraction=extraction,
-        chunk_table=ChunkTable.of([("d", "", "text")]),
-        name_index=index,
-        progress=progress or Progress(quiet=True),
-        **settings,
-    )
-
-
-def synonyms(graph: Graph) -> dict[tuple[int, int], float]:
-    """The synonymy edges with their weights; raises where one comes twice."""
-    rows = np.flatnonzero(graph.synonym)
-    ends = zip(graph.source[rows].tolist(), graph.target[rows].tolist(), strict=True)
-    return dict(zip(ends, graph.weight[rows].tolist(), strict=True))
-
-
 def plain_pairs(vectors: np.ndarray, k: int, threshold: float) -> dict[tuple[int, int], float]:
     """Every pair in a dict, from one sort of all cosines."""
     found: dict[tuple[int, int], float] = {}
@@ -272,28 +236,13 @@ def plain_pairs(vectors: np.ndarray, k: int, threshold: float) -> dict[tuple[int
 
 @pytest.mark.parametrize("threshold", [0.7, 0.9])
 def test_the_edges_are_those_of_a_plain_search_sorted_by_their_ends(threshold):
-    graph = built(1500, synonymy="add", synonyms_per_node=5, synonymy_threshold=threshold)
-    expected = plain_pairs(made_up(1500).vectors, 5, threshold)
-    found = synonyms(graph)
+    names, index = [f"name {row}" for row in range(1500)], made_up(1500)
+    graph = kg_synonymy(
+        extraction=extraction((names, [])), chunk_table=texts(1), name_index=index, progress=QUIET,
+        synonyms_per_node=5, synonymy_threshold=threshold,
+    )  # fmt: skip
+    expected = plain_pairs(index.vectors, 5, threshold)
+    ends = list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
     assert len(expected) > 300
-    assert list(found) == sorted(expected)
-    assert found == pytest.approx(expected, abs=2e-6)
-    assert graph.statistics == {}
-
-
-@pytest.mark.parametrize("synonymy", ["skip", "overwrite", "add"])
-def test_pairs_that_facts_join_are_told_apart_as_by_sets(synonymy):
-    graph, everything = built(600, synonymy=synonymy), synonyms(built(600, synonymy="add"))
-    facts = ~graph.synonym
-    low = np.minimum(graph.source, graph.target)[facts].tolist()
-    high = np.maximum(graph.source, graph.target)[facts].tolist()
-    known = set(zip(low, high, strict=True))
-    both = known & set(everything)
-    assert both and known - both
-    left = {pair: w for pair, w in everything.items() if synonymy != "skip" or pair not in both}
-    assert synonyms(graph) == left
-    for pair, weight in zip(zip(low, high, strict=True), graph.weight[facts], strict=True):
-        assert weight == (0.0 if synonymy == "overwrite" and pair in both else weight)
-    assert (graph.weight[facts] == 0).any() == (synonymy == "overwrite")
-    assert list(graph.relations)[-1] == SYNONYM
-    assert graph.relationship_chunk.shape == (graph.n_relationships, 1)
+    assert ends == sorted(expected)
+    assert dict(zip(ends, graph.weight.tolist(), strict=True)) == pytest.approx(expected, abs=2e-6)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from builds import Lengths
+from builds import QUIET, Lengths
 
 from graphrag_bench.algorithms.extraction import (
     ChunkRecords,
@@ -20,15 +20,7 @@ from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.progress import Progress
-from methods.hirag.layered_graph import (
-    Entity,
-    Layers,
-    Summarise,
-    cluster_sparsity,
-    grow,
-    layered,
-)
+from methods.hirag.layered_graph import Entity, Layers, Summarise, cluster_sparsity, grow, layered
 
 ALWAYS = {"max_layers": 50, "most_sparse": 1.0, "least_change": 0.0}
 
@@ -145,7 +137,7 @@ def built(**settings) -> Graph:
         text_extraction=records(),
         chunk_table=table(),
         embedder=Lengths(),
-        progress=Progress(quiet=True),
+        progress=QUIET,
         **{"llm_build": None, **settings},
     )
 

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
+from builds import QUIET
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
@@ -15,7 +16,6 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.graphs.communities import leiden
 from graphrag_bench.graphs.reports import extractive
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.progress import Progress
 from graphrag_bench.values import Ranked
 from operators.chunk.aggregator import aggregator as chunks_of
 from operators.community.entity import entity
@@ -85,9 +85,7 @@ def opened(tmp_path) -> dict[str, object]:
     graph = scattered()
     found = leiden(graph=graph, seed=SEED)
     vectors = np.random.default_rng(0).normal(size=(N_NODES, 8)).astype(np.float32)
-    reports = extractive(
-        communities=found, graph=graph, embedder=Hashing(64), progress=Progress(quiet=True)
-    )
+    reports = extractive(communities=found, graph=graph, embedder=Hashing(64), progress=QUIET)
     kept = {
         "graph": graph, "communities": found, "reports": reports,
         "node_index": VectorIndex(vectors),

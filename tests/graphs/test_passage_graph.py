@@ -17,7 +17,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.passage_graph import hop, llm_questions, nlp_questions, passage
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.progress import Progress
 
 TEXTS = [
     ("Norvik", "Ada Marsh founded it."),
@@ -31,7 +30,7 @@ NAMES = Known({"Norvik": "GPE", "Ada Marsh": "PERSON", "Mira Holt": "PERSON", "1
 
 def made(**settings) -> Graph:
     table = ChunkTable.of([(f"d{row}", *text) for row, text in enumerate(TEXTS)])
-    return passage(chunk_table=table, nlp=NAMES, progress=Progress(quiet=True), **settings)
+    return passage(chunk_table=table, nlp=NAMES, progress=QUIET, **settings)
 
 
 def edges(graph: Graph) -> list[tuple[int, int, str, float]]:
@@ -77,11 +76,7 @@ def test_edges_are_those_of_a_plain_count(min_shared):
 
     words = Known({f"n{one} ": "PERSON" for one in range(12)})
     graph = passage(
-        chunk_table=ChunkTable.of(rows),
-        nlp=words,
-        progress=Progress(quiet=True),
-        min_shared=min_shared,
-        max_df=6,
+        chunk_table=ChunkTable.of(rows), nlp=words, progress=QUIET, min_shared=min_shared, max_df=6
     )
     seen = list(dict.fromkeys(one for own in held for one in own))
     frequent = {one for one in seen if sum(one in own for own in held) > 6}
@@ -118,7 +113,7 @@ def hopped(given=ASKED, n_chunks=3, n_names=3, **settings) -> Graph:
         pseudo_questions=questions,
         question_index=VectorIndex(unit(np.deg2rad(degrees))),
         chunk_table=ChunkTable.of([(str(row), "", f"Text {row}") for row in range(n_chunks)]),
-        progress=Progress(quiet=True),
+        progress=QUIET,
         **settings,
     )
 

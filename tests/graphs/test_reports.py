@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builds import QUIET
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.extraction import ChunkRecords, EntityRecord, TextExtraction
@@ -22,7 +23,6 @@ from graphrag_bench.graphs.text_graph import text_kg
 from graphrag_bench.llm.calls import CallFailed, Chat, Completion
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens
 
 NAMES = ["ada", "bo", "cy", "dot", "eve", "fay"]
@@ -56,11 +56,7 @@ NESTED = communities((0, -1, [0, 1, 2, 3, 4, 5]), (1, 0, [0, 1, 2]), (1, 0, [3, 
 
 def extracted(graph: Graph = GRAPH, found: Communities = TWO, **settings) -> Reports:
     return extractive(
-        communities=found,
-        graph=graph,
-        embedder=Hashing(64),
-        progress=Progress(quiet=True),
-        **settings,
+        communities=found, graph=graph, embedder=Hashing(64), progress=QUIET, **settings
     )
 
 
@@ -149,7 +145,7 @@ def written_reply(title: str, rating: float = 7.0, **other: object) -> str:
 
 def by_model(model, found: Communities = TWO, **settings) -> Reports:
     return llm_reports(
-        communities=found, graph=GRAPH, llm_build=model, progress=Progress(quiet=True), **settings
+        communities=found, graph=GRAPH, llm_build=model, progress=QUIET, **settings
     )  # fmt: skip
 
 
@@ -270,7 +266,7 @@ def test_a_report_prompt_is_told_by_the_members_alone(budget):
     for graph, found in (BEFORE, AFTER):
         model = Scripted((), reply)
         llm_reports(
-            communities=found, graph=graph, llm_build=model, progress=Progress(quiet=True),
+            communities=found, graph=graph, llm_build=model, progress=QUIET,
             max_input_tokens=budget,
         )  # fmt: skip
         asked.append({chat[-1].content for chat in model.asked})
@@ -284,7 +280,7 @@ def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
     for graph, found in (BEFORE, AFTER):
         embedder = _Keeping()
         made = extractive(
-            communities=found, graph=graph, embedder=embedder, progress=Progress(quiet=True),
+            communities=found, graph=graph, embedder=embedder, progress=QUIET,
             summary_tokens=12, finding_tokens=6,
         )  # fmt: skip
         inside = found.nodes.toarray()[:, list(graph.names).index("x")] == 0
@@ -306,7 +302,7 @@ def test_a_long_description_is_summarised_by_the_same_prompt(front):
     text_kg(
         keywords=False,
         text_extraction=TextExtraction.of(rows, {}), chunk_table=table, llm_build=model,
-        progress=Progress(quiet=True),
+        progress=QUIET,
     )  # fmt: skip
     (chat,) = model.asked
     told = "\n".join(sorted(long))

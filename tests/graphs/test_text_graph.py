@@ -19,49 +19,6 @@ from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
 
 
-def three(*, named: bool = False) -> Merger:
-    """Two mentions of one pair, in both directions and under two relations."""
-    merger = Merger(named=named)
-    merger.node("Ada", "person", "She counts.", (1,))
-    merger.node("ada", "poet", " She counts. ", (0,))
-    merger.node("ADA", "poet", "A countess.", (1,))
-    merger.relationship(
-        "Ada", "Norvik", relation="born in", description="b", keywords=("x", "y"), chunks=(1,)
-    )
-    merger.relationship(
-        "norvik", "ada", relation="town of", description="a", keywords=("z", "x"), chunks=(0,)
-    )
-    merger.relationship("Ada", "ada")
-    merger.relationship("Ada", "--")
-    return merger
-
-
-def test_a_node_has_the_most_frequent_type_and_its_descriptions_once_and_sorted():
-    graph = three().graph(2)
-    assert graph.types is not None and graph.descriptions is not None
-    assert list(graph.names) == ["ada", "norvik"]
-    assert list(graph.types) == ["poet", ""]
-    assert list(graph.descriptions) == ["A countess. She counts.", ""]
-    assert graph.node_chunk.toarray().tolist() == [[True, True], [True, True]]
-
-
-def test_a_pair_keeps_direction_and_relation_of_its_first_mention_and_sums_the_weights():
-    graph = three().graph(2, keywords=True)
-    assert graph.facts is not None and graph.keywords is not None
-    assert (graph.source.tolist(), graph.target.tolist()) == ([0], [1])
-    assert list(graph.relations) == ["born in"]
-    assert graph.weight.tolist() == [2.0]
-    assert list(graph.facts) == ["a b"]
-    assert list(graph.keywords) == ["x, y, z"]
-    assert graph.relationship_chunk.toarray().tolist() == [[True, True]]
-
-
-def test_named_relationships_are_one_for_each_head_name_and_tail():
-    graph = three(named=True).graph(2)
-    assert list(graph.relations) == ["born in", "town of"]
-    assert (graph.source.tolist(), graph.target.tolist()) == ([0, 1], [1, 0])
-
-
 def test_the_first_descriptions_that_fit_are_taken_and_one_at_least():
     merger = Merger()
     for text in ("one two three", "b", "a"):
@@ -97,9 +54,11 @@ def test_nodes_stand_in_order_of_first_mention_and_entities_come_first():
     assert list(graph.names) == ["velia", "otto", "mira", "ada"]
 
 
-def test_names_that_are_the_same_when_normalised_are_one_node():
-    graph = merged(chunk(entity("ADA MARSH")), chunk(entity("Ada  Marsh!"), entity("...")))
+def test_names_that_are_the_same_when_normalised_are_one_node_with_all_descriptions_sorted():
+    first = chunk(entity("ADA MARSH", "", "Founded it."), entity("Ada Marsh", "", "A founder. "))
+    graph = merged(first, chunk(entity("Ada  Marsh!", "", " A founder."), entity("...")))
     assert list(graph.names) == ["ada marsh"]
+    assert list(graph.descriptions) == ["A founder. Founded it."]
     assert dense(graph.node_chunk) == [[1, 1]]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from builds import QUIET
 
 from graphrag_bench.algorithms.clustering import Mixture
 from graphrag_bench.algorithms.graph import Graph
@@ -14,7 +15,6 @@ from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens
 
 EMBEDDER = Hashing(32)
@@ -57,7 +57,7 @@ def built(**settings) -> Graph:
         chunk_table=TABLE,
         chunk_index=VectorIndex(vectors),
         embedder=EMBEDDER,
-        progress=Progress(quiet=True),
+        progress=QUIET,
         **{"llm_build": None, **settings},
     )
 
@@ -126,7 +126,7 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
     vectors = EMBEDDER.encode([table.passage(row) for row in range(12)], kind="passage")
     graph = tree(
         chunk_table=table, chunk_index=VectorIndex(vectors), embedder=EMBEDDER,
-        llm_build=None, progress=Progress(quiet=True), clustering="kmeans", max_layers=1,
+        llm_build=None, progress=QUIET, clustering="kmeans", max_layers=1,
     )  # fmt: skip
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
 

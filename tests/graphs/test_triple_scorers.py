@@ -8,6 +8,7 @@ from pathlib import Path
 import networkx
 import numpy as np
 import pytest
+from builds import QUIET
 from hypothesis import given
 from hypothesis import strategies as st
 from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
@@ -25,7 +26,6 @@ from graphrag_bench.graphs.chunking import presplit
 from graphrag_bench.graphs.knowledge_graph import kg
 from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Question, Ranked
 from methods.subgraphrag.triple_scorers import (
@@ -51,7 +51,7 @@ def test_relations_are_words_and_machine_ids_are_left_out():
 def test_every_relationship_has_the_vector_of_its_triple(tmp_path):
     graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     graph = replace(graph, relations=Texts.of(["founded_by", "near"]))
-    index = triple_index(graph=graph, embedder=Hashing(32), progress=Progress(quiet=True))
+    index = triple_index(graph=graph, embedder=Hashing(32), progress=QUIET)
     want = Hashing(32).encode(["ada founded by norvik", "norvik near tarn"], kind="passage")
     assert index.vectors.tolist() == want.tolist()
 
@@ -125,7 +125,6 @@ def test_it_is_what_a_list_of_all_shortest_paths_holds(
 
 
 WORDS = Hashing(128)
-QUIET = Progress(quiet=True)
 
 
 @pytest.fixture(scope="module")
