@@ -257,28 +257,20 @@ KeptOf = Literal["all", "transition"]
 
 
 class Search(NamedTuple):
-    """How many paths are looked for, how long they may be, and what is counted as their length."""
+    """How many paths are looked for, how long they may be, what their length and score count.
+
+    `counted` says which relationships a score counts: `sorted` those walked from the lower name of
+    their ends, in capitals, to the higher; `above` (None: no bound) those of a higher similarity.
+    `kept_of` says what the best are of. Equation 5 of the paper counts all, of all paths.
+    """
 
     k: int
     most: int | None
     cost: EdgeCost
     scope: Scope
-
-
-class Scoring(NamedTuple):
-    """Which relationships of a path its score counts, and whether the best are kept of all paths.
-
-    `sorted` counts those walked from the lower name of their ends, in capitals, to the higher;
-    `above` (None: no bound) those of a higher similarity. `kept_of` says what the best are of.
-    """
-
     counted: Counted = "all"
     above: float | None = None
     kept_of: KeptOf = "all"
-
-
-EQUATION_5 = Scoring()
-"""Every relationship counts, and the best of all paths are kept."""
 
 
 def step_paths(
@@ -287,34 +279,34 @@ def step_paths(
     similarity: FloatArray,
     search: Search,
     final_k: int | None,
-    scoring: Scoring = EQUATION_5,
 ) -> list[Path]:
     """The `final_k` best paths of all transitions, or of each: the k shortest of pairs, by score.
 
     A transition is the pairs (source, target) from one step to the next, int64 (n, 2); pairs of
     one node are left out. Score: the mean similarity, -1..1, of the relationships of the path to
-    the question that `scoring` counts; a path with none is dropped. Order: score (by six decimals),
+    the question that `search` counts; a path with none is dropped. Order: score (by six decimals),
     fewer hops, transition, node tuple. With the scope `stage` the k shortest of each whole
     transition are kept instead of each pair's. Raises UserError for paths of any length whose
     hops cost other than one.
-    Source: PathCoRAG, section 4.3 and appendix B; `Scoring` as its released code.
+    Source: PathCoRAG, section 4.3 and appendix B; what is counted as its released code.
     """
     apart = [pairs[pairs[:, 0] != pairs[:, 1]].reshape(-1, 2) for pairs in transitions]
     stages = np.repeat(np.arange(1, len(apart) + 1), [len(pairs) for pairs in apart])
     pairs = np.concatenate(apart) if apart else np.zeros((0, 2), np.int64)
     if not len(pairs):
         return []
-    keep = final_k if search.scope == "pair" and scoring == EQUATION_5 else None
+    every = search.counted == "all" and search.above is None
+    keep = final_k if (search.scope, search.kept_of) == ("pair", "all") and every else None
     paths = _shortest(graph, pairs, similarity, search, keep)
     stage = stages[paths.pair]
     rows = np.arange(len(stage))
     if search.scope == "stage":
         rows = _best_of_stages(paths, stage, np.round(paths.scores, DECIMALS), search.k)
-    scores = _scores(graph, paths, similarity, scoring)
+    scores = paths.scores if every else _scores(graph, paths, similarity, search)
     rows = rows[~np.isnan(scores[rows])]
     columns = (stage[rows], paths.hops[rows], -np.round(scores[rows], DECIMALS))
     rows = rows[np.lexsort((*paths.nodes[rows].T[::-1], *columns))]
-    if scoring.kept_of == "transition":
+    if search.kept_of == "transition":
         first = [np.flatnonzero(stage[rows] == one)[:final_k] for one in range(1, len(apart) + 1)]
         rows = rows[np.sort(np.concatenate(first))]
     else:
@@ -339,14 +331,12 @@ def _shortest(
     return cheapest(graph, pairs, similarity, cost=cost, k=k, most=most)
 
 
-def _scores(graph: Graph, paths: PairPaths, similarity: FloatArray, scoring: Scoring) -> FloatArray:
-    if scoring._replace(kept_of="all") == EQUATION_5:
-        return paths.scores
+def _scores(graph: Graph, paths: PairPaths, similarity: FloatArray, search: Search) -> FloatArray:
     like = hop_similarities(graph, paths.nodes, similarity)
     counts = ~np.isnan(like)
-    if scoring.above is not None:
-        counts &= np.nan_to_num(like, nan=-np.inf) > scoring.above
-    if scoring.counted == "sorted":
+    if search.above is not None:
+        counts &= np.nan_to_num(like, nan=-np.inf) > search.above
+    if search.counted == "sorted":
         ids, places = np.unique(paths.nodes, return_inverse=True)
         capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
         _, order = np.unique(np.array(capitals, object), return_inverse=True)

@@ -233,45 +233,35 @@ def pooled(
     entity_rows = np.flatnonzero(np.isin(nodes, np.asarray(entities, np.int64)))
     step = float(base.min()) / kernels.a
     pooling = Pooling(kernels.pooling == "max", step)
-    triples = _triples(head, tail, base, len(nodes))
-    _pool(triples, entity_rows, kernels, pooling, chance, best)
+    by_head, by_tail = (np.argsort(one, kind="stable") for one in (head, tail))
+    starts = [
+        np.searchsorted(one[order], np.arange(len(nodes) + 1))
+        for one, order in ((head, by_head), (tail, by_tail))
+    ]
+    millionths = np.rint(base * 10**DECIMALS).astype(np.int64)
+    triples = Triples(head, tail, base, millionths, by_head, starts[0], by_tail, starts[1])
+    if len(entity_rows):
+        _pool(triples, entity_rows, kernels, pooling, chance, best)
     alone = ~np.isfinite(best)
     best[alone] = base[alone] + step
     return best
 
 
-def _triples(head: IntArray, tail: IntArray, scores: FloatArray, n_nodes: int) -> Triples:
-
-    by_head, by_tail = (np.argsort(ends, kind="stable") for ends in (head, tail))
-    starts = [np.searchsorted(ends[order], np.arange(n_nodes + 1)) for ends, order in
-              ((head, by_head), (tail, by_tail))]  # fmt: skip
-    millionths = np.rint(scores * 10**DECIMALS).astype(np.int64)
-    return Triples(head, tail, scores, millionths, by_head, starts[0], by_tail, starts[1])
-
-
 def _pool(
-    triples: Triples,
-    entities: IntArray,
-    kernels: Kernels,
-    pooling: Pooling,
-    chance: np.random.Generator,
-    best: FloatArray,
-) -> None:
-    if not len(entities):
-        return
+    triples: Triples, entities: IntArray, kernels: Kernels, pooling: Pooling,
+    chance: np.random.Generator, best: FloatArray,
+) -> None:  # fmt: skip
     if kernels.search == "random_walk":
         for walk in random_walks(triples, entities, chance):
             pool_kernel(triples, np.array(walk, np.int64), len(walk), pooling, best)
         return
+    together = kernels.search == "dijkstra" and kernels.sources == "set"
     for forward in (True, False):
-        if kernels.search == "bfs":
-            for node in entities.tolist():
-                pool_simple_paths(triples, node, forward, LONGEST, pooling, best)
-        elif kernels.sources == "set":
-            pool_tree(triples, entities, forward, pooling, best)
-        else:
-            for place in range(len(entities)):
-                pool_tree(triples, entities[place : place + 1], forward, pooling, best)
+        for sources in [entities] if together else entities[:, None]:
+            if kernels.search == "bfs":
+                pool_simple_paths(triples, sources[0], forward, LONGEST, pooling, best)
+            else:
+                pool_tree(triples, sources, forward, pooling, best)
 
 
 def random_walks(

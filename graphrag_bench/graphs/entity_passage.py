@@ -37,6 +37,10 @@ RULES: tuple[Rule, ...] = ("redirects", "acronyms", "initials", "surnames", "plu
 """The rules that lose no evidence on three sets (docs/results/extraction.md)."""
 BRACKETS = "brackets"
 """The rule of titles that lost what is in brackets, which they always do."""
+NO_NAMES = (
+    "The graph has no entities: the tagger found no name in the texts. Likely causes: they are in "
+    "another language than its model's, or name nothing."
+)
 COUNTS = ("ORDINAL", "CARDINAL")
 """Labels of what is counted, not named."""
 
@@ -79,10 +83,7 @@ def entity_passage(
     own = {row.title.key for row in readings if row.title}
     kept = _linked_names(names, passages, own, min_chunks)
     if not kept:
-        raise UserError(
-            "The graph has no entities: the tagger found no name in the texts. Likely causes: they "
-            "are in another language than its model's, or name nothing."
-        )
+        raise UserError(NO_NAMES)
     cells = {
         (kept[key], chunk): weight
         for chunk, passage in enumerate(passages)
@@ -202,50 +203,39 @@ def tri_graph(
     can be reached from it. Raises UserError when no entity was found.
     Source: LinearRAG (Zhuang et al. 2025), Tri-Graph; which labels it leaves out is its code's.
     """
-    found = _Mentions()
+    names: dict[str, int] = {}
+    lines: dict[str, int] = {}
+    in_sentence: Counter[tuple[int, int]] = Counter()
+    in_chunk: Counter[tuple[int, int]] = Counter()
+
+    def rows_of(texts: Iterable[str]) -> list[int]:
+        normal = filter(None, map(normalise_name, texts))
+        return [names.setdefault(name, len(names)) for name in normal]
+
     texts = chunk_table.passages
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
-            found.chunk(row, sentences, chunk_table.titles[row], titles)
+            own = rows_of([chunk_table.titles[row]]) if titles != "off" else []
+            for sentence in sentences:
+                named = rows_of(text for text, kind in sentence.entities if kind not in COUNTS)
+                in_chunk.update((entity, row) for entity in named)
+                if titles == "about":
+                    named = [*own, *named]
+                text = " ".join(sentence.text.split())
+                if named and text:
+                    at = lines.setdefault(text, len(lines))
+                    in_sentence.update((entity, at) for entity in named)
+            for entity in own:
+                in_chunk.setdefault((entity, row), 1)
             advance(1)
-    if not found.names:
-        raise UserError(
-            "The graph has no entities: the tagger found no name in the texts. Likely causes: they "
-            "are in another language than its model's, or name nothing."
-        )
-    n, n_sentences = len(found.names), len(found.sentences)
+    if not names:
+        raise UserError(NO_NAMES)
     return TriGraph(
-        Texts.of(list(found.names)),
-        Texts.of(list(found.sentences)),
-        _counts(found.in_sentence, (n, n_sentences)).astype(bool),
-        _counts(found.in_chunk, (n, len(chunk_table))),
+        Texts.of(list(names)),
+        Texts.of(list(lines)),
+        _counts(in_sentence, (len(names), len(lines))).astype(bool),
+        _counts(in_chunk, (len(names), len(chunk_table))),
     )
-
-
-class _Mentions:
-    def __init__(self) -> None:
-        self.names: dict[str, int] = {}
-        self.sentences: dict[str, int] = {}
-        self.in_sentence: Counter[tuple[int, int]] = Counter()
-        self.in_chunk: Counter[tuple[int, int]] = Counter()
-
-    def chunk(self, row: int, sentences: Iterable[Sentence], title: str, titles: Titles) -> None:
-        own = self._entities([title]) if titles != "off" else []
-        for sentence in sentences:
-            named = self._entities([text for text, kind in sentence.entities if kind not in COUNTS])
-            self.in_chunk.update((entity, row) for entity in named)
-            if titles == "about":
-                named = [*own, *named]
-            text = " ".join(sentence.text.split())
-            if named and text:
-                at = self.sentences.setdefault(text, len(self.sentences))
-                self.in_sentence.update((entity, at) for entity in named)
-        for entity in own:
-            self.in_chunk.setdefault((entity, row), 1)
-
-    def _entities(self, texts: Iterable[str]) -> list[int]:
-        names = filter(None, map(normalise_name, texts))
-        return [self.names.setdefault(name, len(self.names)) for name in names]
 
 
 def _counts(cells: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:

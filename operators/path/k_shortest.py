@@ -9,7 +9,6 @@ from graphrag_bench.algorithms.k_shortest_paths import (
     EdgeCost,
     KeptOf,
     Scope,
-    Scoring,
     Search,
     likely_pairs,
     step_paths,
@@ -68,9 +67,8 @@ def k_shortest(
         return RankedPaths()
     (vector,) = embedder.encode([question.text], kind="question")
     similarity = relationship_index.scores(vector).astype(np.float64)
-    search = Search(k, max_path_edges, edge_cost, k_scope)
-    scoring = Scoring(counted, min_score, top_k_of)
-    return RankedPaths(tuple(step_paths(graph, transitions, similarity, search, top_k, scoring)))
+    search = Search(k, max_path_edges, edge_cost, k_scope, counted, min_score, top_k_of)
+    return RankedPaths(tuple(step_paths(graph, transitions, similarity, search, top_k)))
 
 
 def _ends(step_nodes: StepNodes, step: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.k_shortest_paths import (
-    Scoring,
     Search,
     any_length,
     cheapest,
@@ -89,14 +88,15 @@ def letters(paths) -> list[tuple[str, float]]:
 
 
 def test_the_best_paths_of_each_transition_are_kept_where_that_is_asked_for():
-    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 2, Scoring(kept_of="transition"))
+    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT._replace(kept_of="transition"), 2)
     assert letters(kept) == [("AC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("CDE", 0.75)]
 
 
 def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
     """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name; so
     A-B-D-C, A-B-D, B-D-C, B-D and D-F have nothing that counts."""
-    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, None, Scoring("sorted", above=0.5))
+    search = UNIT._replace(counted="sorted", above=0.5)
+    kept = step_paths(SIX, [FIRST, SECOND], LIKE, search, None)
     assert letters(kept) == [
         ("AC", 0.9), ("BAC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("BACD", 0.8), ("CDE", 0.75),
         ("CDF", 0.7), ("CE", 0.6), ("DCE", 0.6), ("CEDF", 0.6),
