@@ -134,24 +134,23 @@ def triple_weights(
     vectors = _vectors(found, embedder, progress)
     n_dev = min(max(1, round(dev_share * n_asked)), n_asked - 1)
     is_dev = np.isin(found.question, chance.permutation(n_asked)[:n_dev])
-    train, dev = np.flatnonzero(~is_dev), np.flatnonzero(is_dev)
     weights = _first_weights(embedder.dimension, hidden, chance)
     steps = torch.optim.Adam(list(weights.values()), lr=learning_rate)
     best, since, best_weights = np.inf, 0, _arrays(weights)
     with one_thread(), progress.task("training epochs", epochs) as advance:
         for _ in range(epochs):
-            for rows in _batches(chance.permutation(train), batch):
+            for rows in _batches(chance.permutation(np.flatnonzero(~is_dev)), batch):
                 steps.zero_grad()
                 _loss(weights, found, vectors, rows).backward()
                 steps.step()
             with torch.no_grad():
-                losses = [_loss(weights, found, vectors, r, "sum") for r in _batches(dev, batch)]
-            loss = sum(map(float, losses)) / len(dev)
+                dev = _batches(np.flatnonzero(is_dev), batch)
+                losses = [_loss(weights, found, vectors, rows, "sum") for rows in dev]
+            loss = sum(map(float, losses)) / int(is_dev.sum())
             advance(1)
-            since += 1
             if loss < best:
                 best, since, best_weights = loss, 0, _arrays(weights)
-            if since >= patience:
+            elif (since := since + 1) >= patience:
                 break
     return MlpWeights(**best_weights)
 
