@@ -253,11 +253,10 @@ def passage(
     Source: ours, the form of DRIFT's local search that needs no language model.
     """
     known = {one.text for one in trail.findings}
-    chunks = [piece for piece in context.pieces if piece.kind == "chunk"]
     new = [
         Finding(piece.text, _shared(question.text, piece.text), piece.chunks or ())
-        for piece in chunks
-        if piece.text not in known
+        for piece in context.pieces
+        if piece.kind == "chunk" and piece.text not in known
     ]
     return _onward(trail.searched(new, (), 1))
 
@@ -289,27 +288,18 @@ def answer(
     Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
     """
     current = trail.current.text if trail.current else question.text
-    values = {
-        "question": question.text,
-        "follow_up": current,
-        "pieces": context.pieces,
-        "most": max_follow_ups,
-    }
-    chat = prompt.render(values)
+    shown = {"question": question.text, "follow_up": current, "pieces": context.pieces}
+    chat = prompt.render({**shown, "most": max_follow_ups})
     finding = ask(
         llm,
         chat,
         reply_of(max_follow_ups),
         max_tokens=max_tokens or reply_tokens(llm, chat, question.open_tokens or PARAGRAPH),
         purpose="DRIFT local search",
-        fallback=_nothing(max_follow_ups),
+        fallback=reply_of(max_follow_ups)(answer=""),
     )
     next_asked = follow_ups([finding], max_follow_ups)
     return _onward(trail.searched(finding.findings, next_asked, max_depth))
-
-
-def _nothing(most: int) -> Found:
-    return reply_of(most)(answer="")
 
 
 def _onward(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
@@ -323,5 +313,5 @@ def points(trail: Trail) -> Points:
     Source: Microsoft GraphRAG's DRIFT search, released code (all answers are reduced to one).
     """
     ranked = sorted(trail.findings, key=lambda one: -one.score)
-    columns = zip(*((one.text, one.score, one.chunks) for one in ranked), strict=True)
-    return Points(*columns) if ranked else Points((), ())
+    rows = [(one.text, one.score, one.chunks) for one in ranked]
+    return Points(*zip(*rows, strict=True)) if rows else Points((), ())

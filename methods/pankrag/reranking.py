@@ -7,7 +7,7 @@ from pydantic import Field
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
-from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, best_first
@@ -48,10 +48,18 @@ def rerank_chunks(
     Source: PankRAG (2025), section 3.3, equations 3 and 4; R and the handling of several and of
     negative cosines are ours; the paper leaves them open.
     """
-    r = _relevance(question, chunks, nodes, graph, chunk_index, embedder, relevance)
+    vectors = np.asarray(chunk_index.vectors[chunks.ids], np.float64)
+    r = np.asarray(1.0 / (1 + np.arange(len(chunks))))
+    if relevance == "chunk_sim" and len(chunks):
+        (vector,) = embedder.encode([question.text], kind="question")
+        cosine = np.asarray(chunk_index.vectors[chunks.ids] @ vector, np.float64)
+        r = np.clip(cosine, 0, None)
+    elif relevance == "entity_sim" and nodes is not None:
+        inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
+        scores = np.clip(nodes.scores, 0, 1)[:, None]
+        r = np.asarray((inside * scores).max(axis=0, initial=0.0))
     if rerank == "on" and dependencies is not None and len(dependencies) and len(chunks):
-        vectors = np.asarray(chunk_index.vectors[chunks.ids], np.float64)
-        m = _likeness(vectors, dependencies, embedder, aggregate, negative)
+        m = likeness(vectors, _answers(dependencies, embedder, aggregate), aggregate, negative)
         r = alpha * r + (1 - alpha) * m
     order = best_first(r)
     return Ranked(chunks.ids[order], r[order])
@@ -76,7 +84,7 @@ def rerank_points(
     r = np.array(points.scores, np.float64) / 100
     if rerank == "on" and dependencies is not None and len(dependencies) and len(points):
         vectors = np.asarray(embedder.encode(points.texts, kind="passage"), np.float64)
-        m = _likeness(vectors, dependencies, embedder, aggregate, negative)
+        m = likeness(vectors, _answers(dependencies, embedder, aggregate), aggregate, negative)
         r = alpha * r + (1 - alpha) * m
     order = best_first(r).tolist()
     return Points(
@@ -87,7 +95,7 @@ def rerank_points(
 
 
 def likeness(
-    candidates: FloatArray, answers: FloatArray, aggregate: Aggregate, negative: Negative
+    candidates: FloatArray, answers: Vectors, aggregate: Aggregate, negative: Negative
 ) -> FloatArray:
     """M of every candidate, float64 (n,), from unit rows (n, d) and those of the answers (m, d).
 
@@ -100,34 +108,6 @@ def likeness(
     return np.clip(m, 0, None) if negative == "clip0" else np.asarray(m)
 
 
-def _likeness(
-    vectors: FloatArray,
-    dependencies: Dependencies,
-    embedder: Embedder,
-    aggregate: Aggregate,
-    negative: Negative,
-) -> FloatArray:
+def _answers(dependencies: Dependencies, embedder: Embedder, aggregate: Aggregate) -> Vectors:
     texts = dependencies.answers
-    if aggregate == "concat":
-        texts = ("\n".join(texts),)
-    answers = embedder.encode(texts, kind="passage")
-    return likeness(vectors, np.asarray(answers, np.float64), aggregate, negative)
-
-
-def _relevance(
-    question: Question,
-    chunks: Ranked[Chunk],
-    nodes: Ranked[Node] | None,
-    graph: Graph,
-    chunk_index: VectorIndex,
-    embedder: Embedder,
-    relevance: Relevance,
-) -> FloatArray:
-    if relevance == "chunk_sim" and len(chunks):
-        (vector,) = embedder.encode([question.text], kind="question")
-        cosine = np.asarray(chunk_index.vectors[chunks.ids] @ vector, np.float64)
-        return np.clip(cosine, 0, None)
-    if relevance == "entity_sim" and nodes is not None:
-        inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
-        return np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
-    return np.asarray(1.0 / (1 + np.arange(len(chunks))))
+    return embedder.encode(("\n".join(texts),) if aggregate == "concat" else texts, kind="passage")

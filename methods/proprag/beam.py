@@ -1,9 +1,6 @@
 """PropRAG: paths of facts by what their joined text says, and a walk from their entities."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -64,21 +61,19 @@ def beam(
     vectors = embedder.encode([one.text for one in question], kind="question")
     typed = nodes_of(graph, types)
     searches = [
-        _Search.of(vectors[row : row + 1], _facts_in(graph, some, typed), graph, node_index)
+        _Search(vectors[row], _facts_in(graph, some, typed), graph, node_index, width)
         for row, some in enumerate(chunks)
     ]
-    for one in searches:
-        one.begin(width)
     for _ in range(1, max_facts):
         longer = [one.longer(n_parallel, n_rescored) for one in searches]
         pairs = list(zip(searches, longer, strict=True))
-        texts = [one.text(graph, steps) for one, some in pairs for steps in some]
+        texts = [one.text(steps) for one, some in pairs for steps in some]
         if not texts:
             break
         embedded = iter(embedder.encode(texts, kind="passage"))
         for one, some in pairs:
             one.keep(some, [next(embedded) for _ in some], width)
-    return [RankedPaths(tuple(one.paths(graph))) for one in searches]
+    return [RankedPaths(tuple(one.paths())) for one in searches]
 
 
 def _facts_in(graph: Graph, chunks: Ranked[Chunk], typed: NDArray[np.bool_] | None) -> IntArray:
@@ -86,24 +81,20 @@ def _facts_in(graph: Graph, chunks: Ranked[Chunk], typed: NDArray[np.bool_] | No
     return inside if typed is None else inside[typed[inside]]
 
 
-@dataclass
 class _Search:
-    vector: Vectors
-    facts: IntArray
-    rows: Vectors
-    scores: FloatArray
-    joined: Any
-    going: list[FactPath] = field(default_factory=list)
-    found: dict[FactPath, float] = field(default_factory=dict)
+    """The search of one question: paths that go on, and the scores of all found, by their facts."""
 
-    @classmethod
-    def of(cls, vector: Vectors, facts: IntArray, graph: Graph, index: VectorIndex) -> _Search:
-        rows = np.asarray(index.vectors[facts], np.float32)
-        scores = products(vector, index.vectors, facts[None, :])[0].astype(np.float64)
-        return cls(vector, facts, rows, scores, _joined(graph, facts))
-
-    def begin(self, width: int) -> None:
-        self.going = [(place,) for place in best_first(self.scores)[:width].tolist()]
+    def __init__(
+        self, vector: Vectors, facts: IntArray, graph: Graph, index: VectorIndex, width: int
+    ) -> None:
+        self.vector, self.facts, self.graph = vector, facts, graph
+        self.rows = np.asarray(index.vectors[facts], np.float32)
+        near = products(vector[None, :], index.vectors, facts[None, :])[0]
+        self.scores = near.astype(np.float64)
+        self.joined = _joined(graph, facts)
+        self.going: list[FactPath] = [
+            (place,) for place in best_first(self.scores)[:width].tolist()
+        ]
         self.found = {steps: float(self.scores[steps[0]]) for steps in self.going}
 
     def longer(self, n_parallel: int, n_rescored: int) -> list[FactPath]:
@@ -123,26 +114,26 @@ class _Search:
         base = self.rows[list(steps)].sum(axis=0)
         others = self.rows[near]
         squares = base @ base + 2 * (others @ base) + (others * others).sum(axis=1)
-        told = self.scores[list(steps)].sum() + self.scores[near]
-        means: FloatArray = told / np.sqrt(np.maximum(squares, 1e-12))
+        sums = self.scores[list(steps)].sum() + self.scores[near]
+        means: FloatArray = sums / np.sqrt(np.maximum(squares, 1e-12))
         return means
 
     def keep(self, candidates: Sequence[FactPath], vectors: Sequence[Vectors], width: int) -> None:
         ordered = sorted(zip(candidates, vectors, strict=True), key=lambda pair: pair[0])
-        scores = np.array([float(self.vector[0] @ vector) for _, vector in ordered])
+        scores = np.array([float(self.vector @ vector) for _, vector in ordered])
         best = best_first(scores)[:width].tolist()
         self.going = [ordered[row][0] for row in best]
         self.found |= {ordered[row][0]: float(scores[row]) for row in best}
 
-    def text(self, graph: Graph, steps: FactPath) -> str:
-        assert graph.descriptions is not None
-        return " ".join(graph.descriptions.take(self.facts[list(steps)]))
+    def text(self, steps: FactPath) -> str:
+        assert self.graph.descriptions is not None
+        return " ".join(self.graph.descriptions.take(self.facts[list(steps)]))
 
-    def paths(self, graph: Graph) -> Iterator[Path]:
+    def paths(self) -> Iterator[Path]:
         kept = sorted(self.found, key=lambda steps: (len(steps), steps))
         best = best_first(np.array([self.found[steps] for steps in kept]))
         for steps in (kept[row] for row in best.tolist()):
-            nodes, rows = _walk(graph, self.facts[list(steps)].tolist())
+            nodes, rows = _walk(self.graph, self.facts[list(steps)].tolist())
             yield Path(nodes, rows, self.found[steps])
 
 
