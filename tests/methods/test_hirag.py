@@ -1,7 +1,6 @@
 """HiRAG's key entities and bridge by hand, on six nodes."""
 
 import numpy as np
-import pytest
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
@@ -10,14 +9,6 @@ from graphrag_bench.values import Ranked
 from methods.hirag.bridge import bridge, key
 
 A, B, C, D, E, ALONE = range(6)
-
-
-@pytest.fixture
-def graph() -> Graph:
-    """A - B - C - D, a way from A to D over E as well, B and E joined by a heavier row."""
-    return Graph.from_arrays(
-        [A, B, C, A, E, B], [B, C, D, E, D, E], weight=[1, 1, 1, 1, 1, 5], n_nodes=6
-    )
 
 
 def ranked(*nodes: int) -> Ranked:
@@ -39,10 +30,12 @@ def test_each_community_gives_its_best_nodes_in_the_order_of_the_communities() -
     assert found.items() == [(D, 1.0), (B, 0.8), (E, 0.9)]
 
 
-def test_the_way_leads_through_every_node_and_its_relationships_come_by_degree_then_weight(
-    graph,
-) -> None:
+def test_the_way_leads_through_every_node_and_its_rows_come_by_degree_then_weight() -> None:
     """A to D is two hops over E, and from D back to B two over C, the lower of C and E."""
+    # A - B - C - D, a way from A to D over E as well, B and E joined by a heavier row.
+    graph = Graph.from_arrays(
+        [A, B, C, A, E, B], [B, C, D, E, D, E], weight=[1, 1, 1, 1, 1, 5], n_nodes=6
+    )
     _, way = bridge(ranked(A, D, B), graph=graph)
     assert [path.nodes for path in way.paths] == [(A, E, D, C, B)]
     assert way.paths[0].relationships == (3, 4, 2, 1)

@@ -5,7 +5,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
 
@@ -126,7 +126,7 @@ def check_layout(one: Logged) -> None:
         "facts": Texts.of([row[3] for row in pairs.values()]),
         "keywords": Texts.of([row[4] for row in pairs.values()]),
     }
-    rich = graph.__class__(**{**graph.__dict__, **columns})
+    rich = replace(graph, **columns)
     paths = []
     for at, line in enumerate(one.lines):
         transition = int(line[2 : line.index(":")])

@@ -1,5 +1,6 @@
 """Triples as lines of a prompt, listed answers, and whole runs on a small set in RoG's format."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,12 +31,7 @@ def graph_of(triples: list[tuple[str, str, str]]) -> Graph:
     names = list(dict.fromkeys(end for head, _, tail in triples for end in (head, tail)))
     source, target = ([names.index(triple[at]) for triple in triples] for at in (0, 2))
     made = Graph.from_arrays(source, target, names=names)
-    relations = Texts.of([relation for _, relation, _ in triples])
-    return Graph(**{**vars_of(made), "relations": relations})
-
-
-def vars_of(graph: Graph) -> dict[str, object]:
-    return {name: getattr(graph, name) for name in Graph.__dataclass_fields__}
+    return replace(made, relations=Texts.of([relation for _, relation, _ in triples]))
 
 
 def ranked(*scores: float) -> Ranked[Relationship]:

@@ -55,18 +55,14 @@ def test_a_chunk_scores_the_sum_of_its_relationships_or_of_its_nodes(graph):
         aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
 
 
-@pytest.fixture
-def parallel():
-    """Two facts join 0 and 1: row 0 in chunk 0, row 1 in the chunks 0 and 1."""
-    return Graph.from_arrays(
+def test_a_pair_counts_by_its_best_row():
+    # Two facts join 0 and 1: row 0 in chunk 0, row 1 in the chunks 0 and 1.
+    parallel = Graph.from_arrays(
         source=[0, 1],
         target=[1, 0],
         node_chunk=[[1, 1], [1, 1]],
         relationship_chunk=[[1, 0], [1, 1]],
     )
-
-
-def test_a_pair_counts_by_its_best_row(parallel):
     found = aggregator(scores(0.2, 0.8), graph=parallel)
     np.testing.assert_allclose(found.scores, [0.8, 0.8])
 
@@ -91,17 +87,13 @@ def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
     assert len(min_max(Ranked.empty())) == 0
 
 
-@pytest.fixture
-def animals():
-    """Four chunks of two words; `dog` is in two of them, `cat` in one, `the` is a stop word."""
-    return Bm25.of(["red dog", "blue dog", "green cat", "blue bird"])
-
-
-def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts(animals):
+def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts():
     """All chunks have the mean length, so a word found once weighs idf / (1 + 1.5).
 
     idf(cat) = ln(1 + 3.5 / 1.5), idf(dog) = ln(1 + 2.5 / 2.5).
     """
+    # Four chunks of two words; `dog` is in two of them, `cat` in one, `the` is a stop word.
+    animals = Bm25.of(["red dog", "blue dog", "green cat", "blue bird"])
     found = bm25(asked("Is the cat or the dog here?"), bm25=animals)
     assert found.ids.tolist() == [2, 0, 1]
     cat, dog = math.log(1 + 3.5 / 1.5) / 2.5, math.log(2) / 2.5
@@ -113,37 +105,6 @@ def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts(animals):
 
 
 A, B, C = range(3)
-
-
-@pytest.fixture
-def stated():
-    """A is in the chunks 1 and 2, B in 2 and 3, C in 2; A - B is read from 3, 2, A - C from 2, 0.
-
-    Row 2 is a synonymy edge of B and C, without a chunk.
-    """
-    return Graph.from_arrays(
-        [A, A, B],
-        [B, C, C],
-        node_chunk=[[0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 1, 0]],
-        relationship_chunk=[[0, 0, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]],
-    )
-
-
-def test_chunks_come_in_the_order_of_the_relationships_then_by_id(stated):
-    assert fromrel(ranked(0, 1), graph=stated).ids.tolist() == [2, 3, 0]
-    assert fromrel(ranked(1, 0), graph=stated).ids.tolist() == [0, 2, 3]
-
-
-def test_a_chunk_counts_the_relationships_whose_ends_both_occur_in_it(stated):
-    """A and B meet in chunk 2 alone, and so do A and C; 1 and 3 hold one of them only."""
-    found = occurrence(ranked(0, 1), graph=stated)
-    assert found.items() == [(2, 2.0)]
-
-
-def test_by_entities_the_chunks_of_the_first_node_come_first(stated):
-    """B's chunks are 2, with both its neighbours, and 3, with none; then A's chunk 1."""
-    found = occurrence(ranked(0), ranked(B, A), graph=stated, scoring="entity_order")
-    assert found.items() == [(2, 2.0), (3, 0.0), (1, 0.0)]
 
 
 def test_a_leaf_stands_for_its_chunk_and_a_summary_for_none():
@@ -237,15 +198,11 @@ def test_equal_contents_are_one_chunk_of_both_documents() -> None:
     assert TABLE.documents_of(0) == ["a", "c"]
 
 
-@pytest.fixture
-def library():
+def test_of_several_texts_the_best_score_counts():
     texts = ["a red dog", "a blue dog", "the green cat"]
     embedder = Hashing()
     index = VectorIndex(embedder.encode(texts, kind="passage"))
-    return {"chunk_index": index, "embedder": embedder}
-
-
-def test_of_several_texts_the_best_score_counts(library):
+    library = {"chunk_index": index, "embedder": embedder}
     found = alone(vdb)(asked(""), Query(("a red dog", "the green cat")), **library, top_k=3)
     assert found.ids.tolist() == [0, 2, 1]
     np.testing.assert_allclose(found.scores[:2], 1.0, atol=1e-6)

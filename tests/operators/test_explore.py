@@ -1,5 +1,7 @@
 """Think-on-Graph's agents, worked out by hand; the model's replies are planned."""
 
+from dataclasses import replace
+
 import pytest
 from by_hand import check, falling
 
@@ -36,8 +38,7 @@ def graph():
         weight=[fact[3] for fact in facts],
         names=["ada", "norvik", "tarn", "ostra", "mira"],
     )
-    columns = {name: getattr(base, name) for name in Graph.__dataclass_fields__}
-    return Graph(**{**columns, "relations": Texts.of([fact[1] for fact in facts])})
+    return replace(base, relations=Texts.of([fact[1] for fact in facts]))
 
 
 def model(*replies) -> Metered:

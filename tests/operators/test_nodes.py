@@ -24,15 +24,11 @@ A, B, C, D = range(4)
 NO_TYPES = Graph.from_arrays([], [], n_nodes=4)
 
 
-@pytest.fixture
-def circle():
-    """Nodes at 0, 60 and 90 degrees."""
+def test_the_most_similar_nodes_come_first_by_cosine_or_share():
+    # Nodes at 0, 60 and 90 degrees.
     angles = np.deg2rad([0, 60, 90])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    return {"node_index": VectorIndex(vectors), "embedder": Planted(angle), "graph": NO_TYPES}
-
-
-def test_the_most_similar_nodes_come_first_by_cosine_or_share(circle):
+    circle = {"node_index": VectorIndex(vectors), "embedder": Planted(angle), "graph": NO_TYPES}
     found = alone(vdb)(Question("q", "0"), top_k=2, **circle)
     check(found, [0, 1], [1.0, 0.5])
     # Cosines 1 and 0.5 become 1 and 0.75, of 1.75 together.
@@ -40,13 +36,9 @@ def test_the_most_similar_nodes_come_first_by_cosine_or_share(circle):
     np.testing.assert_allclose(found.scores, [1 / 1.75, 0.75 / 1.75], atol=1e-6)
 
 
-@pytest.fixture
-def passages():
-    return Tfidf.of(["red dog", "blue dog", "blue cat sleeps", "green frog"])
-
-
-def test_nodes_that_share_the_rarest_words_come_first_among_candidates(passages):
+def test_nodes_that_share_the_rarest_words_come_first_among_candidates():
     """Of four texts dog and blue are in two, red and cat in one."""
+    passages = Tfidf.of(["red dog", "blue dog", "blue cat sleeps", "green frog"])
     found = tfidf(Question("q", "a red dog"), tfidf=passages, graph=NO_TYPES)
     assert found.ids.tolist() == [0, 1]
     assert found.scores[0] == pytest.approx(1.0)
@@ -177,19 +169,15 @@ TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
 DIRECTIONS = {"north": (0, 1), "east": (1, 0), "northeast": (0.6, 0.8), "south": (0, -1)}
 
 
-@pytest.fixture
-def directions():
-    """Node 0 lies north, node 1 east."""
-    return {
+def test_each_name_gives_its_most_similar_node_with_its_cosine_or_a_share():
+    # Node 0 lies north, node 1 east.
+    directions = {
         "graph": Graph.from_arrays([0], [1], names=["north", "east"]),
         "chunk_table": TITLED,
         "parts": ("vectors",),
         "node_index": VectorIndex(np.array([[0, 1], [1, 0]], np.float32)),
         "embedder": Planted(DIRECTIONS),
     }
-
-
-def test_each_name_gives_its_most_similar_node_with_its_cosine_or_a_share(directions):
     found = alone(link)(Mentions(("east", "north")), ASKED, **directions)
     assert found.items() == [(1, 1.0), (0, 1.0)]
     found = alone(link)(Mentions(("northeast", "south")), ASKED, **directions)

@@ -23,17 +23,13 @@ from operators.relationship.triples import WHOLE_AT_ONCE, triple_scores
 from operators.relationship.vdb import vdb
 
 
-@pytest.fixture
-def path():
-    """0 - 1 - 2."""
-    return Graph.from_arrays(source=[0, 1], target=[1, 2])
-
-
 def scored(*values: float) -> NodeScores:
     return NodeScores(np.array(values))
 
 
-def test_a_relationship_scores_the_sum_of_its_ends_and_a_pair_counts_once(path):
+def test_a_relationship_scores_the_sum_of_its_ends_and_a_pair_counts_once():
+    # 0 - 1 - 2.
+    path = Graph.from_arrays(source=[0, 1], target=[1, 2])
     best, scores = aggregator(scored(0.5, 0.3, 0.2), graph=path)
     np.testing.assert_allclose(scores.values, [0.8, 0.5])
     check(best, [0, 1], [0.8, 0.5])
@@ -78,19 +74,15 @@ def test_relationships_between_the_nodes_come_before_those_that_lead_out_by_link
     assert not len(onehop(falling(), graph=graph, order="links", per_node=1))
 
 
-@pytest.fixture
-def search(kite):
-    """Row i lies on axis 0 by 0.9, 0.8, 0.7, 0.6 and 0.5."""
+def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(kite):
+    # Row i lies on axis 0 by 0.9, 0.8, 0.7, 0.6 and 0.5.
     vectors = np.zeros((5, 5), np.float32)
     vectors[:, 0] = [0.9, 0.8, 0.7, 0.6, 0.5]
-    return {
+    search = {
         "relationship_index": VectorIndex(vectors),
         "embedder": Planted(lambda text: np.eye(5)[int(text)]),
         "graph": kite,
     }
-
-
-def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(search):
     found = alone(vdb)(Question("q", "0"), top_k=3, **search)
     check(found, [0, 1, 2], [0.9, 0.8, 0.7])
     # Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0.

@@ -131,20 +131,17 @@ def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_
     assert layer(communities=held["communities"], reports=rated).ids.tolist() == [X, Z]
 
 
-@pytest.fixture
-def search(held):
-    """Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 not at all."""
+def test_the_most_similar_reports_come_first_and_no_community_without_one(held):
+    # Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 not at
+    # all.
     vectors = np.zeros((5, 2), np.float32)
     vectors[:, 0] = [0.2, 0.8, 0.6, 0.0, 0.4]
     vectors[X, 1] = -0.5
-    return {
+    search = {
         **held,
         "community_index": VectorIndex(vectors),
         "embedder": Planted({"0": (1, 0), "1": (0, 1)}),
     }
-
-
-def test_the_most_similar_reports_come_first_and_no_community_without_one(search):
     found = alone(vdb)(Question("q", "0"), **search)
     check(found, [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
     found = alone(vdb)(Question("q", "1"), top_k=5, **search)

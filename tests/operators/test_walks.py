@@ -65,24 +65,20 @@ def test_parallel_relationships_add_up_unless_every_pair_counts_alike():
     np.testing.assert_allclose(again.values, [0.541667, 0.333333, 0.125, 0.0], atol=1e-6)
 
 
-@pytest.fixture
-def in_chunks():
-    """A - B in the chunks 0 and 1, B - C in the chunk 2: A is in two chunks, C in one."""
-    return Graph.from_arrays(
+def start(graph: Graph, nodes: Ranked[Node], reset: str) -> list[float]:
+    """The reset itself: a walk that never goes on."""
+    return alone(ppr)(nodes, graph=graph, damping=0.0, reset=reset)[1].values.round(6).tolist()
+
+
+def test_a_seed_in_two_chunks_weighs_half_and_one_given_twice_counts_once():
+    # A - B in the chunks 0 and 1, B - C in the chunk 2: A is in two chunks, C in one.
+    in_chunks = Graph.from_arrays(
         source=[A, B],
         target=[B, C],
         node_chunk=[[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]],
         relationship_chunk=[[1, 1, 0], [0, 0, 1]],
         n_nodes=4,
     )
-
-
-def start(graph: Graph, nodes: Ranked[Node], reset: str) -> list[float]:
-    """The reset itself: a walk that never goes on."""
-    return alone(ppr)(nodes, graph=graph, damping=0.0, reset=reset)[1].values.round(6).tolist()
-
-
-def test_a_seed_in_two_chunks_weighs_half_and_one_given_twice_counts_once(in_chunks):
     assert start(in_chunks, ranked(A, C), "specificity") == [0.333333, 0.0, 0.666667, 0.0]
     for reset in ("specificity", "uniform"):
         twice, once = ranked(C, C, D), ranked(C, D)
@@ -108,9 +104,12 @@ def test_nodes_and_chunks_restart_by_their_share() -> None:
 ASKED = Question("q", "east")
 
 
-@pytest.fixture
-def three_sentences():
-    """`A B` resembles the question by 0.8, `A C` by 0.6, `B D` by 0.96."""
+def weights(found) -> dict[int, float]:
+    return dict(zip(found.ids.tolist(), found.scores.round(6).tolist(), strict=True))
+
+
+def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_once():
+    # `A B` resembles the question by 0.8, `A C` by 0.6, `B D` by 0.96.
     named = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1]], bool)
     tri_graph = TriGraph(
         Texts.of(["a", "b", "c", "d"]),
@@ -119,19 +118,12 @@ def three_sentences():
         csr_matrix(np.ones((4, 1), np.int64)),
     )
     vectors = np.array([[0.8, 0.6], [0.6, 0.8], [0.96, 0.28]], np.float32)
-    return {
+    three_sentences = {
         "graph": Graph.from_arrays([], [], names=["a", "b", "c", "d"]),
         "tri_graph": tri_graph,
         "sentence_index": VectorIndex(vectors),
         "embedder": Planted(),
     }
-
-
-def weights(found) -> dict[int, float]:
-    return dict(zip(found.ids.tolist(), found.scores.round(6).tolist(), strict=True))
-
-
-def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_once(three_sentences):
     found, active = alone(activate)(ranked(A), ASKED, rounds=1, **three_sentences)
     assert weights(found) == {A: 1.8, B: 0.8}  # A is in its own sentence
     assert active.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.0]  # 0.8 / 2
@@ -149,31 +141,17 @@ def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_onc
         alone(activate)(ranked(A), ASKED, **other)
 
 
-@pytest.fixture
-def of_chunks():
-    """A is in two chunks through its relationships, B in one, C in none."""
-    return Graph.from_arrays(
+def test_a_node_in_two_chunks_weighs_half():
+    # A is in two chunks through its relationships, B in one, C in none.
+    of_chunks = Graph.from_arrays(
         source=[A, A],
         target=[B, D],
         node_chunk=[[1, 1], [1, 0], [1, 1], [0, 1]],
         relationship_chunk=[[1, 0], [0, 1]],
     )
-
-
-def test_a_node_in_two_chunks_weighs_half(of_chunks):
     found = specificity(ranked(A, B, C, scores=(0.9, 0.6, 0.3)), graph=of_chunks)
     assert weights(found) == {B: 0.6, A: 0.45, C: 0.3}
     assert found.ids.tolist() == [B, A, C]
-
-
-@pytest.fixture
-def three_ways():
-    """Chunks that point east, north-east and west: cosines 1, 0.6 and -1 to `east`."""
-    vectors = np.array([[1, 0], [0.6, 0.8], [-1, 0]], np.float32)
-    return {
-        "chunk_index": VectorIndex(vectors),
-        "embedder": Planted({"east": (1, 0), "north": (0, 1)}),
-    }
 
 
 def scores(*values: float) -> ChunkScores:
@@ -186,7 +164,13 @@ def seeds(**weights: float):
     return Ranked(np.array(rows, np.int64), np.array(list(weights.values())))
 
 
-def test_the_least_similar_chunk_has_0_and_the_most_similar_1(three_ways):
+def test_the_least_similar_chunk_has_0_and_the_most_similar_1():
+    # Chunks that point east, north-east and west: cosines 1, 0.6 and -1 to `east`.
+    vectors = np.array([[1, 0], [0.6, 0.8], [-1, 0]], np.float32)
+    three_ways = {
+        "chunk_index": VectorIndex(vectors),
+        "embedder": Planted({"east": (1, 0), "north": (0, 1)}),
+    }
     found = alone(similarity)(ASKED, **three_ways)
     np.testing.assert_allclose(found.values, [1.0, 0.8, 0.0], atol=1e-6)  # (0.6 + 1) / 2 = 0.8
 
@@ -245,15 +229,11 @@ def test_chunks_gain_by_the_walk_what_nodes_and_dense_scores_restart_with(chain)
     assert again.scores.tolist() == once.scores.tolist()
 
 
-@pytest.fixture
-def mentions():
-    """A is named once in chunk 0 and three times in chunk 1, B once in chunk 1."""
+def test_a_chunk_gains_by_what_it_names_and_how_often():
+    """Chunk 0: 1.5 * 1 + ln(1 + 1 ln 2) = 2.026589; chunk 1: ln(1 + ln 4 + 0.5 ln 2) = 1.005352."""
+    # A is named once in chunk 0 and three times in chunk 1, B once in chunk 1.
     counts = csr_matrix(np.array([[1, 3], [0, 1]], np.int64))
     none = csr_matrix((2, 0), dtype=bool)
-    return TriGraph(Texts.of(["a", "b"]), Texts.of([]), none, counts)
-
-
-def test_a_chunk_gains_by_what_it_names_and_how_often(mentions):
-    """Chunk 0: 1.5 * 1 + ln(1 + 1 ln 2) = 2.026589; chunk 1: ln(1 + ln 4 + 0.5 ln 2) = 1.005352."""
+    mentions = TriGraph(Texts.of(["a", "b"]), Texts.of([]), none, counts)
     found = alone(activated)(scores(1.0, 0.0), NodeScores(np.array([1.0, 0.5])), tri_graph=mentions)
     np.testing.assert_allclose(found.values, [2.026589, 1.005352], atol=1e-6)

@@ -1,0 +1,253 @@
+"""Contexts of chunks, relationships, paths and hyperedges: what fits, in which order and words."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from by_hand import ranked
+from small_worlds import dataset
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import RankedPaths
+from graphrag_bench.columns import Texts
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import check_settings
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.graphs.chunking import token
+from graphrag_bench.prompts import UNBOUNDED, ContextBudget
+from graphrag_bench.run.budgets import chunk_size
+from graphrag_bench.run.record import summary
+from graphrag_bench.run.scoring import question_scores
+from graphrag_bench.values import Context, Path, Piece, Ranked
+from operators.context.fitting import chunks_fitting, fitting, nodes_fitting
+from operators.context.paths import paths_context
+from operators.context.rows import chunks_context, nodes_context, relationships_context
+
+CORPUS = dataset(("a", "", "one two"), ("b", "", "three four"), ("c", "", "five six"))
+TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")
+"""Chunk 0 has the documents a and b, chunk 1 has c."""
+
+
+def packed(budget: int | None = None) -> Context:
+    found = Ranked(np.array([1, 0]), np.array([0.9, 0.8]))
+    bound = ContextBudget(budget)
+    return chunks_context(found, chunk_table=TABLE, tokenizer=BytePairs(), context_budget=bound)
+
+
+def scores_of(context: Context, *evidence: str) -> dict[str, float]:
+    row = {"question": "q", "status": "retrieved", "context": summary(context)}
+    return question_scores(row, Gold((), evidence))
+
+
+def test_a_chunk_in_the_prompt_is_evidence_of_every_document_it_holds() -> None:
+    assert [TABLE.documents_of(row) for row in (0, 1)] == [["a", "b"], ["c"]]
+    assert [(piece.id, piece.also) for piece in packed().pieces] == [("c", ()), ("a", ("b",))]
+    for evidence in (("a",), ("b",), ("b", "c")):
+        assert scores_of(packed(), *evidence)["evidence_at_tokens@500"] == 1.0
+    assert scores_of(packed(), "b", "d")["evidence_at_tokens@500"] == 0.5
+
+
+def test_a_chunk_that_is_cut_is_cut_for_every_document_it_holds() -> None:
+    cut = packed(budget=3)
+    assert cut.cut == (("chunk", "a"), ("chunk", "b"))
+    assert scores_of(cut, "b")["evidence_cut"] == 1.0
+    assert scores_of(packed(), "b")["evidence_cut"] == 0.0
+
+
+@pytest.mark.parametrize(("join", "typical"), [("document", 2), ("corpus", 5)])
+def test_the_typical_chunk_of_a_joined_corpus_is_a_full_window(join: str, typical: int) -> None:
+    chunking = {"variant": "token", "size": 5, "overlap": 0, "join": join}
+    settings = check_settings(composed(["dataset=toy", "method=vanilla"]))
+    settings = settings.model_copy(update={"chunking": chunking})
+    load_plugins(["operators", "methods"])
+    assert chunk_size(settings, CORPUS).typical == -(-typical * 105 // 100)
+
+
+LINE = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
+
+
+class Tens:
+    """A tokenizer to which every line is ten tokens."""
+
+    identity = "ten"
+
+    def count(self, text: str) -> int:
+        return 10
+
+
+def given(*scored: tuple[int, float]) -> Ranked:
+    return Ranked(np.array([row for row, _ in scored]), np.array([score for _, score in scored]))
+
+
+BEST_LAST = given((2, 0.1), (0, 0.3), (3, 0.3), (1, 0.9))
+
+
+def block(
+    relationships: Ranked, held: Context | None = None, budget: int | None = None, **settings: Any
+) -> Context:
+    bound = ContextBudget(budget)
+    return relationships_context(
+        relationships, held, graph=LINE, tokenizer=Tens(), context_budget=bound, **settings
+    )
+
+
+def ids_of(context: Context) -> list[str]:
+    return [piece.id for piece in context.pieces]
+
+
+def test_the_last_are_cut_unless_the_lowest_are_asked_for():
+    last = block(BEST_LAST, budget=25)
+    assert (ids_of(last), last.cut) == (["2", "0"], (("relationship", "3"), ("relationship", "1")))
+    lowest = block(BEST_LAST, budget=25, cut="lowest")
+    assert ids_of(lowest) == ["0", "1"]
+    assert lowest.cut == (("relationship", "3"), ("relationship", "2"))
+
+
+@pytest.mark.parametrize("budget", [5, 25, 40])
+def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
+    held = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
+    ways: dict[str, Any] = {"share": 0.5, "top_k": 3}
+    bound = ContextBudget(budget)
+    found = fitting(BEST_LAST, held, graph=LINE, tokenizer=Tens(), context_budget=bound, **ways)
+    assert [str(row) for row in found.ids] == ids_of(block(BEST_LAST, held, budget, **ways))[1:]
+    assert found.scores.tolist() == BEST_LAST.scores[: len(found)].tolist()
+
+
+def test_a_block_with_tokens_of_its_own_takes_no_more_and_hands_none_on():
+    """Of 100 tokens the first block may take 35 and takes 10; half of the rest is 50, not 75."""
+    first = block(given((0, 1.0)), budget=100, share=35)
+    assert (first.n_tokens, first.share) == (10, 0.1)
+    after = block(given(*((row, 1.0) for row in (0, 1, 2, 3, 0, 1))), first, budget=100, share=0.5)
+    assert after.n_tokens == 60
+    assert block(BEST_LAST, after, budget=100, share=20).n_tokens == 80
+    assert block(BEST_LAST, after, budget=70, share=20).n_tokens == 70
+    assert block(BEST_LAST, share=20).n_tokens == 20
+
+
+TRIANGLE = Graph.from_arrays(source=[0, 1, 0], target=[1, 2, 2], names=["ada", "norvik", "tarn"])
+LONG, SHORT, BACK = (
+    Path((0, 1, 2), (0, 1), 0.9, 1), Path((0, 2), (2,), 0.5, 1), Path((1, 0), (0,), 0.7, 2)
+)  # fmt: skip
+PATHS = RankedPaths((LONG, BACK, SHORT))
+
+
+def texts(context: Context | None = None, budget: int | None = None, **settings: Any) -> list[str]:
+    bound = ContextBudget(budget)
+    found = paths_context(
+        PATHS, context, graph=TRIANGLE, tokenizer=BytePairs(), context_budget=bound, **settings
+    )
+    return [piece.text for piece in found.pieces]
+
+
+LINES = {
+    "long": "ada -> related to -> norvik -> related to -> tarn",
+    "short": "ada -> related to -> tarn",
+    "back": "norvik -> related to -> ada",
+}
+
+
+def test_the_most_reliable_path_stands_last_and_the_least_is_cut_whatever_the_order() -> None:
+    assert texts() == [LINES["short"], LINES["back"], LINES["long"]]
+    assert texts(order="descending") == [LINES["long"], LINES["back"], LINES["short"]]
+    found = [texts(order="hop_first", seed=seed) for seed in range(9)]
+    assert all(order[0] == LINES["long"] and len(order) == 3 for order in found)
+    assert {order[1] for order in found} == {LINES["short"], LINES["back"]}
+    assert texts(order="hop_first", seed=3) == found[3]
+    for order in ("ascending", "descending", "hop_first"):
+        assert LINES["short"] not in texts(order=order, budget=20)
+        assert LINES["long"] in texts(order=order, budget=20)
+
+
+def test_a_flat_prompt_has_each_node_and_each_relationship_once_in_random_order() -> None:
+    found = [texts(form="flat", seed=seed) for seed in range(9)]
+    for flat in found:
+        assert sorted(flat[:3]) == ["ada", "norvik", "tarn"] and flat[3:] == 3 * ["related to"]
+    assert len(set(map(tuple, found))) > 1 and texts(form="flat", seed=3) == found[3]
+
+
+def test_paths_by_names_are_numbered_within_their_transition() -> None:
+    assert texts(form="names") == [
+        '[S1:1] "ada" → "norvik" → "tarn"', '[S1:2] "ada" → "tarn"', '[S2:1] "norvik" → "ada"'
+    ]  # fmt: skip
+
+
+def test_nodes_and_relationships_are_told_with_what_the_graph_knows_of_them() -> None:
+    graph = Graph.from_arrays(source=[0], target=[1], names=["ada", "norvik"])
+    columns = {
+        "types": Texts.of(["person", ""]),
+        "descriptions": Texts.of(["An astronomer.", ""]),
+        "facts": Texts.of(["Ada founded it."]),
+        "keywords": Texts.of(["founding"]),
+    }
+    rich = replace(graph, **columns)
+    one = RankedPaths((Path((0, 1), (0,), 1.0),))
+    pack = {"graph": rich, "tokenizer": BytePairs(), "context_budget": UNBOUNDED}
+    found = paths_context(one, **pack)
+    assert found.pieces[0].text == "ada (person): An astronomer. -> Ada founded it. -> norvik"
+    found = paths_context(one, edge_text="keywords", **pack)
+    assert "-> founding ->" in found.pieces[0].text
+
+
+ADA, BO, YS, MET, MOVED = range(5)
+TYPES = ["entity", "entity", "entity", "hyperedge", "hyperedge"]
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """Ada and Bo met (chunk 0); Ada, Bo and Ys moved (chunk 1). Chunk 2 names Ada in no fact."""
+    base = Graph.from_arrays(
+        [MET, MET, MOVED, MOVED, MOVED],
+        [ADA, BO, ADA, BO, YS],
+        node_chunk=[[1, 1, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]],
+        relationship_chunk=[[1, 0, 0]] * 2 + [[0, 1, 0]] * 3,
+        names=["ada", "bo", "ys", "hyperedge: 0", "hyperedge: 1"],
+    )
+    texts = ["ada", "bo", "ys", "Ada met Bo.", "Ada and Bo moved to Ys."]
+    return replace(base, types=Texts.of(TYPES), descriptions=Texts.of(texts))
+
+
+class Words:
+    """A tokenizer of words."""
+
+    identity = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+def test_each_search_is_cut_where_its_hyperedges_no_longer_fit(graph):
+    """Three words and six: eight hold the first alone; entities are neither counted nor cut."""
+    nodes, given = ranked(MET, BO, MOVED, ADA), {"graph": graph, "tokenizer": Words()}
+    kept = nodes_fitting(nodes, types=("hyperedge",), tokens=8, **given)
+    assert kept.ids.tolist() == [MET, BO, ADA]
+    assert nodes_fitting(nodes, types=("hyperedge",), tokens=9, **given).ids.tolist() == [
+        *nodes.ids
+    ]
+    assert nodes_fitting(nodes, tokens=4, **given).ids.tolist() == [MET, BO]
+    assert nodes_fitting(nodes, **given).ids.tolist() == [*nodes.ids]
+
+
+def test_chunks_of_a_search_are_cut_alike_and_no_tokens_hold_none():
+    table = token(corpus=dataset(("a", "", "one two"), ("b", "", "three")), size=9, overlap=0)
+    given = {"chunk_table": table, "tokenizer": Words()}
+    assert chunks_fitting(ranked(0, 1), tokens=2, **given).ids.tolist() == [0]
+    assert not len(chunks_fitting(ranked(0, 1), tokens=0, **given))
+    assert chunks_fitting(ranked(0, 1), **given).ids.tolist() == [0, 1]
+
+
+def test_a_prompt_tells_entities_and_hyperedges_in_blocks_of_their_own(graph):
+    given = {
+        "graph": graph,
+        "tokenizer": BytePairs("cl100k"),
+        "context_budget": UNBOUNDED,
+        "form": "text",
+    }
+    nodes = ranked(MET, BO, MOVED, ADA)
+    entities = nodes_context(nodes, types=("entity",), **given)
+    both = nodes_context(nodes, entities, types=("hyperedge",), **given)
+    assert [piece.text for piece in both.pieces] == [
+        "bo", "ada", "Ada met Bo.", "Ada and Bo moved to Ys.",
+    ]  # fmt: skip
