@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, asked, refused, run_folder, write_set
+from toy_runs import TOY, WEIGHTLESS, asked, refusal, run_folder, write_set
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
@@ -79,7 +79,7 @@ def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path
     folder = write_set(tmp_path, [{"id": "d", "text": "Words."}], [options, themes])
     made = experiment(f"dataset.root={folder}", dataset="jsonl")
     assert [q.form for q in made.dataset.questions] == ["choice", "paragraph"]
-    assert "answers='essay'" in refused(*TOY, "answers=essay")
+    assert "answers='essay'" in refusal(*TOY, "answers=essay")
 
 
 # ---- methods

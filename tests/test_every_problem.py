@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, refused
+from toy_runs import TOY, refusal, refused
 
 import graphrag_bench
 import graphrag_bench as gb
@@ -69,7 +69,7 @@ def test_a_misspelt_stage_alone_is_one_problem_and_nothing_follows_from_it() -> 
         'answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}\n'
     )
     Path("mine.yaml").write_text(method)
-    (_, told) = refused(*TOY, "method=./mine.yaml").splitlines()
+    (_, told) = refusal(*TOY, "method=./mine.yaml").splitlines()
     assert told == "  There is no stage 'retreive' in a method. Did you mean 'retrieve'?"
 
 

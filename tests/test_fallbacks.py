@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, metrics, ran, records, write_set
+from toy_runs import TOY, command, metrics, plan_of, records, run_folder, table_of, write_set
 
 from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.explain.changes import places
@@ -25,18 +25,18 @@ def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
     folder = write_set(tmp_path / "set", CORPUS, QUESTIONS)
     given = [*TOY, "dataset=jsonl", f"dataset.root={folder}", f"method={method}",
              f"paths.home={tmp_path}"]  # fmt: skip
-    ended = ran(*given, "reference_rows=off")
-    held = {row["question"]: row.get("fallbacks") for row in records(ended.folder)}
+    folder = run_folder(*given)
+    held = {row["question"]: row.get("fallbacks") for row in records(folder)}
     assert held == {"named": None, "bare": [DENSE]}
-    run = metrics(ended.folder)
+    run = metrics(folder)
     assert (run["fell_back"], run["fallbacks"]) == (1, {DENSE: 1})
-    table = (ended.folder / "table.md").read_text(encoding="utf-8")
+    table = table_of(folder)
     assert "fallback questions" in table
     assert f"{run['title']} fell back for 1 of 2 questions: {DENSE}" in table
     asked = [command("ask", *given, text).out for text in ("Who founded Norvik?", "who was it?")]
     assert ["fallback" in said for said in asked] == [False, True]
     assert asked[1].splitlines()[:2] == ["Ada Marsh", f"fallback: {DENSE}"]
-    assert f"  fallback: {DENSE}\n" in command("plan", *given).out
+    assert f"  fallback: {DENSE}\n" in plan_of(*given)
 
 
 def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:

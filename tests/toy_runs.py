@@ -24,9 +24,9 @@ from graphrag_bench.llm.calls import CallFailed, Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.tables import run_table
-from graphrag_bench.run.describe import describe
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.plan import describe
 
 CAPITALS = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 QUESTION_WORDS = {"Question", "Who", "What", "How", "Into", "Did", "Which"}

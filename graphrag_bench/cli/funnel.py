@@ -54,7 +54,7 @@ def main(options: Namespace) -> None:
     runs = [find_run(name, home) for name in options.runs]
     funnels = [run_funnel(run, home, options.shared) for run in runs]
     if options.json:
-        print(json.dumps([_as_json(one) for one in funnels], indent=1, ensure_ascii=False))
+        print(json.dumps([as_json(one) for one in funnels], indent=1, ensure_ascii=False))
         return
     for one in funnels:
         print(*_lines(one, options.questions), "", sep="\n")
@@ -75,7 +75,8 @@ def _lines(funnel: Funnel, questions: bool) -> Iterator[str]:
         yield f"  {lost}: {', '.join(funnel.questions_at(stage)) or 'none'}"
 
 
-def _as_json(funnel: Funnel) -> dict[str, Any]:
+def as_json(funnel: Funnel) -> dict[str, Any]:
+    """Return the counts of a run, and the fate of every document, as plain values."""
     return {
         "run": str(funnel.folder),
         "method": funnel.title,

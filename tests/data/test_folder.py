@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from office_files import write_docx, write_pdf
 from published_sets import written
-from toy_runs import WEIGHTLESS, ran
+from toy_runs import WEIGHTLESS, run_folder
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.dataset import Dataset, Document, documents_of
@@ -194,7 +194,7 @@ def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:
     folder = written(tmp_path / "texts", {"15 Passage Alex Cox.md": "Una met Bo."})
     write_pdf(folder / "15 Passage Alex Cox.pdf", ["Una met Bo in Rome.", "Una met Ida."])
     written(folder, {"questions.jsonl": [{"text": "Who met Ida?"}]})
-    ran(
+    run_folder(
         "dataset=folder",
         f"dataset.root={folder}",
         f"paths.home={tmp_path / 'home'}",

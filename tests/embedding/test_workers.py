@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_runs import Capitals, metrics, ran, records
+from toy_runs import Capitals, metrics, records, run_folder
 
 from graphrag_bench.embedding.cached_models import CachedTagger
 from graphrag_bench.embedding.embedder import Hashing
@@ -106,8 +106,8 @@ def test_ray_gives_the_bytes_of_this_machine(
         recipe = Recipe.of("nlp", {"_target_": "toy_runs.Capitals"}, Capitals())
         tagger = ParallelTagger(Capitals(), Workers(backend="ray"), recipe, 2)
         assert list(tagger.sentences(TEXTS)) == list(Capitals().sentences(TEXTS))
-        one = ran(*words, f"paths.home={tmp_path / 'one'}").folder
-        two = ran(*words, f"paths.home={tmp_path / 'two'}", "parallel=ray").folder
+        one = run_folder(*words, f"paths.home={tmp_path / 'one'}")
+        two = run_folder(*words, f"paths.home={tmp_path / 'two'}", "parallel=ray")
         assert records(one) == records(two)
         assert metrics(one)["metrics"] == metrics(two)["metrics"]
     finally:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, ran
+from toy_runs import TOY, run_folder
 
 from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
@@ -36,7 +36,7 @@ Both = tuple[StoredRun, StoredRun]
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
     """VanillaRAG on the toy set, and the results of another system."""
     home = tmp_path_factory.mktemp("home")
-    folder = ran(*TOY, "method=vanilla", "reference_rows=off", f"paths.home={home}").folder
+    folder = run_folder(*TOY, "method=vanilla", "reference_rows=off", f"paths.home={home}")
     file = home / "results.json"
     file.write_text(json.dumps({"retrieved_docs": LISTS, "answers": ANSWERS}))
     toy = DatasetSettings(name="toy", root=None, openie=None, questions=None, part=1, parts=1)

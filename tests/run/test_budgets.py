@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, metrics, ran, records, refused
+from toy_runs import TOY, metrics, ran, records, refusal, run_folder, table_of
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
@@ -176,12 +176,12 @@ def test_no_context_of_any_method_is_longer_than_the_budget() -> None:
 
 def test_one_budget_is_the_default_and_native_budgets_are_asked_for() -> None:
     """VanillaRAG's own file says 4 passages; all 8 of the toy set fit into 2,400 tokens."""
-    plain = ran(*QUIET, "method=vanilla")
-    assert (metrics(plain.folder)["budget_context"], n_pieces(plain.folder)) == (LEAST, 8)
-    native = ran(*QUIET, "method=vanilla", "budget_context=native")
-    assert (metrics(native.folder)["budget_context"], n_pieces(native.folder)) == (None, 4)
-    assert "context budgets: native" in (native.folder / "table.md").read_text()
-    assert ran(*QUIET, "method=vanilla", "budget_context=null").folder == native.folder
+    plain = run_folder(*QUIET, "method=vanilla")
+    assert (metrics(plain)["budget_context"], n_pieces(plain)) == (LEAST, 8)
+    native = run_folder(*QUIET, "method=vanilla", "budget_context=native")
+    assert (metrics(native)["budget_context"], n_pieces(native)) == (None, 4)
+    assert "context budgets: native" in table_of(native)
+    assert run_folder(*QUIET, "method=vanilla", "budget_context=null") == native
 
 
 @pytest.mark.parametrize(
@@ -198,12 +198,12 @@ def test_the_default_gives_way_to_what_was_asked_for(
     given: str, budget: int | None, most: int
 ) -> None:
     """A number that is given stays, that of the file too, and a profile has its own budget."""
-    folder = ran(*QUIET, "method=vanilla", given).folder
+    folder = run_folder(*QUIET, "method=vanilla", given)
     assert (metrics(folder)["budget_context"], n_pieces(folder)) == (budget, most)
 
 
 def test_a_budget_of_the_methods_own_makes_it_native() -> None:
-    folder = ran(*QUIET, "method=lgraphrag", "method.budget=90").folder
+    folder = run_folder(*QUIET, "method=lgraphrag", "method.budget=90")
     assert metrics(folder)["budget_context"] is None
     assert 0 < max(tokens(folder)) <= 90
 
@@ -225,7 +225,7 @@ def test_reference_rows_have_the_budget_too_and_the_floor_goes_without() -> None
     ],
 )
 def test_what_cannot_be_kept_is_refused(words: list[str], part: str) -> None:
-    assert part in refused(*QUIET, *words)
+    assert part in refusal(*QUIET, *words)
 
 
 # ---- plans

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, metrics, ran, records, refused
+from toy_runs import TOY, metrics, plan_of, records, refusal, run_folder, table_of
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.llm.windows import window_of
@@ -71,33 +71,31 @@ def test_the_window_of_a_model_is_known_by_its_name(name: str, window: int | Non
 
 def test_four_chunks_of_1200_tokens_reach_the_prompt_of_every_method(books: list[str]) -> None:
     """VanillaRAG packed one of them, LGraphRAG none, when 2,000 and 2,400 tokens were the bound."""
-    plain = ran(*books, "method=vanilla", "profile=zhou2025", "llm.window=8192")
-    assert kinds(plain.folder) == ["chunk"] * 4
-    filled = ran(*books, "method=vanilla", "llm.window=128000")
-    assert len(kinds(filled.folder)) >= 4
-    tables = ran(*books, "method=llightrag", "llm.window=128000")
-    assert kinds(tables.folder).count("chunk") >= 4
+    plain = run_folder(*books, "method=vanilla", "profile=zhou2025", "llm.window=8192")
+    assert kinds(plain) == ["chunk"] * 4
+    filled = run_folder(*books, "method=vanilla", "llm.window=128000")
+    assert len(kinds(filled)) >= 4
+    tables = run_folder(*books, "method=llightrag", "llm.window=128000")
+    assert kinds(tables).count("chunk") >= 4
 
 
 def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_do(
     books: list[str],
 ) -> None:
-    said = refused(*books, "method=llightrag", "llm.window=4096")
+    said = refusal(*books, "method=llightrag", "llm.window=4096")
     assert "none fits" in said
     assert "budget_context=3200 would do with a reader of a larger window" in said
-    assert "! " in command("plan", *books, "method=llightrag", "llm.window=4096").out
-    told = ran(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
-    assert "chunk" not in kinds(told.folder)
-    assert metrics(told.folder)["usage"]["contexts_without_chunks"] == 1
-    assert (
-        "cut every retrieved chunk from 1 of 1 contexts" in (told.folder / "table.md").read_text()
-    )
+    assert "! " in plan_of(*books, "method=llightrag", "llm.window=4096")
+    folder = run_folder(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
+    assert "chunk" not in kinds(folder)
+    assert metrics(folder)["usage"]["contexts_without_chunks"] == 1
+    assert "cut every retrieved chunk from 1 of 1 contexts" in table_of(folder)
 
 
 def test_the_chunk_size_that_a_run_has_stored_is_read_by_later_ones(books: list[str]) -> None:
     settings = [*books, "method=vanilla", "llm.window=128000"]
     first = Experiment.prepare(composed(settings)).room.chunk
-    ran(*settings)
+    run_folder(*settings)
     (stored,) = Path("cache", "chunk_sizes").glob("*.json")
     assert ChunkSize(**json.loads(stored.read_text())) == first and first.typical > 1000
     stored.write_text('{"typical": 7, "long": 9}')
@@ -110,10 +108,10 @@ def test_the_chunk_size_that_a_run_has_stored_is_read_by_later_ones(books: list[
 
 def test_a_budget_beyond_the_readers_window_is_refused(books: list[str]) -> None:
     answering = [word for word in books if word != "answer=off"]
-    said = refused(*answering, "method=vanilla", "llm.window=4096", "budget_context=5000")
+    said = refusal(*answering, "method=vanilla", "llm.window=4096", "budget_context=5000")
     assert "does not fit the reader's window of 4,096 tokens" in said
 
 
 def test_a_budget_of_a_profile_is_cut_to_the_readers_window(books: list[str]) -> None:
-    said = command("plan", *books, "method=llightrag", "profile=upstream", "llm.window=8192").out
+    said = plan_of(*books, "method=llightrag", "profile=upstream", "llm.window=8192")
     assert "the method's own 30,000 tokens, within the reader's window of 8,192" in said

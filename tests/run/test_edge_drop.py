@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, ran
+from toy_runs import TOY, run_folder
 
 from graphrag_bench.algorithms.graph import Graph
 
@@ -24,11 +24,11 @@ def graphs() -> list[Graph]:
 
 def test_methods_share_the_thinned_graph_and_never_the_whole_one() -> None:
     drop = "build.graph.edge_drop=0.4"
-    ran(*QUIET, "method=gretriever", drop)
+    run_folder(*QUIET, "method=gretriever", drop)
     (first,) = graphs()
-    ran(*QUIET, "method=tog", drop)
+    run_folder(*QUIET, "method=tog", drop)
     assert len(graphs()) == 1
-    ran(*QUIET, "method=tog")
+    run_folder(*QUIET, "method=tog")
     sizes = sorted(len(graph.pairs.source) for graph in graphs())
     assert sizes[0] == sizes[1] - round(0.4 * sizes[1])
     assert all(graph.n_nodes == first.n_nodes for graph in graphs())

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, metrics, ran, records
+from toy_runs import TOY, command, metrics, records, run_folder
 
 from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
@@ -133,7 +133,7 @@ def test_what_is_no_such_file_is_refused_with_its_place(
 def own(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     """A run of BM25 on the toy set, answered."""
     home = tmp_path_factory.mktemp("own")
-    folder = ran(*TOY, "method=bm25", "reference_rows=off", f"paths.home={home}").folder
+    folder = run_folder(*TOY, "method=bm25", "reference_rows=off", f"paths.home={home}")
     return find_run(str(folder), home)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fake_openai import FakeOpenAI
-from toy_runs import TOY, command, metrics, ran, refused
+from toy_runs import TOY, metrics, plan_of, ran, refused
 
 from graphrag_bench.report.notes import cut_notes, long_text_notes
 
@@ -30,12 +30,12 @@ def served(url: str, *more: str) -> list[str]:
 
 def test_plan_says_how_many_chunks_are_longer_and_what_is_not_known_yet() -> None:
     url = "http://127.0.0.1:9/v1"
-    said = command("plan", *served(url, "method=vgraphrag")).out
+    said = plan_of(*served(url, "method=vgraphrag"))
     assert "embedder: 15 tokens of a text; longer ones are embedded in overlapping windows" in said
     assert LONGER in said and "% of their tokens lie past the first" in said
     for index in ("node_index", "community_index"):
         assert f"{index}: how long its texts are is not known" in said
-    cut = command("plan", *served(url, *ALONE, "embedder.long_texts=cut")).out
+    cut = plan_of(*served(url, *ALONE, "embedder.long_texts=cut"))
     assert "longer ones are cut (embedder.long_texts=cut)" in cut
     assert "% of their tokens are not embedded" in cut
 

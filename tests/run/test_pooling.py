@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from small_worlds import World
-from toy_runs import TOY, refused
+from toy_runs import TOY, refusal, refused
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
@@ -199,9 +199,9 @@ def test_exactly_the_methods_that_pack_relationships_can_be_pooled(mode: str) ->
 
 def test_a_wrong_setting_and_a_setting_without_a_mode_are_refused() -> None:
     words = [*TOY, "method=lgraphrag"]
-    assert "Did you mean 'search'" in refused(*words, "pooling=rerank", "pooling.serch=bfs")
+    assert "Did you mean 'search'" in refusal(*words, "pooling=rerank", "pooling.serch=bfs")
     assert "pooling=rerank" in refused(*words, "pooling.search=bfs")
-    assert "rerank" in refused(*words, "pooling=reranking")
+    assert "rerank" in refusal(*words, "pooling=reranking")
 
 
 def test_a_key_and_a_mode_that_are_none_are_problems() -> None:

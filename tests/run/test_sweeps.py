@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, asked, command, metrics, ran, write_set
+from toy_runs import TOY, asked, command, metrics, ran, run_folder, write_set
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
@@ -110,7 +110,7 @@ def test_a_secret_in_a_file_is_refused_before_anything_is_written(here: Path) ->
 def test_every_metric_of_a_run_could_have_been_named_before_it() -> None:
     """More of some is not better: they are compared, and no sweep looks for them."""
     values = composed(["dataset=toy", "method=bm25"])
-    known = metrics(ran(*TOY, "reference_rows=off", "method=bm25").folder)["metrics"]
+    known = metrics(run_folder(*TOY, "reference_rows=off", "method=bm25"))["metrics"]
     assert isinstance(known, dict)
     assert {"evidence_recall@5", "mrr", "f1", "answer_words"} <= set(known)
     for name in known:
@@ -163,7 +163,7 @@ def test_the_plan_of_a_sweep_sums_what_is_left_and_counts_an_artifact_once() -> 
     # at most two calls for each of eight passages; for each of six questions two for names, one to
     # answer
     assert left("build.extraction=llm") == [16, 2 * 6 * 3, 52]
-    ran(*words, "method.damping=0.2")
+    run_folder(*words, "method.damping=0.2")
     assert left()[0] == 0 and left()[1] <= 6 * 3
 
 

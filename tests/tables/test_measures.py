@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from test_paper_runs import Told, beside, told, verdict, write_rows
-from toy_runs import WEIGHTLESS, ran
+from toy_runs import WEIGHTLESS, run_folder
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.plugins import load_plugins
@@ -217,7 +217,7 @@ def layers_of(run: StoredRun, home: Path) -> list[str]:
 
 
 def test_layers_are_those_of_the_tree_that_was_searched(home: Path) -> None:
-    ran("dataset=toy", "method=raptor", "answer=off", "reference_rows=off", "method.top_k=8",
+    run_folder("dataset=toy", "method=raptor", "answer=off", "reference_rows=off", "method.top_k=8",
         "build.graph.reduction_dimension=1", "build.graph.max_cluster_tokens=60",
         "budget_context=native", *WEIGHTLESS)  # fmt: skip
     (run,) = stored_runs(home)
@@ -284,7 +284,7 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
     cells = [c for c in table.cells if c.dataset in ("MultihopQA", "MultihopSum")]
     assert len({Recipe(table, cell).words for cell in cells}) == 2
     for cell in cells:
-        ran(*(Recipe(table, cell).words or ()), "embedder=hashing", "llm=scripted")
+        run_folder(*(Recipe(table, cell).words or ()), "embedder=hashing", "llm=scripted")
     filled = collected(replace(table, cells=tuple(cells)), stored_runs(home), FigureSource(home))
     values = {(c.dataset, c.metric): one.figure.value for c, one in filled.items() if one.figure}
     n_tokens = sum(count_tokens(d.text) for d in read_dataset("multihoprag", home=home).documents)

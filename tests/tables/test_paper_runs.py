@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, command, ran
+from toy_runs import TOY, WEIGHTLESS, plan_of, run_folder
 
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.dataset import load_card
@@ -231,7 +231,7 @@ def test_seconds_come_from_a_run_of_one_question_at_a_time_alone(home: Path) -> 
 
 
 def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
-    ran("dataset=toy", "method=hipporag", "answer=off", "reference_rows=off", *WEIGHTLESS)
+    run_folder("dataset=toy", "method=hipporag", "answer=off", "reference_rows=off", *WEIGHTLESS)
     source = FigureSource(home)
     (run,) = stored_runs(home)
     table = load_table("zhou2025tr/table18")
@@ -265,6 +265,6 @@ def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
 
 
 def test_the_default_chunk_size_is_that_of_the_builder() -> None:
-    planned = command("plan", *TOY, "method=bm25", "chunking=token", "chunking.size=1200")
-    default = command("plan", *TOY, "method=bm25", "chunking=token")
-    assert planned.out == default.out
+    plan = plan_of(*TOY, "method=bm25", "chunking=token", "chunking.size=1200")
+    default = plan_of(*TOY, "method=bm25", "chunking=token")
+    assert plan == default

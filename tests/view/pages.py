@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toy_runs import WEIGHTLESS, ada_marsh, ran, write_set
+from toy_runs import WEIGHTLESS, ada_marsh, run_folder, write_set
 
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Scripted
@@ -47,7 +47,7 @@ def planted_runs(home: Path, methods: Sequence[str] = METHODS) -> list[Path]:
     data = write_set(home / "data" / "planted", CORPUS, QUESTIONS)
     words = [*WEIGHTLESS, "dataset=jsonl", f"dataset.root={data}", "reference_rows=off"]
     words += [f"paths.home={home}", "llm._target_=pages.reader"]
-    return [ran(*words, f"method={name}").folder for name in methods]
+    return [run_folder(*words, f"method={name}") for name in methods]
 
 
 def part(page: Path, name: str) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pages import SCRIPT, addresses, part, planted_runs
-from toy_runs import TOY, command, ran, refused
+from toy_runs import TOY, command, refused, run_folder
 
 from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
@@ -151,7 +151,7 @@ def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     planted_runs(tmp_path, ["hipporag"])
-    ran(*TOY, "method=vanilla", "reference_rows=off", "answer=off")
+    run_folder(*TOY, "method=vanilla", "reference_rows=off", "answer=off")
     for folder in (tmp_path / "artifacts").iterdir():
         if not folder.name.startswith("toy"):
             shutil.rmtree(folder)

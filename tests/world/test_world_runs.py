@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-from toy_runs import metrics, ran
+from toy_runs import metrics, run_folder
 
 from graphrag_bench.api import dataset
 
@@ -30,7 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def mean_of(name: str, *settings: str) -> float:
-    held = metrics(ran(*WORLD, *settings).folder)
+    held = metrics(run_folder(*WORLD, *settings))
     assert held["failed"] == 0
     return float(held["metrics"][name]["mean"])  # type: ignore[index]
 
