@@ -5,6 +5,7 @@ Objects of published files come one at a time: JSON lines, JSON lists and parque
 
 from __future__ import annotations
 
+import csv
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +51,7 @@ class Rows:
     """The documents and questions of a set by id, the file and line of each, and its triples.
 
     `files` holds the documents of each file that gave several; evidence may name the file.
+    `by_content` are ids by title and text without white space, where a reader asks for them.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -58,6 +60,7 @@ class Rows:
     places: dict[tuple[str, str], str] = field(default_factory=dict)
     subgraphs: Subgraphs | None = None
     files: dict[str, list[str]] = field(default_factory=dict)
+    by_content: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add_document(self, place: str, document: Document) -> None:
         """Add a document; raises UserError when its id was there before."""
@@ -154,16 +157,6 @@ def json_file(path: Path) -> object:
         raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
 
 
-def json_list(path: Path, what: str, shape: type[R]) -> Iterator[tuple[str, R]]:
-    """Yield place and row of every item of a JSON file with one list; `what` names an item."""
-    content = json_file(path)
-    if not isinstance(content, list):
-        raise UserError(f"{path}: a list of {what}s was expected, not {type(content).__name__}.")
-    for number, item in enumerate(content):
-        place = f"{path}, {what} {number}"
-        yield place, shaped(place, item, shape)
-
-
 def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
     """Yield place and row of every line of JSON lines; raises UserError for a misspelling."""
     read_text(path)  # names the files there are, and the line that is not UTF-8
@@ -183,9 +176,10 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
     """Yield place and checked row of every object of the files of that name.
 
     A file in .parquet is read in batches, one in .json as a whole (a list, one object, or lines),
-    any other as JSON lines. Raises UserError, with the place, for what is not such a row.
+    one in .tsv as a table below its header, any other as JSON lines. Raises UserError, with the
+    place, for what is not such a row.
     """
-    readers = {".parquet": parquet_objects, ".json": json_objects}
+    readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
         for place, content in readers.get(file.suffix, json_line_objects)(file):
             yield place, shaped(place, content, shape)
@@ -246,6 +240,12 @@ def json_line_objects(path: Path) -> Iterator[tuple[str, object]]:
                 raise UserError(f"{place}: not UTF-8 (byte {error.start} of the line).") from None
             except json.JSONDecodeError as error:
                 raise UserError(f"{place}: not JSON ({error.msg}).") from None
+
+
+def _table_rows(path: Path) -> Iterator[tuple[str, object]]:
+    table = csv.DictReader(read_text(path).splitlines(), delimiter="\t")
+    for number, cells in enumerate(table, start=2):
+        yield f"{path}, line {number}", {name: cell for name, cell in cells.items() if name}
 
 
 def _parsed(text: str, place: str) -> object:

@@ -92,7 +92,7 @@ def test_musique_evidence_is_matched_by_title_and_text(tmp_path: Path) -> None:
 
 def test_musique_refuses_a_supporting_paragraph_that_the_corpus_lacks(tmp_path: Path) -> None:
     folder = hipporag_folder(tmp_path, [musique_question()], PASSAGES[:2])
-    with pytest.raises(UserError, match=r"questions.json, question 0.*Bert \(paragraph not in"):
+    with pytest.raises(UserError, match=r"questions.json, item 0.*Bert \(paragraph not in"):
         read_dataset("musique", folder)
 
 
@@ -105,19 +105,19 @@ def test_hotpotqa_without_context_takes_the_first_passage_of_the_title(tmp_path:
 
 def test_hotpotqa_refuses_a_title_that_the_corpus_lacks(tmp_path: Path) -> None:
     question = hotpot_question(supporting_facts=[["Carl", 0]])
-    with pytest.raises(UserError, match=r"question 0.*Carl \(title not in corpus\)"):
+    with pytest.raises(UserError, match=r"item 0.*Carl \(title not in corpus\)"):
         read_dataset("hotpotqa", hipporag_folder(tmp_path, [question]))
 
 
 @pytest.mark.parametrize(
     ("corpus", "questions", "message"),
     [
-        ({"docs": PASSAGES}, [musique_question()], "corpus.json: a list of passages"),
-        ([{"title": "Anna"}], [musique_question()], "corpus.json, passage 0.*'text' is missing"),
-        (PASSAGES, {"q": 1}, "questions.json: a list of questions"),
-        (PASSAGES, [{"id": "1", "question": "?"}], "questions.json, question 0.*'answer'"),
-        (PASSAGES, [musique_question(paragraphs=[{"title": "Anna"}])], "paragraphs.0.paragraph"),
-        (PASSAGES, [musique_question(), musique_question()], "question 1.*question 0"),
+        ({"docs": PASSAGES}, [musique_question()], "corpus.json, item 0.*'text' is missing"),
+        ([{"title": "Anna"}], [musique_question()], "corpus.json, item 0.*'text' is missing"),
+        (PASSAGES, {"q": 1}, "questions.json, item 0.*'id' is missing"),
+        (PASSAGES, [{"id": "1", "question": "?"}], "questions.json, item 0.*'answer'"),
+        (PASSAGES, [musique_question(paragraphs=[{"title": "Anna"}])], "paragraphs.0.text"),
+        (PASSAGES, [musique_question(), musique_question()], "item 1.*item 0"),
     ],
 )
 def test_a_fault_of_a_hipporag_folder_names_file_and_item(

@@ -299,25 +299,12 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
         rows.add_question(place, Question(name, text, row.scope), gold)
 
 
-READERS: Mapping[str, str] = {
-    "jsonl": "readers",
-    "musique": "readers.passages",
-    "musique_original": "readers.passages",
-    "hotpotqa": "readers.passages",
-    "hotpotqa_original": "readers.passages",
-    "popqa": "readers.passages",
-    "popqa_table": "readers.passages",
-    "multihoprag": "readers.passages",
-    "alce_asqa": "readers.passages",
-    "zhou2025": "readers.passages",
-    "ultradomain": "readers.stories",
-    "ultradomain_original": "readers.stories",
-    "quality": "readers.stories",
-    "squality": "readers.stories",
-    "summscreen": "readers.stories",
-    "infinitebench": "readers.stories",
-    "graphragbench": "readers.stories",
-    "novelqa": "readers.stories",
-    "rog": "subgraphs",
+_READERS_OF = {
+    "readers": "jsonl",
+    "readers.passages": "musique hotpotqa popqa multihoprag alce_asqa zhou2025",
+    "readers.stories": "ultradomain ultradomain_original quality squality summscreen infinitebench "
+    "graphragbench novelqa",
+    "subgraphs": "rog",
 }
+READERS = {name: module for module, names in _READERS_OF.items() for name in names.split()}
 """The module below `graphrag_bench.data` of each reader, which is a function of that name."""

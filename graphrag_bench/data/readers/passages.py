@@ -1,32 +1,21 @@
 """Sets of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ASQA and others.
 
-HippoRAG's folders hold a corpus (`corpus.json`: title, text) beside the questions; of the sets as
-first published the corpus is made of the passages of all questions.
+HippoRAG's folders hold a corpus (`corpus.json`: title, text) beside the questions; where both names
+are one file, as first published, the corpus is made of the passages of all questions.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, Field, field_validator
 
 from graphrag_bench.data.dataset import Document, Gold
-from graphrag_bench.data.rows import (
-    FileRow,
-    OneOrSeveral,
-    Rows,
-    json_list,
-    not_blank,
-    read_text,
-    records,
-    shaped,
-)
-from graphrag_bench.errors import UserError
+from graphrag_bench.data.rows import FileRow, OneOrSeveral, Rows, not_blank, records
 from graphrag_bench.text import squash
 from graphrag_bench.values import Question
 
@@ -36,48 +25,48 @@ _OR = "|"
 
 class _Passage(FileRow):
     title: str = ""
-    text: str
+    text: str = Field(validation_alias=AliasChoices("text", "paragraph_text", "context", "body"))
+    is_supporting: bool | None = None
+    url: str = ""
+
+    @property
+    def content(self) -> tuple[str, str]:
+        return self.title, squash(self.text)
 
 
-def _passages(corpus: Path) -> Rows:
+def _numbered(corpus: Path) -> Rows:
     rows = Rows()
-    for place, row in json_list(corpus, "passage", _Passage):
-        rows.number(place, row.title, row.text)
+    for place, passage in records(corpus, _Passage):
+        rows.number(place, passage.title, passage.text)
     return rows
 
 
-def _distinct(contexts: Iterable[tuple[str, str, str]]) -> Rows:
+def _distinct(passages: Iterable[tuple[str, _Passage]]) -> Rows:
     rows = Rows()
     known: set[tuple[str, str]] = set()
-    for place, title, text in contexts:
-        if (content := (title, squash(text))) not in known:
-            known.add(content)
-            rows.number(f"{place}, passage {len(rows.documents)}", title, text)
+    for place, passage in passages:
+        if passage.content not in known:
+            known.add(passage.content)
+            rows.number(f"{place}, passage {len(rows.documents)}", passage.title, passage.text)
     return rows
 
 
-class _Paragraph(FileRow):
-    title: str
-    text: str = Field(validation_alias=AliasChoices("paragraph_text", "text"))
-    is_supporting: bool | None = None
-
-
-class _Supporting:
-    """The ids of passages by title and squashed text; of equal ones the last."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._ids = {(row.title, squash(row.text)): row.id for row in rows.documents.values()}
-
-    def ids(self, paragraphs: Iterable[_Paragraph]) -> tuple[str, ...]:
-        """Each id once; words that name a missing passage."""
-        found = [
-            self._ids.get((one.title, squash(one.text)), f"{one.title} (paragraph not in corpus)")
-            for one in paragraphs
+def _evidence(rows: Rows, passages: Iterable[_Passage]) -> tuple[str, ...]:
+    """The ids of passages by title and text (of equal ones the last), each once."""
+    if not rows.by_content:
+        for row in rows.documents.values():
+            rows.by_content[row.title, squash(row.text)] = row.id
+    return not_blank(
+        [
+            rows.by_content.get(one.content, f"{one.title} (paragraph not in corpus)")
+            for one in passages
         ]
-        return tuple(dict.fromkeys(found))
+    )
 
 
 class _Answered(FileRow):
+    id: str = Field(validation_alias=AliasChoices("id", "_id"))
+    question: str
     answer: OneOrSeveral
     answer_aliases: list[str] = []
 
@@ -87,40 +76,28 @@ class _Answered(FileRow):
 
 
 class _MusiqueQuestion(_Answered):
-    id: str
-    question: str
-    paragraphs: list[_Paragraph]
+    paragraphs: list[_Passage]
     question_decomposition: list[Any] = []
 
 
 def musique(corpus: Path, questions: Path) -> Rows:
-    """Return MuSiQue questions (`paragraphs` with `is_supporting`) over a HippoRAG-style corpus."""
-    return _with_musique(_passages(corpus), json_list(questions, "question", _MusiqueQuestion))
+    """Return MuSiQue: questions whose `paragraphs` are marked as supporting.
 
-
-def musique_original(corpus: Path, questions: Path) -> Rows:
-    """Return MuSiQue as published (`musique_ans_v1.0_dev.jsonl`), over all paragraphs.
-
+    As published (`musique_ans_v1.0_dev.jsonl`) the corpus are the paragraphs of all questions.
     Source: Trivedi et al. 2022; lines of id, paragraphs, question, question_decomposition, answer.
     """
     read = list(records(questions, _MusiqueQuestion))
-    rows = _distinct((place, one.title, one.text) for place, row in read for one in row.paragraphs)
-    return _with_musique(rows, read)
-
-
-def _with_musique(rows: Rows, read: Iterable[tuple[str, _MusiqueQuestion]]) -> Rows:
-    supporting = _Supporting(rows)
+    of_questions = ((place, one) for place, row in read for one in row.paragraphs)
+    rows = _distinct(of_questions) if corpus == questions else _numbered(corpus)
     for place, row in read:
         marked = [one for one in row.paragraphs if one.is_supporting]
         hops = len(row.question_decomposition or marked)
-        gold = Gold(row.answers, supporting.ids(marked), f"{hops}-hop", hops)
+        gold = Gold(row.answers, _evidence(rows, marked), f"{hops}-hop", hops)
         rows.add_question(place, Question(row.id, row.question), gold)
     return rows
 
 
 class _HotpotQuestion(_Answered):
-    id: str = Field(validation_alias=AliasChoices("_id", "id"))
-    question: str
     supporting_facts: list[tuple[str, int]]
     context: list[tuple[str, list[str]]] = []
     type: str = ""
@@ -137,23 +114,38 @@ class _HotpotQuestion(_Answered):
 
 
 def hotpotqa(corpus: Path, questions: Path) -> Rows:
-    """Return HotpotQA-style questions (`supporting_facts`, `context`) over HippoRAG's corpus.
+    """Return HotpotQA or 2WikiMultihopQA: questions with `supporting_facts` and `context`.
 
-    2WikiMultihopQA has the same shape. Where titles repeat, the text tells the passages apart.
-    """
-    return _with_hotpot(_passages(corpus), json_list(questions, "question", _HotpotQuestion))
-
-
-def hotpotqa_original(corpus: Path, questions: Path) -> Rows:
-    """Return HotpotQA or 2WikiMultihopQA as published, over the passages of all contexts.
-
-    `hotpot_dev_distractor_v1.json`, 2Wiki's `dev.json`, or the hub's parquet files. Sentences
-    become one text, with a space between two that have none.
+    Where titles repeat, the text tells the passages apart. As published (`dev.json`,
+    `hotpot_dev_distractor_v1.json`, or the hub's parquet files) the corpus are the passages of all
+    contexts: their sentences as one text, with a space between two that have none.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
-    contexts = ((place, *context) for place, row in read for context in row.context)
-    return _with_hotpot(_distinct((p, title, _joined(parts)) for p, title, parts in contexts), read)
+    of_questions = (
+        (place, _Passage(title=title, text=_joined(sentences)))
+        for place, row in read
+        for title, sentences in row.context
+    )
+    rows = _distinct(of_questions) if corpus == questions else _numbered(corpus)
+    titled: dict[str, list[Document]] = defaultdict(list)
+    for document in rows.documents.values():
+        titled[document.title].append(document)
+    for place, row in read:
+        contexts = dict(row.context)
+        evidence = []
+        for title in dict.fromkeys(title for title, _ in row.supporting_facts):
+            text = squash("".join(contexts.get(title, ())))
+            near = sorted(titled[title], key=lambda one: squash(one.text) != text)
+            evidence.append(near[0].id if near else f"{title} (title not in corpus)")
+        spans = [
+            sentence.strip()
+            for title, number in row.supporting_facts
+            for sentence in contexts.get(title, ())[max(number, 0) : number + 1]
+        ]
+        gold = Gold(row.answers, tuple(evidence), row.type, spans=tuple(filter(None, spans)))
+        rows.add_question(place, Question(row.id, row.question), gold)
+    return rows
 
 
 def _joined(sentences: Iterable[str]) -> str:
@@ -164,38 +156,13 @@ def _joined(sentences: Iterable[str]) -> str:
     return text
 
 
-def _with_hotpot(rows: Rows, read: Iterable[tuple[str, _HotpotQuestion]]) -> Rows:
-    titled: dict[str, list[Document]] = defaultdict(list)
-    for document in rows.documents.values():
-        titled[document.title].append(document)
-    for place, row in read:
-        texts = {title: squash("".join(sentences)) for title, sentences in row.context}
-        evidence = []
-        for title in dict.fromkeys(title for title, _ in row.supporting_facts):
-            near = titled.get(title, [])
-            same = [one for one in near if squash(one.text) == texts.get(title)]
-            best = (same or near)[:1]
-            evidence.append(best[0].id if best else f"{title} (title not in corpus)")
-        gold = Gold(row.answers, tuple(evidence), row.type, spans=tuple(_spans(row)))
-        rows.add_question(place, Question(row.id, row.question), gold)
-    return rows
-
-
-def _spans(row: _HotpotQuestion) -> Iterator[str]:
-    contexts = dict(row.context)
-    for title, number in row.supporting_facts:
-        sentences = contexts.get(title, [])
-        if 0 <= number < len(sentences) and sentences[number].strip():
-            yield sentences[number].strip()
-
-
 class _PopQuestion(FileRow):
     id: str
     question: str
     obj: str = ""
     prop: str = ""
     possible_answers: list[str]
-    paragraphs: list[_Paragraph] = []
+    paragraphs: list[_Passage] = []
 
     @field_validator("possible_answers", mode="before")
     @classmethod
@@ -207,46 +174,25 @@ class _PopQuestion(FileRow):
         except json.JSONDecodeError:
             raise ValueError(f"{value[:60]!r} is not a JSON list of answers") from None
 
-    def gold(self, evidence: tuple[str, ...]) -> Gold:
-        return Gold(not_blank([*self.possible_answers, self.obj]), evidence, self.prop)
-
 
 def popqa(corpus: Path, questions: Path) -> Rows:
-    """Return PopQA questions with their `paragraphs` over a corpus, in HippoRAG's folder layout.
+    """Return PopQA questions over a corpus, in HippoRAG's folder layout or as `popQA.tsv`.
 
-    Paragraphs support the question unless `is_supporting` says no. Source: Mallen et al. 2023;
-    sampled, with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
+    Paragraphs support the question unless `is_supporting` says no. The published table names none,
+    so that its questions have no evidence, and the corpus is one of your own. Source: Mallen et al.
+    2023; sampled, with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
     """
-    rows = _passages(corpus)
-    supporting = _Supporting(rows)
-    for place, row in json_list(questions, "question", _PopQuestion):
+    rows = _numbered(corpus)
+    for place, row in records(questions, _PopQuestion):
         marked = (one for one in row.paragraphs if one.is_supporting is not False)
-        gold = row.gold(supporting.ids(marked))
+        answers = not_blank([*row.possible_answers, row.obj])
+        gold = Gold(answers, _evidence(rows, marked), row.prop)
         rows.add_question(place, Question(row.id, row.question), gold)
     return rows
 
 
-def popqa_table(corpus: Path, questions: Path) -> Rows:
-    """Return PopQA as published: `popQA.tsv`, over a corpus of your own (`corpus.json`).
-
-    The table names no passage, so no question has evidence.
-    """
-    rows = _passages(corpus)
-    table = csv.DictReader(read_text(questions).splitlines(), delimiter="\t")
-    if "question" not in (table.fieldnames or ()):
-        raise UserError(f"{questions}: a first line with tab-separated names was expected.")
-    for number, content in enumerate(table, start=2):
-        place = f"{questions}, line {number}"
-        cells = {name: cell for name, cell in content.items() if name}
-        row = shaped(place, cells, _PopQuestion)
-        rows.add_question(place, Question(row.id, row.question), row.gold(()))
-    return rows
-
-
-class _Retrieved(FileRow):
+class _Retrieved(_Passage):
     id: str
-    title: str = ""
-    text: str
 
 
 class _Pair(FileRow):
@@ -258,6 +204,11 @@ class _Asqa(FileRow):
     question: str
     qa_pairs: list[_Pair] = []
     docs: list[_Retrieved] = []
+
+
+def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
+    aliases = (tuple(name for name in pair.short_answers if name.strip()) for pair in pairs)
+    return tuple(filter(None, aliases))
 
 
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
@@ -273,17 +224,10 @@ def alce_asqa(corpus: Path, questions: Path) -> Rows:
             if one.id not in rows.documents:
                 document = Document(one.id, one.title, one.text)
                 rows.add_document(f"{place}, passage {one.id}", document)
-        parts = [tuple(n for n in pair.short_answers if n.strip()) for pair in row.qa_pairs]
-        answers = tuple(dict.fromkeys(name for part in parts for name in part))
-        gold = Gold(answers, sub_answers=tuple(filter(None, parts)))
+        parts = _sub_answers(row.qa_pairs)
+        gold = Gold(not_blank([name for part in parts for name in part]), sub_answers=parts)
         rows.add_question(place, Question(row.sample_id, row.question), gold)
     return rows
-
-
-class _Article(FileRow):
-    title: str
-    body: str
-    url: str = ""
 
 
 class _Fact(FileRow):
@@ -308,11 +252,10 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
     """
     rows = Rows()
     by_name: dict[str, str] = {}
-    for place, article in records(corpus, _Article):
-        number = rows.number(place, article.title, article.body)
-        for name in (article.url, article.title):
+    for place, article in records(corpus, _Passage):
+        number = rows.number(place, article.title, article.text)
+        for name in not_blank([article.url, article.title]):
             by_name.setdefault(name.strip(), number)
-    by_name.pop("", None)
     for place, row in records(questions, _Query):
         articles = [
             by_name.get(fact.url.strip())
@@ -324,11 +267,6 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
         gold = Gold((row.answer,), evidence, row.question_type, len(evidence) or None, spans=spans)
         rows.add_question(place, Question(str(len(rows.questions)), row.query), gold)
     return rows
-
-
-class _Text(FileRow):
-    title: str = ""
-    context: str
 
 
 class _ZhouQuestion(FileRow):
@@ -351,11 +289,8 @@ def zhou2025(corpus: Path, questions: Path) -> Rows:
     are one text with `|` between them, and any of them counts; the qa_pairs of ASQA become
     sub-answers. Evidence is not given. Source: Data/QueryDataset.py of their repository.
     """
-    rows = Rows()
-    for place, text in records(corpus, _Text):
-        rows.number(place, text.title, text.context)
+    rows = _numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
-        parts = (tuple(name for name in pair.short_answers if name) for pair in row.qa_pairs)
-        gold = Gold(not_blank(row.answer), sub_answers=tuple(filter(None, parts)))
+        gold = Gold(not_blank(row.answer), sub_answers=_sub_answers(row.qa_pairs))
         rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
     return rows

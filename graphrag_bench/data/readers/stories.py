@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, AliasPath, Field
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.rows import (
@@ -19,8 +19,6 @@ from graphrag_bench.data.rows import (
     Rows,
     choice_gold,
     json_file,
-    json_lines,
-    json_list,
     read_text,
     records,
     shaped,
@@ -69,10 +67,6 @@ def quality(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-class _Metadata(FileRow):
-    passage_id: str
-
-
 class _Response(FileRow):
     response_text: str = ""
 
@@ -84,7 +78,7 @@ class _SqualityQuestion(FileRow):
 
 
 class _Story(FileRow):
-    metadata: _Metadata
+    id: str = Field(validation_alias=AliasPath("metadata", "passage_id"))
     document: str
     questions: list[_SqualityQuestion]
 
@@ -97,12 +91,11 @@ def squality(corpus: Path, questions: Path) -> Rows:
     """
     rows = Rows()
     for place, row in records(questions, _Story):
-        story = row.metadata.passage_id
-        rows.add_document(place, Document(story, "", row.document, story))
+        rows.add_document(place, Document(row.id, "", row.document, row.id))
         for one in row.questions:
             answers = [response.response_text.strip() for response in one.responses]
             type_ = "plot" if one.question_number == 1 else "detail"
-            question = Question(f"{story}-{one.question_number}", one.question_text, story)
+            question = Question(f"{row.id}-{one.question_number}", one.question_text, row.id)
             gold = Gold(tuple(filter(None, answers)), type=type_)
             rows.add_question(f"{place}, question {one.question_number}", question, gold)
     return rows
@@ -266,24 +259,20 @@ def ultradomain(corpus: Path, questions: Path) -> Rows:
     is none.
     """
     rows = Rows()
-    for place, document in json_lines(corpus, _Text):
+    for place, document in records(corpus, _Text):
         rows.number(place, "", document.context)
-    for place, row in json_list(questions, "question", _Abstract):
+    for place, row in records(questions, _Abstract):
         answers = (row.answer,) if row.answer.strip() else ()
         question = Question(str(len(rows.questions)), row.question)
         rows.add_question(place, question, Gold(answers, type="abstract"))
     return rows
 
 
-class _Meta(FileRow):
-    title: str | None = None
-
-
 class _Published(FileRow):
     question: str = Field(validation_alias=AliasChoices("input", "question"))
     context: str
     answers: list[str] = []
-    meta: _Meta = _Meta()
+    title: str | None = Field(None, validation_alias=AliasPath("meta", "title"))
 
 
 def ultradomain_original(corpus: Path, questions: Path) -> Rows:
@@ -296,7 +285,7 @@ def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     numbers: dict[str, str] = {}
     for place, row in records(questions, _Published):
         if row.context not in numbers:
-            title = (row.meta.title or "").strip()
+            title = (row.title or "").strip()
             numbers[row.context] = rows.number(f"{place}, context", title, row.context)
         answers = tuple(answer for answer in row.answers if answer.strip())
         gold = Gold(answers, (numbers[row.context],))
