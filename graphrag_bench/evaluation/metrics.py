@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from typing import Literal
 
@@ -39,6 +38,7 @@ class AnsweredQuestion:
 
 
 Scores = dict[str, float]
+Score = Callable[[AnsweredQuestion], float]
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,33 @@ class AnswerMetric:
     gives: tuple[str, ...] = ()
 
 
-def _of_answers(name: str, metric: Callable[[str, Sequence[str], Reading], float]) -> AnswerMetric:
+def _of(
+    name: str,
+    meaning: str,
+    score: Score,
+    needs: str = "answers",
+    package: str = "",
+) -> AnswerMetric:
+    """A metric of one value, for questions whose gold has what it needs."""
+
     def values(answered: AnsweredQuestion) -> Scores:
-        golds = answered.gold.answers
-        return {name: metric(answered.answer, golds, answered.reading)} if golds else {}
+        return {name: score(answered)} if getattr(answered.gold, needs) else {}
 
-    return AnswerMetric((metric.__doc__ or "").partition("\n")[0].rstrip("."), values)
+    return AnswerMetric(meaning, values, package)
 
 
-def _of_parts(name: str, meaning: str) -> AnswerMetric:
-    def values(answered: AnsweredQuestion) -> Scores:
-        parts = answered.gold.sub_answers
-        return {name: str_scores(answered.answer, parts, answered.reading)[name]} if parts else {}
+def _by_reading(metric: Callable[[str, Sequence[str], Reading], float]) -> Score:
+    return lambda answered: metric(answered.answer, answered.gold.answers, answered.reading)
 
-    return AnswerMetric(meaning, values)
+
+def _by_text(metric: Callable[..., float], **how: object) -> Score:
+    return lambda answered: metric(answered.answer, answered.gold.answers, **how)
+
+
+def _of_parts(name: str) -> Score:
+    return lambda answered: str_scores(
+        answered.answer, answered.gold.sub_answers, answered.reading
+    )[name]
 
 
 def _of_options(answered: AnsweredQuestion) -> Scores:
@@ -76,17 +89,6 @@ def _of_options(answered: AnsweredQuestion) -> Scores:
     if not gold.options or gold.correct is None:
         return {}
     return choice_scores(answered.answer, gold.options, gold.correct, answered.reading)
-
-
-def _of_texts(
-    name: str, meaning: str, package: str, metric: Callable[[str, Sequence[str]], float]
-) -> AnswerMetric:
-    def values(answered: AnsweredQuestion) -> Scores:
-        return (
-            {name: metric(answered.answer, answered.gold.answers)} if answered.gold.answers else {}
-        )
-
-    return AnswerMetric(meaning, values, package)
 
 
 def _of_list(answered: AnsweredQuestion) -> Scores:
@@ -101,14 +103,21 @@ def _of_list(answered: AnsweredQuestion) -> Scores:
 
 
 ANSWER_METRICS: dict[str, AnswerMetric] = {
-    "accuracy": _of_answers("accuracy", accuracy),
-    "recall": _of_answers("recall", recall),
-    "recall_concat": _of_answers("recall_concat", recall_concat),
-    "exact_match": _of_answers("exact_match", exact_match),
-    "f1": _of_answers("f1", f1),
-    "strrec": _of_parts("strrec", "The share of the sub-answers found (ALCE)"),
-    "strem": _of_parts("strem", "Whether all sub-answers are found (ALCE)"),
-    "strhit": _of_parts("strhit", "Whether any sub-answer is found (ALCE)"),
+    **{
+        name: _of(name, (metric.__doc__ or "").partition("\n")[0].rstrip("."), _by_reading(metric))
+        for name, metric in (
+            ("accuracy", accuracy), ("recall", recall), ("recall_concat", recall_concat),
+            ("exact_match", exact_match), ("f1", f1),
+        )
+    },
+    **{
+        name: _of(name, f"{meaning} (ALCE)", _of_parts(name), needs="sub_answers")
+        for name, meaning in (
+            ("strrec", "The share of the sub-answers found"),
+            ("strem", "Whether all sub-answers are found"),
+            ("strhit", "Whether any sub-answer is found"),
+        )
+    },
     "multiple_choice": AnswerMetric(
         "Whether the right option is chosen; option_unread: whether none can be read", _of_options
     ),
@@ -118,22 +127,17 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED)),
     ),
     **{
-        f"bleu_{n}": _of_texts(
-            f"bleu_{n}", f"Cumulative BLEU-{n} of words", "sacrebleu", partial(bleu, order=n)
-        )
+        f"bleu_{n}": _of(f"bleu_{n}", f"Cumulative BLEU-{n} of words", _by_text(bleu, order=n),
+                         package="sacrebleu")
         for n in (1, 2)
     },
     **{
-        f"rouge_{n}": _of_texts(
-            f"rouge_{n}",
-            f"ROUGE-{n.upper()} F1 of words",
-            "rouge-score",
-            partial(rouge, kind=f"rouge{n.upper()}"),
-        )  # fmt: skip
-        for n in ("1", "2", "l")
+        f"rouge_{n.lower()}": _of(f"rouge_{n.lower()}", f"ROUGE-{n} F1 of words",
+                                  _by_text(rouge, kind=f"rouge{n}"), package="rouge-score")
+        for n in ("1", "2", "L")
     },
-    "meteor": _of_texts("meteor", "METEOR of words", "nltk", meteor),
-}
+    "meteor": _of("meteor", "METEOR of words", _by_text(meteor), package="nltk"),
+}  # fmt: skip
 """Every answer metric by name; what it gives is the better the higher, but for option_unread."""
 
 _MODULES = {"rouge-score": "rouge_score"}

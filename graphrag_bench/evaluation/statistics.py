@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -64,26 +65,19 @@ def sign_flip_p(
     sizes = np.abs(sums).max(axis=0, initial=0.0)
     of_one_size = np.all((sums == 0) | (np.abs(np.abs(sums) - sizes) <= _NEAR), axis=0)
     p = np.ones(sums.shape[1])
-    p[of_one_size] = _sign_test(sums[:, of_one_size], weight)
+    for column in np.flatnonzero(of_one_size):
+        wins, losses = np.sum(sums[:, column] > 0), np.sum(sums[:, column] < 0)
+        p[column] = _sign_p(int(wins), int(losses), weight)
     if not of_one_size.all():
         p[~of_one_size] = _by_permuting(sums[:, ~of_one_size], permutations, seed, weight)
     return p
 
 
-def _sign_test(sums: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-    wins, losses = np.sum(sums > 0, axis=0), np.sum(sums < 0, axis=0)
-    pairs = zip(wins.tolist(), losses.tolist(), strict=True)
-    return np.array([_sign_p(*pair, weight) for pair in pairs])
-
-
 def _sign_p(wins: int, losses: int, weight: float) -> float:
     """By counting in whole numbers, where importing `scipy.stats` takes half a second."""
     n, fewer = wins + losses, min(wins, losses)
-    ways, further = 1, 0
-    for k in range(fewer):
-        further += ways
-        ways = ways * (n - k) // (k + 1)
-    as_far = ways if 2 * fewer == n else 2 * ways
+    further = sum(math.comb(n, k) for k in range(fewer))
+    as_far = math.comb(n, fewer) * (1 if 2 * fewer == n else 2)
     return 2 * further / 2**n + weight * (as_far / 2**n) if n else 1.0
 
 
@@ -97,25 +91,22 @@ def _by_permuting(
     observed = np.abs(sums.sum(axis=0))
     further, as_far = np.zeros(n_tests), np.full(n_tests, 0.0 if exact else 1.0)
     block = max(2, _SIGNS // max(n, n_tests) // 2 * 2)
-    for signs in _all_signs(n, block) if exact else _drawn_signs(n, ways, block, seed):
-        null = np.abs(signs @ sums)
+    for bits in _all_bits(n, block) if exact else _drawn_bits(n, ways, block, seed):
+        null = np.abs((2.0 * bits - 1.0) @ sums)
         equal = np.abs(null - observed) <= _NEAR
         further += np.sum((null > observed) & ~equal, axis=0)
         as_far += np.sum(equal, axis=0)
     return (further + weight * as_far) / (ways if exact else ways + 1)
 
 
-def _all_signs(n: int, block: int) -> Iterator[NDArray[np.float64]]:
+def _all_bits(n: int, block: int) -> Iterator[NDArray[Any]]:
     for start in range(0, 2**n, block):
         ways = np.arange(start, min(start + block, 2**n))
-        signs = (ways[:, None] >> np.arange(n) & 1).astype(np.float64)
-        signs *= 2.0
-        signs -= 1.0
-        yield signs
+        yield ways[:, None] >> np.arange(n) & 1
 
 
-def _drawn_signs(n: int, ways: int, block: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Signs by chance, -1 or 1, in blocks (<= block, n); `block` is even and changes no sign.
+def _drawn_bits(n: int, ways: int, block: int, seed: int) -> Iterator[NDArray[Any]]:
+    """Signs by chance, 0 or 1, in blocks (<= block, n); `block` is even and changes no sign.
 
     A sign is the lowest bit of one half of a number of the generator, the lower half first: the
     draws of `scipy.stats.permutation_test`, which shuffles the pairs (x, -x) one after the other
@@ -125,10 +116,7 @@ def _drawn_signs(n: int, ways: int, block: int, seed: int) -> Iterator[NDArray[n
     for start in range(0, ways, block):
         rows = min(block, ways - start)
         drawn = chance.random_raw((rows * n + 1) // 2).astype("<u8", copy=False).view("<u4")
-        signs = (drawn[: rows * n] & 1).astype(np.float64).reshape(rows, n)
-        signs *= 2.0
-        signs -= 1.0
-        yield signs
+        yield (drawn[: rows * n] & 1).reshape(rows, n)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -137,13 +125,12 @@ def holm(ps: Sequence[float]) -> list[float]:
     Rejecting what is at most 0.05 makes a false positive anywhere in at most 5 of 100 tables,
     however the tests hang together. Source: Holm 1979.
     """
-    order = sorted(range(len(ps)), key=lambda row: (ps[row], row))
-    corrected = [0.0] * len(ps)
-    largest = 0.0
-    for rank, row in enumerate(order):
-        largest = max(largest, min(1.0, (len(ps) - rank) * ps[row]))
-        corrected[row] = largest
-    return corrected
+    order = np.argsort(ps, kind="stable")
+    multiplied = np.asarray(ps)[order] * np.arange(len(ps), 0, -1)
+    corrected = np.empty(len(ps))
+    corrected[order] = np.maximum.accumulate(np.minimum(multiplied, 1.0))
+    numbers: list[float] = corrected.tolist()
+    return numbers
 
 
 RESAMPLES = 2000
@@ -280,11 +267,7 @@ DISCORDANT = 0.5
 of two independent methods that are each right half of the time."""
 
 
-def _reach() -> float:
-    from statistics import NormalDist
-
-    quantile = NormalDist().inv_cdf
-    return quantile(1 - LEVEL / 2) + quantile(POWER)
+_REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 
 
 def detectable_difference(
@@ -304,7 +287,7 @@ def detectable_difference(
     residuals = cluster_sums(sample - sample.mean(), clusters)
     n = len(residuals)
     error = math.sqrt(n / (n - 1) * float(np.sum(residuals**2))) / len(sample)
-    return round(_reach() * error, 6) if error > 0 else None
+    return round(_REACH * error, 6) if error > 0 else None
 
 
 def detectable_share(n_questions: int, discordant: float = DISCORDANT) -> float:
@@ -317,4 +300,4 @@ def detectable_share(n_questions: int, discordant: float = DISCORDANT) -> float:
     """
     if n_questions < 1:
         raise ValueError("no questions, no difference to detect")
-    return round(min(1.0, _reach() * math.sqrt(discordant / n_questions)), 6)
+    return round(min(1.0, _REACH * math.sqrt(discordant / n_questions)), 6)
