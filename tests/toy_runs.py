@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from graphrag_bench.run.describe import describe
 
 import graphrag_bench
 from graphrag_bench.cli.main import main

@@ -120,21 +120,21 @@ def explained(slot: str, value: Any, names: Names) -> Any:
         "chunks": names.chunk,
         "communities": names.community,
     }
-    if slot in single and _has(value, "ids", "scores"):
+    if slot in single and has(value, "ids", "scores"):
         return _ranked(value, single[slot])
-    if slot == "step_nodes" and _has(value, "ids", "steps"):
+    if slot == "step_nodes" and has(value, "ids", "steps"):
         pairs = zip(value["ids"], value["steps"], strict=True)
         return [{**names.node(row), "step": step} for row, step in pairs]
     if slot == "paths" and isinstance(value, list):
-        return [names.path(path) if _has(path, *_HOPS) else path for path in value]
-    if slot == "subgraph" and _has(value, *_HOPS):
+        return [names.path(path) if has(path, *_HOPS) else path for path in value]
+    if slot == "subgraph" and has(value, *_HOPS):
         return {
             "nodes": [names.node(row) for row in value["nodes"]],
             "relationships": [names.relationship(row) for row in value["relationships"]],
             "paths": [{"nodes": [names.node(row) for row in path]} for path in value["paths"]],
             "texts": value["texts"],
         }
-    if slot == "exploration" and _has(value, "chosen", "rounds"):
+    if slot == "exploration" and has(value, "chosen", "rounds"):
         chosen = [{**one, "node": names.node(one["node"])} for one in value["chosen"]]
         return {
             "chosen": chosen,
@@ -143,7 +143,8 @@ def explained(slot: str, value: Any, names: Names) -> Any:
     return value
 
 
-def _has(value: Any, *keys: str) -> bool:
+def has(value: Any, *keys: str) -> bool:
+    """Return whether a value is a mapping with these keys."""
     return isinstance(value, dict) and all(key in value for key in keys)
 
 

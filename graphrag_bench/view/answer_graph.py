@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold, documents_of
-from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.names import Names, has
 from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
 
@@ -46,30 +46,26 @@ class TraceRows:
         return rows
 
     def _add(self, step: str, slot: str, value: Any) -> None:
-        if slot in _STARTS and _has(value, "ids"):
+        if slot in _STARTS and has(value, "ids"):
             self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
             self.nodes |= dict.fromkeys(value["ids"])
             if "scores" in value:
                 self.score = dict(zip(value["ids"], value["scores"], strict=True))
                 self.scored_by = step.rpartition(" ")[2]
-        elif slot == "relationships" and _has(value, "ids", "scores"):
+        elif slot == "relationships" and has(value, "ids", "scores"):
             self.relationships |= dict(zip(value["ids"], value["scores"], strict=True))
-        elif slot == "chunks" and _has(value, "ids", "scores"):
+        elif slot == "chunks" and has(value, "ids", "scores"):
             self.chunks = dict(zip(value["ids"], value["scores"], strict=True))
         elif slot == "paths" and isinstance(value, list):
-            self.paths = [path for path in value if _has(path, "nodes", "relationships")]
-        elif slot == "subgraph" and _has(value, "nodes", "relationships", "paths"):
+            self.paths = [path for path in value if has(path, "nodes", "relationships")]
+        elif slot == "subgraph" and has(value, "nodes", "relationships", "paths"):
             self.nodes |= dict.fromkeys(value["nodes"])
             self.relationships = dict.fromkeys(value["relationships"]) | self.relationships
             if value["paths"]:
                 self.paths = [{"nodes": path, "relationships": []} for path in value["paths"]]
-        elif slot == "exploration" and _has(value, "rounds"):
+        elif slot == "exploration" and has(value, "rounds"):
             for one in value["rounds"]:
                 self.relationships |= dict(zip(one["ids"], one["scores"], strict=True))
-
-
-def _has(value: Any, *keys: str) -> bool:
-    return isinstance(value, dict) and all(key in value for key in keys)
 
 
 def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
@@ -133,12 +129,11 @@ class _Drawing:
     def _node(self, row: int) -> Plain:
         fields, rows, graph = self.names.node(row), self.rows, self.graph
         name = str(fields.get("name", f"row {row}"))
-        description = graph.descriptions[row] if graph and graph.descriptions else ""
         return {
             "kind": "node",
             "label": name,
             "type": fields.get("type", ""),
-            "text": short(description, _TEXT) if description else "",
+            "text": short(graph.descriptions[row], _TEXT) if graph and graph.descriptions else "",
             "score": rows.score.get(row),
             "seed": row in rows.seeds,
             "found": row in rows.nodes or row in rows.score,
@@ -182,8 +177,9 @@ class _Drawing:
 
     def _incident(self, nodes: Sequence[int], chunks: Iterable[int]) -> list[tuple[int, int]]:
         names, wanted = self.names, list(chunks)
-        tri_graph = names.tri_graph.entity_chunk if names.tri_graph is not None else None
-        matrix = tri_graph if names.graph is None else names.graph.node_chunk
+        matrix = names.graph.node_chunk if names.graph is not None else None
+        if matrix is None and names.tri_graph is not None:
+            matrix = names.tri_graph.entity_chunk
         if matrix is None:
             return []
         known = [node for node in nodes if 0 <= node < matrix.shape[0]]
@@ -236,22 +232,20 @@ def plan_graph(row: Row) -> Plain | None:
         plan = step["wrote"].get("plan", plan)
         if ".answer." in step["step"] and isinstance(step["wrote"].get("answer"), str):
             answers.append(step["wrote"]["answer"])
-    if plan is None or not _has(plan, "sub_questions"):
+    if plan is None or not has(plan, "sub_questions"):
         return None
-    ordered = _resolved([one for one in plan["sub_questions"] if one["id"] != "final"])
+    needs = {one["id"]: one["needs"] for one in plan["sub_questions"] if one["id"] != "final"}
+    ordered = _resolved(needs)
     pairs = zip(ordered, answers, strict=True) if len(ordered) == len(answers) else ()
-    texts = {one["id"]: text for one, text in pairs} | {"final": str(row.get("answer", ""))}
+    texts = {"final": str(row.get("answer", ""))} | dict(pairs)
     questions = [{**one, "answer": texts.get(one["id"], "")} for one in plan["sub_questions"]]
     return {"sub_questions": questions, "fixes": plan.get("fixes", [])}
 
 
-def _resolved(questions: Sequence[Plain]) -> list[Plain]:
-    known = {one["id"] for one in questions}
-    done: list[Plain] = []
-    waiting = list(questions)
-    while waiting:
-        there = {one["id"] for one in done}
-        ready = [one for one in waiting if known.intersection(one["needs"]) <= there]
+def _resolved(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """The ids of sub-questions in the order of their resolution; a circle counts as resolved."""
+    done: list[str] = []
+    while waiting := [name for name in needs if name not in done]:
+        ready = [name for name in waiting if not set(needs[name]) & set(waiting)]
         done += ready or waiting
-        waiting = [one for one in waiting if one not in done]
     return done

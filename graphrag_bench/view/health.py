@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import bare, key_of
@@ -78,22 +80,17 @@ def _counted(texts: Iterable[str]) -> list[tuple[str, int]]:
 def _components(matrix: Any) -> Plain:
     from scipy.sparse.csgraph import connected_components
 
-    n_nodes = matrix.shape[0]
-    if not n_nodes:
-        return {"n": 0, "largest": [], "share": 0.0}
     n, of = connected_components(matrix, directed=False)
-    sizes = np.sort(np.bincount(of, minlength=n))[::-1]
-    largest = [int(size) for size in sizes[:LISTED]]
-    return {"n": int(n), "largest": largest, "share": round(largest[0] / n_nodes, 4)}
+    largest = np.sort(np.bincount(of, minlength=n))[::-1][:LISTED].tolist()
+    share = round(largest[0] / matrix.shape[0], 4) if largest else 0.0
+    return {"n": int(n), "largest": largest, "share": share}
 
 
 def _degrees(degree: IntArray) -> list[tuple[str, int]]:
-    if not len(degree):
-        return []
-    bins = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))).astype(np.int64) + 1, 0)
-    counts = np.bincount(bins)
+    """How many nodes have no neighbour, one, 2 to 3, 4 to 7, and so on by powers of two."""
+    counts = np.bincount(np.frexp(degree)[1]).tolist() if len(degree) else []
     heads = ["0", "1", *(f"{2 ** (b - 1)}-{2**b - 1}" for b in range(2, len(counts)))]
-    return [(head, int(count)) for head, count in zip(heads, counts, strict=False)]
+    return list(zip(heads, counts, strict=False))
 
 
 def _twins(names: Texts) -> Plain:
@@ -101,66 +98,53 @@ def _twins(names: Texts) -> Plain:
     for name in names:
         groups.setdefault(key_of(bare(name)), []).append(name)
     twins = [group for key, group in groups.items() if key and len(group) > 1]
-    ordered = sorted(twins, key=lambda group: (-len(group), group[0]))
-    return {
-        "n": len(twins),
-        "nodes": sum(map(len, twins)),
-        "first": [group[:LISTED] for group in ordered[:LISTED]],
-    }
+    first = sorted(twins, key=lambda group: (-len(group), group[0]))[:LISTED]
+    n_nodes = sum(map(len, twins))
+    return {"n": len(twins), "nodes": n_nodes, "first": [group[:LISTED] for group in first]}
 
 
 def _bare_chunks(graph: Graph, chunks: ChunkTable | None) -> Plain:
-    counts = np.bincount(graph.node_chunk.indices, minlength=graph.n_chunks)
-    rows = np.flatnonzero(counts == 0)
+    rows = np.flatnonzero(np.bincount(graph.node_chunk.indices, minlength=graph.n_chunks) == 0)
     first = [f"chunk {row}" for row in rows[:LISTED]]
     if chunks is not None and len(chunks) == graph.n_chunks:
-        titles = [(chunks.titles[int(row)], chunks.documents_of(int(row))) for row in rows[:LISTED]]
-        first = [title or ", ".join(documents) for title, documents in titles]
+        listed = rows[:LISTED].tolist()
+        first = [chunks.titles[row] or ", ".join(chunks.documents_of(row)) for row in listed]
     return {"n": len(rows), "first": first}
 
 
-def gold_pairs(gold: Mapping[str, Gold]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+def gold_pairs(gold: Mapping[str, Gold]) -> list[tuple[tuple[str, ...], ...]]:
     """Return the pairs of evidence of each question in order, each by its documents."""
-    pairs = []
+    pairs: dict[tuple[tuple[str, ...], ...], None] = {}
     for one in gold.values():
-        named = list(dict.fromkeys(one.evidence))
-        for row, first in enumerate(named):
-            pairs += [(documents_of(one, first), documents_of(one, b)) for b in named[row + 1 :]]
-    return list(dict.fromkeys(pairs))
+        named = [documents_of(one, name) for name in dict.fromkeys(one.evidence)]
+        pairs |= dict.fromkeys(combinations(named, 2))
+    return list(pairs)
 
 
 def _reach(graph: Graph, matrix: Any, chunks: ChunkTable, gold: Mapping[str, Gold]) -> Plain:
     every = gold_pairs(gold)
     pairs = every[:MOST_PAIRS]
-    near: dict[tuple[str, ...], list[IntArray]] = {}
-    joined: Counter[int] = Counter()
-    for first, second in pairs:
-        balls = []
-        for side in (first, second):
-            if side not in near:
-                rows = [row for document in side for row in chunks.chunks_of(document)]
-                near[side] = _balls(matrix, _of_rows(graph.chunk_node, rows))
-            balls.append(near[side])
-        hops = _apart(matrix, *balls)
-        joined.update(k for k in HOPS if hops is not None and hops <= k)
-    shares = [(k, round(joined[k] / len(pairs), 4)) for k in HOPS] if pairs else []
+    near: dict[tuple[str, ...], tuple[IntArray, IntArray]] = {}
+    for side in dict.fromkeys(side for pair in pairs for side in pair):
+        rows = [row for document in side for row in chunks.chunks_of(document)]
+        nodes = _of_rows(graph.chunk_node, rows)
+        near[side] = nodes, np.union1d(nodes, _of_rows(matrix, nodes))
+    apart = np.array([_apart(matrix, near[first], near[second]) for first, second in pairs])
+    shares = [(hops, round(float(np.mean(apart <= hops)), 4)) for hops in HOPS] if pairs else []
     return {"pairs": len(every), "looked_at": len(pairs), "within": shares}
 
 
-def _balls(matrix: Any, nodes: IntArray) -> list[IntArray]:
-    return [nodes, np.union1d(nodes, _of_rows(matrix, nodes.tolist()))]
-
-
-def _apart(matrix: Any, first: Sequence[IntArray], second: Sequence[IntArray]) -> int | None:
+def _apart(matrix: Any, first: Sequence[IntArray], second: Sequence[IntArray]) -> int:
+    """How many hops two sides are apart, each its nodes and those within a hop of it; 4 if more."""
     for hops, (a, b) in enumerate([(0, 0), (0, 1), (1, 1)]):
         if len(np.intersect1d(first[a], second[b], assume_unique=True)):
             return hops
-    further = _of_rows(matrix, first[1].tolist())
-    return 3 if len(np.intersect1d(further, second[1], assume_unique=True)) else None
+    further = _of_rows(matrix, first[1])
+    return 3 if len(np.intersect1d(further, second[1], assume_unique=True)) else 4
 
 
-def _of_rows(matrix: Any, rows: Sequence[int]) -> IntArray:
-    return np.unique(matrix[rows].indices).astype(np.int64)
+def _of_rows(matrix: Any, rows: ArrayLike) -> IntArray:
+    return np.unique(matrix[np.asarray(rows, np.int64)].indices).astype(np.int64)
 
 
 def graph_differences(first: Graph, second: Graph) -> Plain:
@@ -179,11 +163,6 @@ def _joined(graph: Graph) -> set[tuple[str, str]]:
 
 
 def _split(first: set[Any], second: set[Any]) -> Plain:
-    only_first, only_second = first - second, second - first
-    return {
-        "both": len(first & second),
-        "a": len(only_first),
-        "b": len(only_second),
-        "first_a": sorted(only_first)[:LISTED],
-        "first_b": sorted(only_second)[:LISTED],
-    }
+    a, b = sorted(first - second), sorted(second - first)
+    sizes = {"both": len(first & second), "a": len(a), "b": len(b)}
+    return {**sizes, "first_a": a[:LISTED], "first_b": b[:LISTED]}

@@ -92,13 +92,10 @@ def _edge(edge: Plain, at: Mapping[str, tuple[float, float]]) -> str:
 
 
 def _node(node: Plain, x: float, y: float) -> str:
-    chunk = node["kind"] == "chunk"
-    kind = "chunk" if chunk else "seed" if node.get("seed") else "other"
-    kind = "found" if kind == "other" and node.get("found") else kind
+    chunk, found = node["kind"] == "chunk", node.get("found")
+    kind = "chunk" if chunk else "seed" if node.get("seed") else "found" if found else "other"
     border = f'stroke="{_GOLD}" stroke-width="3"' if node.get("gold") else 'stroke="none"'
-    border += (
-        ' stroke-dasharray="3 2" fill-opacity="0.3"' if chunk and not node.get("found") else ""
-    )
+    border += ' stroke-dasharray="3 2" fill-opacity="0.3"' if chunk and not found else ""
     paint = f'fill="{_COLOURS[kind]}" {border}'
     if chunk:
         shape = f'<rect x="{x - 8:.1f}" y="{y - 6:.1f}" width="16" height="12" rx="2" {paint}/>'
@@ -107,8 +104,7 @@ def _node(node: Plain, x: float, y: float) -> str:
         shape = f'<polygon points="{corners}" {paint}/>'
     else:
         shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" {paint}/>'
-    label = (
-        f'<text x="{x:.1f}" y="{y + 19:.1f}" text-anchor="middle">{escape(node["label"])}</text>'
-    )
+    place = f'x="{x:.1f}" y="{y + 19:.1f}" text-anchor="middle"'
     hover = f"{node['label']}\n{node.get('text', '')}".strip()
+    label = f"<text {place}>{escape(node['label'])}</text>"
     return f"<g>{shape}{label}<title>{escape(hover)}</title></g>"
