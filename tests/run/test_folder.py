@@ -1,57 +1,66 @@
 """The run folder: nothing that was paid for is lost, and nothing is done twice."""
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.folder import METRICS, RunFolder, read_lines, write_whole
+from graphrag_bench.run.folder import METRICS, RunFolder, is_narrower, read_lines, write_whole
+
+Row = dict[str, Any]
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> RunFolder:
     return RunFolder(tmp_path / "runs" / "toy" / "vanilla" / "key")
 
 
-def row(question: str, status: str = "answered", **more) -> dict:
+def row(question: str, status: str = "answered", **more: Any) -> Row:
     return {"question": question, "status": status, **more}
 
 
-def append(folder: RunFolder, *rows: dict) -> None:
+def append(folder: RunFolder, *rows: Row) -> None:
     for one in rows:
         folder.append(one, [])
 
 
 def statuses(folder: RunFolder) -> dict[str, str]:
-    return {name: held["status"] for name, held in folder.rows().items()}
+    return {name: stored["status"] for name, stored in folder.rows().items()}
 
 
-def names(path) -> list[str]:
-    return [held["question"] for held in read_lines(path)]
+def names(path: Path) -> list[str]:
+    return [stored["question"] for stored in read_lines(path)]
 
 
-def test_a_folder_that_is_not_there_holds_nothing(folder):
-    assert folder.rows() == {}
+def files(folder: RunFolder) -> set[str]:
+    return {path.name for path in folder.path.iterdir()}
+
+
+def test_a_folder_that_is_not_there_holds_nothing(folder: RunFolder) -> None:
+    assert (folder.rows(), folder.timing(), folder.metrics()) == ({}, [], {})
     assert folder.done(answering=True) == set()
-    assert folder.timing() == []
-    assert folder.metrics() == {}
     assert not folder.path.exists()
 
 
-def test_rows_are_kept_as_they_come(folder):
-    append(folder, row("b"), row("a", answer="東京"))
-    assert names(folder.file("journal")) == ["b", "a"]
+def test_rows_are_kept_as_they_come_and_put_in_the_order_of_the_questions(
+    folder: RunFolder,
+) -> None:
+    append(folder, row("c"), row("a", answer="東京"))
+    assert names(folder.file("journal")) == ["c", "a"]
     assert folder.rows()["a"] == row("a", answer="東京")
-
-
-def test_at_the_end_records_stand_in_question_order_and_the_journal_is_gone(folder):
-    append(folder, row("c"), row("a"), row("b"))
-    folder.finish(["a", "b", "c", "never asked"])
+    folder.finish(["a", "b", "c"])
+    assert names(folder.file("records")) == ["a", "c"]
+    assert files(folder) == {"records.jsonl"}
+    append(folder, row("b"))
+    folder.finish(["a", "b", "c"])
     assert names(folder.file("records")) == ["a", "b", "c"]
-    assert not folder.file("journal").exists()
 
 
-def test_the_same_rows_in_another_order_are_the_same_bytes(tmp_path):
+def test_the_same_rows_in_another_order_are_the_same_bytes(tmp_path: Path) -> None:
     written = []
     for order in ("abc", "cab"):
         folder = RunFolder(tmp_path / order)
@@ -61,40 +70,24 @@ def test_the_same_rows_in_another_order_are_the_same_bytes(tmp_path):
     assert written[0] == written[1]
 
 
-def test_a_run_that_goes_on_adds_to_its_records(folder):
-    append(folder, row("a"))
-    folder.finish(["a", "b"])
-    append(folder, row("b"))
-    folder.finish(["a", "b"])
-    assert names(folder.file("records")) == ["a", "b"]
+@pytest.mark.parametrize(
+    ("rows", "done", "done_without_answers"),
+    [
+        ([row("a"), row("b", "failed")], {"a"}, {"a"}),
+        ([row("a", "retrieved")], set(), {"a"}),
+        ([row("a", "failed"), row("a", "retrieved"), row("a")], {"a"}, {"a"}),
+        ([row("a", "retrieved"), row("a", "failed")], set(), {"a"}),  # takes nothing away
+    ],
+)
+def test_the_row_that_says_most_counts_and_decides_what_is_done(
+    folder: RunFolder, rows: list[Row], done: set[str], done_without_answers: set[str]
+) -> None:
+    append(folder, *rows)
+    assert folder.done(answering=True) == done
+    assert folder.done(answering=False) == done_without_answers
 
 
-# ---- what is done
-
-
-def test_failed_questions_are_not_done(folder):
-    append(folder, row("a"), row("b", "failed"))
-    assert folder.done(answering=True) == {"a"}
-    assert folder.done(answering=False) == {"a"}
-
-
-def test_retrieved_questions_are_done_until_they_are_to_be_answered(folder):
-    append(folder, row("a", "retrieved"))
-    assert folder.done(answering=False) == {"a"}
-    assert folder.done(answering=True) == set()
-
-
-def test_a_row_that_says_more_takes_the_place_of_one_that_says_less(folder):
-    append(folder, row("a", "failed"), row("a", "retrieved"), row("a", answer="new"))
-    assert folder.rows()["a"] == row("a", answer="new")
-
-
-def test_a_later_failure_takes_nothing_away(folder):
-    append(folder, row("a", "retrieved"), row("a", "failed"))
-    assert statuses(folder) == {"a": "retrieved"}
-
-
-def test_a_failure_that_was_tried_again_is_one_row(folder):
+def test_a_failure_that_was_tried_again_is_one_row(folder: RunFolder) -> None:
     append(folder, row("a", "failed"), row("b"))
     folder.finish(["a", "b"])
     append(folder, row("a"))
@@ -107,30 +100,26 @@ def test_a_failure_that_was_tried_again_is_one_row(folder):
 
 
 @pytest.mark.parametrize("cut", [1, 5, 12])
-def test_a_last_line_that_was_cut_is_passed_over(folder, cut):
+def test_a_last_line_that_was_cut_is_passed_over(folder: RunFolder, cut: int) -> None:
     append(folder, row("a"), row("b"))
     journal = folder.file("journal")
     journal.write_bytes(journal.read_bytes()[:-cut])
     assert statuses(folder).keys() == ({"a", "b"} if cut == 1 else {"a"})
 
 
-def test_a_row_after_a_cut_line_is_kept(folder):
+@pytest.mark.parametrize("end", ['{"question": "b", "sta', "東"], ids=["field", "character"])
+def test_a_row_after_a_cut_line_is_kept(folder: RunFolder, end: str) -> None:
     append(folder, row("a"))
-    with folder.file("journal").open("a") as journal:
-        journal.write('{"question": "b", "sta')
+    whole = json.dumps(row("b", answer="東京"), ensure_ascii=False)
+    cut = end.encode() if end.startswith("{") else whole.partition(end)[0].encode() + b"\xe6"
+    with folder.file("journal").open("ab") as journal:
+        journal.write(cut)
+    assert statuses(folder).keys() == {"a"}
     append(folder, row("b"), row("c"))
     assert statuses(folder).keys() == {"a", "b", "c"}
 
 
-def test_a_line_cut_inside_a_character_is_passed_over(folder):
-    append(folder, row("a"))
-    whole = json.dumps(row("b", answer="東京"), ensure_ascii=False).encode()
-    with folder.file("journal").open("ab") as journal:
-        journal.write(whole[: whole.index("東".encode()) + 1])
-    assert statuses(folder).keys() == {"a"}
-
-
-def test_rows_that_the_end_of_a_run_did_not_reach_are_still_there(folder):
+def test_rows_that_the_end_of_a_run_did_not_reach_are_still_there(folder: RunFolder) -> None:
     """Killed between writing the records and dropping the journal: both are read, none twice."""
     append(folder, row("a"), row("b"))
     journal = folder.file("journal").read_bytes()
@@ -141,56 +130,72 @@ def test_rows_that_the_end_of_a_run_did_not_reach_are_still_there(folder):
     assert names(folder.file("records")) == ["a", "b"]
 
 
-def test_a_file_is_replaced_whole(tmp_path):
-    write_whole(tmp_path / "metrics.json", "old")
-    write_whole(tmp_path / "metrics.json", "new")
-    assert [path.name for path in tmp_path.iterdir()] == ["metrics.json"]
-    assert (tmp_path / "metrics.json").read_text() == "new"
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    for text in ("old", "new"):
+        write_whole(tmp_path / "metrics.json", text)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
+        ("metrics.json", "new")
+    ]
 
 
 # ---- times and metrics
 
 
-def test_times_are_kept_beside_the_rows(folder):
-    folder.append(row("a"), [{"question": "a", "step": "retrieve.0", "seconds": 0.5}])
+def test_times_and_metrics_are_kept_beside_the_rows(folder: RunFolder) -> None:
+    timing = {"question": "a", "step": "retrieve.0", "seconds": 0.5}
+    folder.append(row("a"), [timing])
     folder.finish(["a"])
-    assert folder.timing() == [{"question": "a", "step": "retrieve.0", "seconds": 0.5}]
+    assert folder.timing() == [timing]
     assert "seconds" not in folder.file("records").read_text()
-
-
-def test_metrics_come_back(folder):
     folder.write_json(METRICS, {"n": 2, "metrics": {"f1": {"mean": 0.5}}})
     assert folder.metrics() == {"n": 2, "metrics": {"f1": {"mean": 0.5}}}
+
+
+def scoring(answered: int = 10, **changes: Any) -> Row:
+    return {"split": "all", "dev_share": 0.5, "limit": None, "answered": answered, **changes}
+
+
+@pytest.mark.parametrize(
+    ("new", "stored", "narrower"),
+    [
+        (scoring(2, limit=2), scoring(), True),
+        (scoring(), scoring(2, limit=2), False),
+        (scoring(), scoring(), False),
+        (scoring(0), scoring(), True),
+        (scoring(5, split="dev"), scoring(), True),
+        (scoring(5, split="dev", limit=5), scoring(8, split="dev", limit=8), True),
+        (scoring(5, split="test"), scoring(5, split="dev"), False),
+        (scoring(3, split="dev", dev_share=0.3), scoring(5, split="dev"), False),
+        (scoring(2, split="dev", limit=2), scoring(5, limit=5), False),
+        (scoring(10, limit=10), scoring(5), False),  # fewer questions and more answers
+        (scoring(), {}, False),
+    ],
+)
+def test_a_scoring_is_narrower_when_all_it_is_of_is_in_the_other(
+    new: Row, stored: Row, narrower: bool
+) -> None:
+    assert is_narrower(new, stored) is narrower
 
 
 # ---- shards
 
 
-def test_shards_write_files_of_their_own_and_everyone_reads_all(folder):
+def test_shards_write_files_of_their_own_and_a_whole_run_takes_them_in(folder: RunFolder) -> None:
     first, second = (RunFolder(folder.path, shard) for shard in ("1-of-2", "2-of-2"))
-    append(first, row("a"))
-    append(second, row("b"))
+    append(first, row("b"))
+    append(second, row("a"))
     first.finish(["a", "b"])
-    assert names(first.file("records")) == ["a"]
-    assert {path.name for path in folder.path.iterdir()} == {
-        "records.1-of-2.jsonl",
-        "journal.2-of-2.jsonl",
-    }
+    assert names(first.file("records")) == ["b"]
+    assert files(folder) == {"records.1-of-2.jsonl", "journal.2-of-2.jsonl"}
     for reader in (folder, first, second):
         assert statuses(reader).keys() == {"a", "b"}
-
-
-def test_a_whole_run_takes_in_the_shards(folder):
-    for shard, name in (("1-of-2", "b"), ("2-of-2", "a")):
-        part = RunFolder(folder.path, shard)
-        append(part, row(name))
-        part.finish(["a", "b"])
+    second.finish(["a", "b"])
     folder.finish(["a", "b"])
     assert names(folder.file("records")) == ["a", "b"]
-    assert [path.name for path in folder.path.iterdir()] == ["records.jsonl"]
+    assert files(folder) == {"records.jsonl"}
 
 
-def test_a_run_is_held_by_one_process(folder):
+def test_a_run_is_held_by_one_process(folder: RunFolder) -> None:
     refused = pytest.raises(UserError, match="Another process is at work on this run")
     with folder.alone(), refused, RunFolder(folder.path).alone():
         pass
@@ -198,25 +203,14 @@ def test_a_run_is_held_by_one_process(folder):
         pass
 
 
-# ---- texts of contexts
-
-
-def test_contexts_are_kept_in_question_order_each_once_and_shards_are_joined(tmp_path):
-    def context(name: str, text: str) -> list[dict]:
-        return [{"question": name, "texts": [text]}]
-
-    path = tmp_path / "run"
-    parts = [RunFolder(path, f"{number}-of-2") for number in (1, 2)]
-    parts[0].append(row("c"), [], context("c", "C"))
-    parts[0].append(row("a"), [], context("a", "cut off"))
-    parts[0].append(row("a"), [], context("a", "A"))
-    parts[1].append(row("b"), [], context("b", "B"))
-    for part in (*parts, RunFolder(path)):
-        part.finish(["a", "b", "c"])
-    assert [file.name for file in sorted(path.glob("contexts*"))] == ["contexts.jsonl"]
-    held = list(read_lines(path / "contexts.jsonl"))
-    assert [(one["question"], *one["texts"]) for one in held] == [
-        ("a", "A"),
-        ("b", "B"),
-        ("c", "C"),
-    ]
+def test_contexts_are_kept_in_question_order_each_once_and_shards_are_joined(
+    folder: RunFolder,
+) -> None:
+    parts = [RunFolder(folder.path, f"{number}-of-2") for number in (1, 2)]
+    for part, name, text in ((0, "c", "C"), (0, "a", "cut off"), (0, "a", "A"), (1, "b", "B")):
+        parts[part].append(row(name), [], [{"question": name, "texts": [text]}])
+    for one in (*parts, folder):
+        one.finish(["a", "b", "c"])
+    assert [file.name for file in sorted(folder.path.glob("contexts*"))] == ["contexts.jsonl"]
+    stored = list(read_lines(folder.file("contexts")))
+    assert [(one["question"], *one["texts"]) for one in stored] == [*zip("abc", "ABC", strict=True)]

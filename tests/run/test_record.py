@@ -1,5 +1,9 @@
 """The row of a question: what only the configuration determines."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,6 +23,7 @@ from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.run.record import record, summary, timing_rows
 from graphrag_bench.values import (
     Answer,
+    Chunk,
     Context,
     Keywords,
     Mentions,
@@ -35,102 +40,83 @@ from graphrag_bench.values import (
 QUESTION = Question("q", "Who?", scope="book")
 TABLE = ChunkTable.of([("a", "", "one"), ("b", "", "two"), ("c", "", "two"), ("d", "", "three")])
 """Chunk 1 is the same text in the documents b and c."""
+PIECE = Piece("chunk", "b", "two", 0.50000004, 1)
 
 
-def ranked(*pairs: tuple[int, float]) -> Ranked:
+def ranked(*pairs: tuple[int, float]) -> Ranked[Chunk]:
     return Ranked(np.array([row for row, _ in pairs]), np.array([score for _, score in pairs]))
 
 
-def step(name: str, seconds: float = 0.0, calls: Calls | None = None, **wrote) -> StepTrace:
+def step(name: str, seconds: float = 0.0, calls: Calls | None = None, **wrote: Any) -> StepTrace:
     return StepTrace(name, name, seconds, calls or Calls(), ("a reply",), wrote)
 
 
-def finished(*trace: StepTrace, **slots) -> Finished:
+def finished(*trace: StepTrace, **slots: Any) -> Finished:
     return Finished(QUESTION, RetrievalState(QUESTION).write(slots), trace)
 
 
-def test_an_answered_question_holds_answer_documents_and_context():
-    context = Context((Piece("chunk", "b", "two", 0.50000004, 1),), (("chunk", "a"),))
-    row = record(
-        finished(chunks=ranked((1, 0.9), (0, 0.4)), context=context, answer=Answer("Ada")), TABLE
-    )
-    assert (row["question"], row["scope"], row["status"]) == ("q", "book", "answered")
-    assert row["answer"] == "Ada"
-    assert row["documents"] == ["b", "c", "a"]
-    assert row["context"] == {
-        "pieces": [{"kind": "chunk", "id": "b", "score": 0.5, "tokens": 1}],
-        "cut": [["chunk", "a"]],
-    }
+def test_an_answered_question_holds_answer_documents_and_context() -> None:
+    context = Context((PIECE,), (("chunk", "a"),))
+    chunks = ranked((1, 0.9), (0, 0.4))
+    row = record(finished(chunks=chunks, context=context, answer=Answer("Ada")), TABLE)
+    assert row == {
+        "question": "q", "scope": "book", "status": "answered", "answer": "Ada",
+        "documents": ["b", "c", "a"], "ranks": [1, 1, 2],
+        "context": {"pieces": [{"kind": "chunk", "id": "b", "score": 0.5, "tokens": 1}],
+                    "cut": [["chunk", "a"]]},
+        "calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "steps": {}, "trace": [],
+    }  # fmt: skip
 
 
-def test_an_empty_context_says_which_step_was_the_first_to_find_nothing():
-    done = finished(
-        step("convert.0 question.entities.nlp", mentions=Mentions(("ada",))),
-        step("retrieve.0 node.link", nodes=ranked()),
-        step("retrieve.1 chunk.aggregator", chunks=ranked()),
-        step("generate.0 context.chunks", context=Context(())),
-        chunks=ranked(),
-        context=Context(()),
-    )
-    assert record(done, TABLE)["empty_context"] == "retrieve.0 node.link found no nodes"
+@pytest.mark.parametrize(
+    ("done", "reason"),
+    [
+        (finished(step("convert.0 question.entities.nlp", mentions=Mentions(("ada",))),
+                  step("retrieve.0 node.link", nodes=ranked()),
+                  step("retrieve.1 chunk.aggregator", chunks=ranked()),
+                  step("generate.0 context.chunks", context=Context(())),
+                  context=Context(())), "retrieve.0 node.link found no nodes"),
+        (finished(step("retrieve.0 node.link", nodes=ranked()),
+                  context=Context((), (("chunk", "a"), ("chunk", "b")))),
+         "the budget cut all 2 rows"),
+        (finished(chunks=ranked(), context=Context(())),
+         "there was nothing to retrieve from: the question was given no row"),
+        (finished(context=Context((PIECE,))), None),
+        (finished(answer=Answer("Ada")), None),
+    ],
+)  # fmt: skip
+def test_an_empty_context_says_which_step_was_the_first_to_find_nothing_or_that_it_was_cut(
+    done: Finished, reason: str | None
+) -> None:
+    assert record(done, TABLE).get("empty_context") == reason
 
 
-def test_an_empty_context_says_that_the_budget_cut_all_of_it():
-    done = finished(
-        step("retrieve.0 node.link", nodes=ranked()),
-        context=Context((), (("chunk", "a"), ("chunk", "b"))),
-    )
-    assert record(done, TABLE)["empty_context"] == "the budget cut all 2 rows"
-
-
-def test_an_empty_context_of_a_question_that_was_given_nothing_says_so():
-    row = record(finished(chunks=ranked(), context=Context(())), TABLE)
-    assert row["empty_context"].startswith("there was nothing to retrieve from")
-
-
-def test_a_question_with_a_context_and_one_that_packs_none_give_no_reason():
-    context = Context((Piece("chunk", "b", "two", 0.5, 1),))
-    assert "empty_context" not in record(finished(context=context), TABLE)
-    assert "empty_context" not in record(finished(answer=Answer("Ada")), TABLE)
-
-
-def test_documents_come_once_in_the_order_of_their_first_chunk():
+def test_documents_come_once_in_the_order_of_their_first_chunk() -> None:
     table = ChunkTable.of([("a", "", "1"), ("b", "", "2"), ("a", "", "3")])
     row = record(finished(chunks=ranked((2, 0.9), (1, 0.5), (0, 0.1))), table)
     assert row["documents"] == ["a", "b"]
 
 
-def test_a_question_without_an_answer_is_retrieved():
+def test_a_question_without_an_answer_is_retrieved_and_one_without_chunks_has_no_documents() -> (
+    None
+):
     row = record(finished(chunks=ranked((0, 1.0))), TABLE)
-    assert row["status"] == "retrieved"
-    assert "answer" not in row
-
-
-def test_a_question_without_chunks_has_no_documents():
+    assert row["status"] == "retrieved" and "answer" not in row
     assert "documents" not in record(finished(answer=Answer("Ada")), TABLE)
 
 
-def test_a_failed_question_holds_step_and_message():
+def test_a_failed_question_holds_step_and_message() -> None:
     failure = Failure("retrieve.0 node.ppr", "ZeroDivisionError", "unlucky")
     row = record(Finished(QUESTION, failure, (step("retrieve.0"),)), TABLE)
-    assert row["status"] == "failed"
-    assert row["error"] == {
-        "step": "retrieve.0 node.ppr",
-        "kind": "ZeroDivisionError",
-        "message": "unlucky",
-    }
+    where = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": "unlucky"}
+    assert (row["status"], row["error"]) == ("failed", where)
     assert "documents" not in row
 
 
-def test_calls_are_summed_over_the_steps_and_told_apart_by_step():
-    row = record(
-        finished(
-            step("convert.0", calls=Calls(2, 30, 10, unreadable=1)),
-            step("retrieve.0"),
-            step("generate.0", calls=Calls(1, 100, 5)),
-        ),
-        TABLE,
-    )
+def test_calls_are_summed_over_the_steps_and_told_apart_by_step() -> None:
+    first = step("convert.0", calls=Calls(2, 30, 10, unreadable=1))
+    last = step("generate.0", calls=Calls(1, 100, 5))
+    row = record(finished(first, step("retrieve.0"), last), TABLE)
     assert (row["calls"], row["prompt_tokens"], row["completion_tokens"]) == (3, 130, 15)
     assert row["steps"] == {
         "convert.0": {"calls": 2, "prompt_tokens": 30, "completion_tokens": 10, "unreadable": 1},
@@ -138,7 +124,7 @@ def test_calls_are_summed_over_the_steps_and_told_apart_by_step():
     }
 
 
-def test_a_trace_keeps_what_every_step_wrote_and_replies_only_in_full():
+def test_a_trace_keeps_what_every_step_wrote_and_replies_only_in_full() -> None:
     done = finished(step("retrieve.0", nodes=ranked((3, 0.1234567))))
     assert record(done, TABLE, "ids")["trace"] == [
         {"step": "retrieve.0", "wrote": {"nodes": {"ids": [3], "scores": [0.123457]}}}
@@ -147,12 +133,9 @@ def test_a_trace_keeps_what_every_step_wrote_and_replies_only_in_full():
     assert "trace" not in record(done, TABLE, "off")
 
 
-def test_a_row_holds_no_time():
+def test_a_row_holds_no_time_and_times_of_a_repeated_step_add_up() -> None:
     slow, fast = (finished(step("retrieve.0", seconds)) for seconds in (9.0, 0.1))
     assert record(slow, TABLE) == record(fast, TABLE)
-
-
-def test_times_of_a_repeated_step_add_up():
     done = finished(step("retrieve.0", 0.5), step("retrieve.1", 0.25), step("retrieve.0", 0.25))
     assert list(timing_rows(done)) == [
         {"question": "q", "step": "retrieve.0", "seconds": 0.75, "workers": 1},
@@ -169,28 +152,17 @@ def test_times_of_a_repeated_step_add_up():
         (Query(("who",)), ["who"]),
         (Keywords(("a",), ("b",)), {"low": ["a"], "high": ["b"]}),
         (Answer("Ada"), "Ada"),
-        (
-            Subgraph((0, 2), (5,), (Path((0, 2), (5,)),), ("a -> b",)),
-            {"nodes": [0, 2], "relationships": [5], "paths": [[0, 2]], "texts": ["a -> b"]},
-        ),
-        (
-            Exploration((Choice(3, "founded", True, 0.25),), ((Hop(5, False, 1 / 3),),)),
-            {
-                "chosen": [{"node": 3, "relation": "founded", "forward": True, "score": 0.25}],
-                "rounds": [{"ids": [5], "scores": [0.333333]}],
-            },
-        ),
-        (
-            RankedPaths((Path((0, 2), (5,), 1 / 3, 1),)),
-            [{"nodes": [0, 2], "relationships": [5], "score": 0.333333, "transition": 1}],
-        ),
+        (Subgraph((0, 2), (5,), (Path((0, 2), (5,)),), ("a -> b",)),
+         {"nodes": [0, 2], "relationships": [5], "paths": [[0, 2]], "texts": ["a -> b"]}),
+        (Exploration((Choice(3, "founded", True, 0.25),), ((Hop(5, False, 1 / 3),),)),
+         {"chosen": [{"node": 3, "relation": "founded", "forward": True, "score": 0.25}],
+          "rounds": [{"ids": [5], "scores": [0.333333]}]}),
+        (RankedPaths((Path((0, 2), (5,), 1 / 3, 1),)),
+         [{"nodes": [0, 2], "relationships": [5], "score": 0.333333, "transition": 1}]),
         (ReasoningSteps(("who",), (("a", "b"),)), [["who", ["a", "b"]]]),
-        (
-            StepNodes(np.array([4]), np.array([2]), np.array([0.5]), 3),
-            {"ids": [4], "steps": [2]},
-        ),
+        (StepNodes(np.array([4]), np.array([2]), np.array([0.5]), 3), {"ids": [4], "steps": [2]}),
         (Dependencies(("1-1",), ("who?",), ("Ada",)), [["who?", "Ada"]]),
     ],
-)
-def test_every_value_has_a_form_in_json(value, expected):
+)  # fmt: skip
+def test_every_value_has_a_form_in_json(value: object, expected: object) -> None:
     assert summary(value) == expected

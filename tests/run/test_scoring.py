@@ -1,10 +1,21 @@
-"""Stored rows and gold to metrics, by hand."""
+"""Stored rows and gold to metrics, by hand: evidence, context, answer, a judge's word, lengths."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from graphrag_bench.api import dataset
+from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.dataset import Gold
+from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.answers import Reading
-from graphrag_bench.run.scoring import Scoring, question_scores, score
+from graphrag_bench.run.folder import RunFolder
+from graphrag_bench.run.judged import judged_scores
+from graphrag_bench.run.scoring import Scoring, metric_names, question_scores, score
 
 WHOLE_WORDS = Scoring(reading=Reading(containment="token_boundary"))
 GOLD = {
@@ -22,11 +33,6 @@ def row(question: str, status: str = "answered", **more) -> dict:
 def failed(question: str, message: str = "unlucky") -> dict:
     error = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": message}
     return row(question, "failed", error=error)
-
-
-def means(*rows: dict, **settings) -> dict[str, float]:
-    metrics = score(rows, GOLD, [], **settings)["metrics"]
-    return {name: metric["mean"] for name, metric in metrics.items()}
 
 
 def test_the_share_of_answers_that_were_cut_is_that_of_the_answered_questions():
@@ -108,13 +114,17 @@ def test_means_are_over_the_questions_that_have_the_metric():
     assert found["metrics"]["exact_match"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
 
 
-def test_failed_questions_are_counted_and_not_averaged():
-    found = score([row("one", answer="Norvik"), failed("two")], GOLD, [])
+def test_failed_questions_are_counted_and_not_averaged_and_their_cost_is_in_the_usage():
+    late = {**failed("two", "late"), "calls": 3, "prompt_tokens": 70}
+    found = score([row("one", answer="Norvik"), late], GOLD, [])
     assert (found["n"], found["failed"]) == (2, 1)
     assert found["metrics"]["accuracy"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
+    assert (found["usage"]["calls"], found["usage"]["prompt_tokens"]) == (4, 170)
 
 
-def test_an_interval_encloses_its_mean():
+def test_an_interval_encloses_its_mean_and_no_rows_have_none():
+    none = score([], GOLD, [])
+    assert (none["n"], none["metrics"], none["usage"]["seconds_per_question"]) == (0, {}, 0.0)
     gold = {f"q{i}": Gold(answers=("yes",)) for i in range(20)}
     rows = [row(name, answer="yes" if i % 4 else "no") for i, name in enumerate(gold)]
     metric = score(rows, gold, [])["metrics"]["accuracy"]
@@ -122,18 +132,9 @@ def test_an_interval_encloses_its_mean():
     assert 0.5 < metric["low"] < 0.75 < metric["high"] < 1.0
 
 
-def test_no_rows_give_no_metrics():
-    found = score([], GOLD, [])
-    assert (found["n"], found["metrics"]) == (0, {})
-    assert found["usage"]["seconds_per_question"] == 0.0
-
-
 def test_errors_are_counted_the_most_frequent_first():
-    rows = [
-        failed("one", "rare"),
-        failed("two", "often\nand a second line"),
-        failed("three", "often"),
-    ]
+    often = [failed("two", "often\nand a second line"), failed("three", "often")]
+    rows = [failed("one", "rare"), *often]
     assert score(rows, GOLD, [])["errors"] == [
         "2 x retrieve.0 node.ppr: often",
         "1 x retrieve.0 node.ppr: rare",
@@ -146,14 +147,8 @@ def test_shares_of_calls_that_went_wrong_are_given_by_step():
         row("two", steps={"convert.0": {"calls": 1}, "generate.0": {"calls": 1}}),
     ]
     rates = score(rows, GOLD, [])["rates"]
-    assert rates["convert.0"] == {
-        "calls": 4,
-        "failed": 0.0,
-        "truncated": 0.0,
-        "unreadable": 0.5,
-        "corrected": 0.0,
-        "fallbacks": 0.25,
-    }
+    none = {"failed": 0.0, "truncated": 0.0, "corrected": 0.0}
+    assert rates["convert.0"] == {"calls": 4, **none, "unreadable": 0.5, "fallbacks": 0.25}
     assert rates["generate.0"]["calls"] == 1
 
 
@@ -180,12 +175,6 @@ def test_the_digest_of_contexts_is_that_of_their_pieces_and_room_is_what_was_lef
     other = [rows[1], row("one", context={**cut, "pieces": longer})]
     assert score(other, GOLD, [])["contexts"]["digest"] != held["digest"]
     assert score([row("one", context={"pieces": [], "cut": []})], GOLD, [])["contexts"] == {}
-
-
-def test_what_failed_questions_have_cost_is_in_the_usage_too():
-    rows = [row("one"), {**failed("two", "late"), "calls": 3, "prompt_tokens": 70}]
-    usage = score(rows, GOLD, [])["usage"]
-    assert (usage["calls"], usage["prompt_tokens"]) == (4, 170)
 
 
 def test_a_question_takes_the_seconds_of_its_last_try():
@@ -219,10 +208,7 @@ def test_a_card_chooses_the_metrics_of_its_set():
 
 
 def test_the_means_in_graph_are_over_the_questions_whose_subgraph_holds_an_answer():
-    gold = {
-        "in": Gold(answers=("Norvik",), in_graph=True),
-        "out": Gold(answers=("Ostra",), in_graph=False),
-    }
+    gold = {"in": Gold(("Norvik",), in_graph=True), "out": Gold(("Ostra",), in_graph=False)}
     rows = [row("in", answer="ans: Norvik"), row("out", answer="ans: Norvik")]
     found = score(rows, gold, [], Scoring(("kgqa",)))["metrics"]
     assert (found["hit@1"]["mean"], found["hit@1"]["n"]) == (0.5, 2)
@@ -248,3 +234,159 @@ def test_questions_of_one_scope_are_drawn_together_for_the_interval():
     gold = {row["question"]: Gold((), ("d",)) for row in rows}
     held = score(rows, gold, [])["metrics"]["evidence_recall@2"]
     assert held == {"mean": 0.5, "low": 0.0, "high": 1.0, "n": 4, "clusters": 2}
+
+
+# ---- which metrics
+
+CARD = ("accuracy", "recall", "exact_match", "f1")
+
+
+def test_a_set_is_scored_by_what_its_card_names_and_what_is_asked_for() -> None:
+    asked = EvaluationSettings.model_validate({"metrics": ["meteor", "f1"]})
+    assert metric_names(dataset("toy"), EvaluationSettings.model_validate({})) == CARD
+    assert metric_names(dataset("toy"), asked) == (*CARD, "meteor")
+
+
+def test_options_and_sub_answers_bring_their_metrics() -> None:
+    toy, settings = dataset("toy"), EvaluationSettings.model_validate({})
+    choice = replace(toy, gold={**toy.gold, "q1": Gold(("x",), options=("x", "y"), correct=0)})
+    assert metric_names(choice, settings) == (*CARD, "multiple_choice")
+    parts = replace(toy, gold={**toy.gold, "q1": Gold(sub_answers=(("x",), ("y",)))})
+    assert metric_names(parts, settings) == (*CARD, "strrec", "strem", "strhit")
+
+
+def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, object]:
+    """Pieces of kind, id and tokens; `documents` by the id of a piece that names some."""
+    held = [{"kind": k, "id": i, "score": 1.0, "tokens": n} for k, i, n in pieces]
+    named = ({"documents": documents[i]} if i in documents else {} for _, i, _ in pieces)
+    return {"pieces": [one | more for one, more in zip(held, named, strict=True)]}
+
+
+# ---- the context
+
+
+def test_evidence_counts_in_the_first_tokens_of_the_context_alone() -> None:
+    context = packed(("chunk", "a", 60), ("node", "n", 30), ("chunk", "b", 20), n=[])
+    tokens = Scoring(evidence_tokens=(50, 90, 110))
+    found = question_scores(row("two", context=context), GOLD["two"], tokens)
+    assert [found[f"evidence_at_tokens@{n}"] for n in (50, 90, 110)] == [0.0, 0.5, 1.0]
+
+
+def test_a_row_is_evidence_of_the_documents_that_it_names_and_a_node_of_none_by_its_name() -> None:
+    pieces = ("node", "a", 30), ("path", "p", 40), ("chunk", "b", 20)
+    context = packed(*pieces, a=[], p=["a", "x"])
+    tokens = Scoring(evidence_tokens=(30, 70))
+    found = question_scores(row("two", context=context), GOLD["two"], tokens)
+    assert found["evidence_in_context"] == 1.0
+    assert (found["evidence_at_tokens@30"], found["evidence_at_tokens@70"]) == (0.0, 0.5)
+    alone = question_scores(row("two", context=packed(*pieces[:2], a=[], p=["a"])), GOLD["two"])
+    assert alone["evidence_in_context"] == 0.5
+
+
+def test_a_piece_that_names_no_documents_leaves_the_evidence_untold_and_an_empty_one_has_none() -> (
+    None
+):
+    nodes = question_scores(row("two", context=packed(("node", "a", 9))), GOLD["two"])
+    assert set(nodes) == {"evidence_cut"}
+    empty = question_scores(row("two", context=packed()), GOLD["two"])
+    assert empty["evidence_in_context"] == empty["answer_in_context"] == 0.0
+    assert empty["evidence_at_tokens@500"] == 0.0
+
+
+def test_the_answer_and_the_sentences_are_looked_for_in_the_texts_of_the_context() -> None:
+    asked = row("q", context=packed(("chunk", "a", 60), ("relationship", "7", 30)))
+    gold = Gold(answers=("Ada Marsh",), spans=("Ada Marsh was born in Lund.", "Lund is old."))
+    told = {"q": ["Ada Marsh was born in Lund. She left.", "Ada Marsh, left, Lund"]}
+    found = question_scores(asked, gold, Scoring(texts=told, evidence_tokens=(50, 60)))
+    assert (found["answer_in_context"], found["spans_in_context"]) == (1.0, 0.5)
+    assert (found["spans_at_tokens@50"], found["spans_at_tokens@60"]) == (0.0, 0.5)
+    assert question_scores(asked, gold) == {}
+    one_is_unknown = Scoring(texts={"q": [None, "Ada Marsh, left, Lund"]})
+    found = question_scores(asked, gold, one_is_unknown)
+    assert (found["answer_in_context"], found["spans_in_context"]) == (1.0, 0.0)
+
+
+# ---- a judge
+
+
+def judged(folder: Path, *rows: object) -> RunFolder:
+    lines = "".join(json.dumps(one) + "\n" for one in rows)
+    (folder / "judged.jsonl").write_text(lines)
+    return RunFolder(folder)
+
+
+def verdict(question: str, value: object, metric: str = "judged_correct") -> dict[str, object]:
+    return {"question": question, "metric": metric, "value": value, "model": "any"}
+
+
+def test_the_last_judgement_of_a_question_counts_and_without_the_file_there_is_none(
+    tmp_path: Path,
+) -> None:
+    assert judged_scores(RunFolder(tmp_path)) == {}
+    folder = judged(tmp_path, verdict("one", 0), verdict("two", None), verdict("one", 1))
+    expected = {"one": {"judged_correct": 1.0}, "two": {"judged_correct": None}}
+    assert judged_scores(folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"question": "one", "value": 1}, "row 1: question, metric and value are needed"),
+        (verdict("one", 2), "row 1: value 2; 0 to 1 or null was expected"),
+        (verdict("one", "yes"), "0 to 1 or null"),
+        (verdict("one", 1, "accuracy"), "'accuracy' is computed, not judged"),
+    ],
+)
+def test_a_judgement_that_cannot_be_used_is_refused_with_its_place(
+    tmp_path: Path, wrong: object, said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        judged_scores(judged(tmp_path, wrong))
+
+
+def test_two_judges_of_one_metric_are_told_apart(tmp_path: Path) -> None:
+    big = {**verdict("one", 1), "judge": "big"}, {**verdict("one", 0.5, "faith"), "judge": "big"}
+    folder = judged(tmp_path, *big, {**verdict("one", 0), "judge": "small"})
+    scores = {"judged_correct by big": 1.0, "judged_correct by small": 0.0, "faith": 0.5}
+    assert judged_scores(folder) == {"one": scores}
+
+
+def test_a_judgement_that_could_not_be_read_is_missing_and_counted_and_never_0() -> None:
+    rows = [row("one", answer="Norvik"), row("two", answer="Marsh"), failed("three")]
+    said = {"one": {"correct": 1.0}, "two": {"correct": None}, "three": {"correct": None}}
+    found = score(rows, GOLD, [], Scoring(judged=said))
+    assert found["metrics"]["correct"]["mean"] == 1.0
+    assert found["metrics"]["correct"]["n"] == 1
+    assert found["missing"] == {"correct": 1}
+    assert score(rows, GOLD, [])["missing"] == {}
+
+
+# ---- the length
+
+NAMES = "Norvik, Lund, Ostra, Ada Marsh, Kessel, Tarn, Brandt, Elm"
+
+
+def test_a_run_that_names_everything_is_flagged_and_a_short_one_is_not() -> None:
+    everything = " and ".join([NAMES] * 3)
+    long = score([row("one", answer=everything), row("two", answer=everything)], GOLD, [])
+    assert long["metrics"]["accuracy"]["mean"] == 1.0
+    assert long["lengths"] == {"answer_words": 29.0, "gold_words": 1.5}
+    assert len(long["flags"]) == 1
+    assert "29 words on average (gold: 1.5)" in long["flags"][0]
+    short = score([row("one", answer="Norvik"), row("two", answer="Ada Marsh")], GOLD, [])
+    assert short["flags"] == []
+
+
+def test_long_answers_that_are_wrong_and_those_to_long_gold_answers_are_not_flagged() -> None:
+    wrong = " ".join(["Kessel"] * 40)
+    assert score([row("one", answer=wrong)], GOLD, [])["flags"] == []
+    text = " ".join(f"word{n}" for n in range(40))
+    assert score([row("q", answer=f"{text} more")], {"q": Gold((text,))}, [])["flags"] == []
+
+
+def test_all_of_a_list_of_answers_is_wanted_so_a_long_list_is_no_long_answer() -> None:
+    names = [f"Name{n}" for n in range(30)]
+    gold = {"q": Gold(answers=tuple(names))}
+    rows = [row("q", answer="\n".join(f"ans: {name}" for name in names))]
+    assert score(rows, gold, [], Scoring(("accuracy", "kgqa")))["flags"] == []
+    assert score(rows, gold, [], Scoring(("accuracy", "f1")))["flags"] != []
