@@ -45,7 +45,7 @@ def main(options: Namespace) -> int:
     refuse_but("doctor", options.words, _TAKEN)
     values = composed(options.words)
     checks = [*examine(check_settings(values)), *examine_texts(values)]
-    rows = tuple((check.part, check.name, check.result, check.said) for check in checks)
+    rows = tuple((check.part, check.name, check.result, check.text) for check in checks)
     n_fix, n_open = (sum(check.result == one for check in checks) for one in ("fix", "not tried"))
     note = f"to fix: {n_fix}; not tried before that is done: {n_open}"
     heads = ("part", "check", "result", "found, or what to fix")

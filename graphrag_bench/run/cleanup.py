@@ -10,14 +10,7 @@ from pathlib import Path
 
 from graphrag_bench.artifacts.store import LEDGER, RECIPE
 from graphrag_bench.errors import UserError, by_beginning
-from graphrag_bench.run.folder import (
-    CONFIG,
-    METRICS,
-    DamagedRun,
-    Occupied,
-    RunFolder,
-    locked,
-)  # fmt: skip
+from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Occupied, RunFolder, locked
 from graphrag_bench.run.record import stored_questions
 from graphrag_bench.run.results import read_references
 
@@ -94,14 +87,28 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     more than an hour old. Where a run does not say which artifacts it used, all of its data set
     stay.
     """
-    used, whole_sets, notes = _used(home)
+    used = {place for question in stored_questions(home) for place in question.places}
+    whole_sets: set[str] = set()
+    notes: list[str] = []
+    for path in run_folders(home):
+        reason = f"the run {path} does not say which ones it used"
+        try:
+            references = read_references(RunFolder(path))
+        except DamagedRun as error:
+            references, reason = None, str(error)
+        if references is None:
+            whole_sets.add(path.parts[-3])
+            notes.append(f"all artifacts of {path.parts[-3]} are kept: {reason}")
+        else:
+            used |= references.places
+    keys = {place.partition("/")[2] for place in used}  # whatever the name of the data set
     artifacts, runs = home / "artifacts", home / "runs"
     items: list[Garbage] = []
     for folder in sorted(artifacts.glob("*/*/*")):
         corpus = folder.parent.parent.name
         in_use = any(name == corpus or name.startswith(f"{corpus}-") for name in whole_sets)
         if folder.is_dir() and not folder.is_symlink() and not in_use:
-            items += _of_artifacts(folder, used)
+            items += _of_artifacts(folder, keys)
     for kind, paths in (
         ("broken-off import", filter(_is_old, artifacts.glob(".import-*"))),
         ("half-removed run", runs.glob(f"*/*/*{REMOVED}")),
@@ -130,7 +137,7 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
     return removed
 
 
-def _of_artifacts(folder: Path, used: frozenset[str]) -> Iterator[Garbage]:
+def _of_artifacts(folder: Path, used: set[str]) -> Iterator[Garbage]:
     unfinished = folder.suffix in _UNFINISHED
     artifact = folder.with_suffix("") if unfinished else folder
     built = (artifact / RECIPE).is_file()
@@ -156,25 +163,3 @@ def _is_free(path: Path) -> bool:
             return True
     except Occupied:
         return False
-
-
-def _used(home: Path) -> tuple[frozenset[str], frozenset[str], list[str]]:
-    """The artifacts that runs refer to, the data sets of which nothing is removed, and why not.
-
-    An artifact is named `resource/key`, which does not depend on the name of the data set.
-    """
-    places = {place for question in stored_questions(home) for place in question.places}
-    whole_sets: set[str] = set()
-    notes: list[str] = []
-    for path in run_folders(home):
-        reason = f"the run {path} does not say which ones it used"
-        try:
-            references = read_references(RunFolder(path))
-        except DamagedRun as error:
-            references, reason = None, str(error)
-        if references is None:
-            whole_sets.add(path.parts[-3])
-            notes.append(f"all artifacts of {path.parts[-3]} are kept: {reason}")
-        else:
-            places |= references.places
-    return frozenset(place.partition("/")[2] for place in places), frozenset(whole_sets), notes

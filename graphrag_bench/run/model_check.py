@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -60,18 +60,18 @@ class City(BaseModel):
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what was found, or, where the result is `fix`, what to do."""
+    """One check: its result, and in `text` what was seen, or, with `fix`, what to do."""
 
     part: str
     name: str
     result: Result
-    said: str
+    text: str
 
 
-@dataclass
 class _Part:
-    part: str
-    checks: list[Check] = field(default_factory=list)
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self.checks: list[Check] = []
 
     def note(self, result: Result, text: str, *names: str) -> None:
         self.checks += [Check(self.part, name, result, text) for name in names]
@@ -108,32 +108,25 @@ def _language_model(name: str, model: ChatModel) -> list[Check]:
     elif isinstance(model, Replay):
         part.look("file", lambda: f"{model.path} holds the replies of {model.identity}")
     elif isinstance(model, OpenAICompatible):
-        _served_model(part, model)
-    elif isinstance(model, Local):
-        if part.look("weights", lambda: _weights(model)):
-            _replies(part, model, None)
-            model.close()
+        if (listed := _reached(part, model.server)) is None:
+            part.skip("model", *_OF_REPLIES)
         else:
-            part.skip(*_OF_REPLIES)
+            replies = _Part(name)
+            answers = _replies(replies, model, listed.get(model.model))
+            part.look("model", lambda: _named(model.model, listed, answers))
+            part.checks += replies.checks
+    elif isinstance(model, Local) and not part.look("weights", lambda: _weights(model)):
+        part.skip(*_OF_REPLIES)
     else:
         _replies(part, model, None)
+        if isinstance(model, Local):
+            model.close()
     return part.checks
 
 
 def _weights(model: Local) -> str:
     path = weights(model.model_path)
     return f"{path.name}, {path.stat().st_size / 1e6:.0f} MB"
-
-
-def _served_model(part: _Part, model: OpenAICompatible) -> None:
-    listed = _reached(part, model.server)
-    if listed is None:
-        part.skip("model", *_OF_REPLIES)
-        return
-    replies = _Part(part.part)
-    answers = _replies(replies, model, listed.get(model.model))
-    part.look("model", lambda: _named(model.model, listed, answers))
-    part.checks += replies.checks
 
 
 def _named(name: str, listed: Mapping[str, int | None], answers: bool) -> str:
@@ -147,37 +140,34 @@ def _named(name: str, listed: Mapping[str, int | None], answers: bool) -> str:
 
 def _reached(part: _Part, server: Server) -> dict[str, int | None] | None:
     """The models that a server lists with their windows; None where something is to fix first."""
+    listed: dict[str, int | None] = {}
+    wrong_address = wrong_key = ""
     try:
-        _ = server.key  # raises where its variable is not set
+        _ = server.key  # raises UserError where its variable is not set
+        listed = server.listed()
+    except RunStopped as stop:
+        wrong_address = str(stop)
     except UserError as error:
         part.skip("address")
         part.note("fix", str(error), "key")
         return None
-    listed: dict[str, int | None] = {}
-    fault = ""
-    try:
-        listed = server.listed()
-    except RunStopped as stop:
-        fault = str(stop)
     except (Malformed, CallFailed) as error:
-        fault = (
+        wrong_address = (
             f"No server answers at {server.address}: {error}. Start the server, or correct its "
             "base_url."
         )
     except Rejected as rejected:
         if rejected.status in _REFUSES_THE_KEY:
-            part.note("pass", f"{server.address} answers", "address")
-            part.note("fix", str(server.meaning(rejected)), "key")
-            return None
-    if fault:
-        part.note("fix", fault, "address")
+            wrong_key = str(server.meaning(rejected))
+    if wrong_address:
+        part.note("fix", wrong_address, "address")
         part.skip("key")
         return None
     name = server.api_key_env
     key = "none is sent (api_key_env=null)" if name is None else f"{name} is set"
     part.note("pass", f"{server.address} answers", "address")
-    part.note("pass", key, "key")
-    return listed
+    part.note("fix" if wrong_key else "pass", wrong_key or key, "key")
+    return None if wrong_key else listed
 
 
 def _replies(part: _Part, model: ChatModel, stated: int | None) -> bool:
@@ -219,13 +209,11 @@ def _window(part: str, model: ChatModel, stated: int | None) -> str:
             if failure.reason != "context_overflow":
                 raise
             raise UserError(f"{failure} {_TOO_SMALL}") from None
-    if known is None and stated is not None:
-        return (
-            f"{stated} tokens, as the server states; {part}.window={stated} would hold it to that"
-        )
-    return (
-        f"{known} tokens" if known else f"at least {LONG_PROMPT} tokens; {part}.window is not set"
-    )
+    if known:
+        return f"{known} tokens"
+    if stated is None:
+        return f"at least {LONG_PROMPT} tokens; {part}.window is not set"
+    return f"{stated} tokens, as the server states; {part}.window={stated} would hold it to that"
 
 
 def _speed(model: ChatModel) -> str:

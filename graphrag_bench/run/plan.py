@@ -33,16 +33,7 @@ from graphrag_bench.pipeline.reader_prompts import READERS, common_forms, own_an
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep, Step
 from graphrag_bench.prompts import FormName, Prompt, answer_form
-from graphrag_bench.run.budgets import (
-    ASSUMED_WINDOW,
-    CHUNKS,
-    LEAST,
-    Block,
-    context_blocks,
-    context_budget,
-    empty_blocks,
-    map_steps,
-)
+from graphrag_bench.run import budgets
 from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
@@ -161,7 +152,7 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
 def context_lines(experiment: Experiment) -> Iterator[str]:
     """Yield the context budget with its reason, and what each block of the prompt has of it."""
     method, budget, room = experiment.method, experiment.models.context_budget, experiment.room
-    blocks = context_blocks(method.pipeline, budget, room)
+    blocks = budgets.context_blocks(method.pipeline, budget, room)
     if not blocks:
         return
     yield f"context: {_budget(experiment)}"
@@ -170,7 +161,7 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
         yield f"  a chunk takes {chunk.typical:,} tokens (median; 90 %: {chunk.long:,}), as a row"
     for block in blocks:
         yield f"  {block.op.operator.name:<24} {', '.join(_block_notes(experiment, block))}"
-    for op in map_steps(method.pipeline):
+    for op in budgets.map_steps(method.pipeline):
         most = budget.group_tokens or op.settings["group_tokens"]
         each = "one report or chunk each"
         if op.settings["group"] == "packed":
@@ -179,11 +170,11 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
             f"  {op.operator.name:<24} reads at most {op.settings['max_groups']:,} groups, {each}; "
             "reports beyond them are left unread, counted in the record and in the table"
         )
-    if reason := empty_blocks(method, budget, room):
+    if reason := budgets.empty_blocks(method, budget, room):
         yield f"  ! {reason}"
 
 
-def _block_notes(experiment: Experiment, block: Block) -> Iterator[str]:
+def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
     budget, settings = experiment.models.context_budget, block.op.settings
     kind = block.op.operator.name.removeprefix("context.").removesuffix("s")
     top_k = budget.most_rows(kind, settings.get("top_k"), 0)
@@ -200,17 +191,18 @@ def _block_notes(experiment: Experiment, block: Block) -> Iterator[str]:
 
 
 def _budget(experiment: Experiment) -> str:
-    room, n_tokens = experiment.room, context_budget(experiment.settings, experiment.method)
-    window = f"a window that is taken to be {ASSUMED_WINDOW:,} (llm.window tells the reader's)"
+    room, n_tokens = experiment.room, budgets.context_budget(experiment.settings, experiment.method)
+    window = f"a window that is taken to be {budgets.ASSUMED_WINDOW:,} "
+    window += "(llm.window tells the reader's)"
     if room.window:
         window = f"the reader's window of {room.window:,}"
     if n_tokens is not None:
         bound = f"at most {n_tokens:,} tokens (budget_context)"
         if n_tokens != room.auto:
             return bound
-        why = f"{LEAST:,} at least"
-        if room.wanted > LEAST:
-            why = f"{room.wanted:,} have room for {CHUNKS} whole chunks in every method"
+        why = f"{budgets.LEAST:,} at least"
+        if room.wanted > budgets.LEAST:
+            why = f"{room.wanted:,} have room for {budgets.CHUNKS} whole chunks in every method"
         return f"{bound}; auto: {why}" + (f"; within {window}" if n_tokens < room.wanted else "")
     budget = experiment.models.context_budget
     if budget.tokens is None:
@@ -409,7 +401,7 @@ def _most_tokens(
     prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
     files = [file for prompt in prompts for file in prompt.files]
     own = max(map(template_tokens, files), default=0) + question + reply
-    window = experiment.room.window or ASSUMED_WINDOW
+    window = experiment.room.window or budgets.ASSUMED_WINDOW
     budget, slots = experiment.models.context_budget, {read.slot for read in op.operator.reads}
     context: int | None = 0
     if slots & {"context", "points"} or "context_budget" in op.operator.needs:

@@ -15,12 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphrag_bench.algorithms.path_values import (
-    Exploration,
-    RankedPaths,
-    ReasoningSteps,
-    StepNodes,
-)
+from graphrag_bench import values
+from graphrag_bench.algorithms import path_values
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.fingerprint import digest
@@ -29,22 +25,7 @@ from graphrag_bench.pipeline.pipeline import Finished
 from graphrag_bench.pipeline.steps import StepTrace
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.run.folder import Row, RunFolder, read_lines, write_whole
-from graphrag_bench.values import (
-    DECIMALS,
-    Answer,
-    ChunkScores,
-    Context,
-    Keywords,
-    Mentions,
-    NodeScores,
-    Piece,
-    Query,
-    Question,
-    Ranked,
-    RelationshipScores,
-    RetrievalState,
-    Subgraph,
-)
+from graphrag_bench.values import Answer, Context, Piece, Question, Ranked, RetrievalState
 
 Trace = Literal["ids", "full", "off"]
 
@@ -141,23 +122,23 @@ def summary(value: Any) -> Any:
     match value:
         case Ranked():
             return {"ids": value.ids.tolist(), "scores": list(map(_short, value.scores))}
-        case NodeScores() | RelationshipScores() | ChunkScores():
+        case values.NodeScores() | values.RelationshipScores() | values.ChunkScores():
             return {"length": len(value)}
-        case Mentions():
+        case values.Mentions():
             return list(value.names)
-        case Query():
+        case values.Query():
             return list(value.texts)
-        case Keywords():
+        case values.Keywords():
             return {"low": list(value.low), "high": list(value.high)}
         case Answer() | Question():
             return value.text
-        case Subgraph():
+        case values.Subgraph():
             paths = [list(path.nodes) for path in value.paths]
             return {
                 "nodes": list(value.nodes), "relationships": list(value.relationships),
                 "paths": paths, "texts": list(value.texts),
             }  # fmt: skip
-        case Exploration():
+        case path_values.Exploration():
             chosen = [
                 {"node": c.topic, "relation": c.relation, "forward": c.forward}
                 | {"score": _short(c.score)}
@@ -175,15 +156,15 @@ def summary(value: Any) -> Any:
                 for one in (*value.sub_questions, value.final)
             ]
             return {"sub_questions": rows, "fixes": list(value.fixes)}
-        case RankedPaths():
+        case path_values.RankedPaths():
             return [
                 {"nodes": list(path.nodes), "relationships": list(path.relationships)}
                 | {"score": _short(path.score), "transition": path.transition}
                 for path in value.paths
             ]
-        case ReasoningSteps():
+        case path_values.ReasoningSteps():
             return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
-        case StepNodes():
+        case path_values.StepNodes():
             return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
         case Dependencies():
             return [list(pair) for pair in zip(value.questions, value.answers, strict=True)]
@@ -198,7 +179,7 @@ def summary(value: Any) -> Any:
 
 
 def _short(score: float) -> float:
-    return round(float(score), DECIMALS)
+    return round(float(score), values.DECIMALS)
 
 
 def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
