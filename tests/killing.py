@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -36,36 +35,30 @@ _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload([__name__])
 _TIMED = ("budget", "ledger", "timing", "environment.json", "metrics.json", "config.yaml")
 """Files that hold times, costs, addresses or machines."""
-_BEGINNINGS = ("Al", "Bel", "Cor", "Dun", "El", "Fal", "Gar", "Hol", "Is", "Jor")
-_ENDINGS = ("ba", "dor", "fast", "gard", "holm", "mere", "ney", "sund", "thal", "wick")
+_FOUNDERS = {
+    "Alba": "Jorwick Marsh", "Aldor": "Jorthal Marsh", "Alfast": "Jorsund Marsh",
+    "Algard": "Jorney Marsh", "Alholm": "Jormere Marsh", "Almere": "Jorholm Marsh",
+}  # fmt: skip
 
 
-def tiny_set(folder: Path, n_documents: int = 6, n_questions: int = 5) -> Path:
-    """A folder with a set of one-line towns, and a question about each of the first of them."""
-    names = ["".join(parts) for parts in product(_BEGINNINGS, _ENDINGS)]
-    towns = list(islice(names, n_documents))
-    founders = [f"{names[-1 - row % len(names)]} Marsh" for row in range(n_documents)]
+def tiny_set(folder: Path) -> Path:
+    """A folder with a set of six one-line towns, and a question about each but the last."""
     corpus = [
         {"id": town, "title": town, "text": f"{town} was founded by {founder}. {town} is a town."}
-        for town, founder in zip(towns, founders, strict=True)
+        for town, founder in _FOUNDERS.items()
     ]
     questions = [
         {"id": f"q-{town}", "text": f"Who founded {town}?", "answers": [founder],
          "evidence": [town]}
-        for town, founder in islice(zip(towns, founders, strict=True), n_questions)
+        for town, founder in _FOUNDERS.items()
     ]  # fmt: skip
-    return write_set(folder, corpus, questions)
+    return write_set(folder, corpus, questions[:-1])
 
 
 def served(url: str) -> list[str]:
     """The settings of a language model at this address."""
-    return [
-        "llm=openai_compatible",
-        "llm.model=fake",
-        f"llm.base_url={url}",
-        "llm.api_key_env=null",
-        f"llm.limits.concurrency={CONCURRENCY}",
-    ]
+    return ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}",
+            "llm.api_key_env=null", f"llm.limits.concurrency={CONCURRENCY}"]  # fmt: skip
 
 
 def built_by_llm(root: Path, home: Path, url: str, *more: str) -> list[str]:

@@ -25,14 +25,10 @@ pytestmark = pytest.mark.slow
 
 SIZES: dict[str, Any] = {"size": 60, "n_questions": 24, "noise": 0.2, "contradictions": 0.0}
 WORLD = [
-    "dataset=world",
-    *(f"dataset.{name}={value}" for name, value in SIZES.items()),
-    "embedder=hashing",
-    "llm=world_reader",
-    "nlp._target_=toy_runs.Capitals",
-    "reference_rows=off",
+    "dataset=world", *(f"dataset.{name}={value}" for name, value in SIZES.items()),
+    "embedder=hashing", "llm=world_reader", "nlp._target_=toy_runs.Capitals", "reference_rows=off",
     "budget_context=native",  # 2,400 tokens would hold most of so small a world
-]
+]  # fmt: skip
 HIPPORAG = ["method=hipporag", "method.conversion=llm"]
 Lost = dict[tuple[str, str], str | None]
 """The stage that lost each (question, document)."""
@@ -94,6 +90,12 @@ def funnel_of(folder: Path) -> Mapping[str, Any]:
     return as_json(run_funnel(find_run(str(folder), "."), Path(), None))
 
 
+def run_of(folder: Path, corpus: list[dict[str, Any]], question: dict[str, Any]) -> Path:
+    """A run of BM25 on a set of one question."""
+    own = ["dataset=jsonl", f"dataset.root={write_set(folder, corpus, [question])}"]
+    return run_folder(*own, "method=bm25", *WEIGHTLESS, "reference_rows=off")
+
+
 def lost(said: Mapping[str, Any]) -> Lost:
     return {(row["question"], row["document"]): row["lost"] for row in said["evidence"]}
 
@@ -122,20 +124,11 @@ def test_facts_left_out_of_the_corpus_are_lost_there() -> None:
 
 
 def test_a_blank_document_is_in_no_chunk(home: Path) -> None:
-    corpus = [
-        {"id": "a", "title": "Anna", "text": "Anna met Bert in Cologne."},
-        {"id": "b", "title": "", "text": " "},
-    ]
-    gold = {"id": "q1", "text": "Where does Bert live?", "answers": ["Cologne"]}
-    folder = write_set(home / "own", corpus, [{**gold, "evidence": ["a", "b"]}])
-    own = [
-        "dataset=jsonl",
-        f"dataset.root={folder}",
-        "method=bm25",
-        *WEIGHTLESS,
-        "reference_rows=off",
-    ]
-    assert lost(funnel_of(run_folder(*own)))["q1", "b"] == "chunk"
+    corpus = [{"id": "a", "title": "Anna", "text": "Anna met Bert in Cologne."},
+              {"id": "b", "title": "", "text": " "}]  # fmt: skip
+    question = {"id": "q1", "text": "Where does Bert live?", "answers": ["Cologne"]}
+    folder = run_of(home / "own", corpus, {**question, "evidence": ["a", "b"]})
+    assert lost(funnel_of(folder))["q1", "b"] == "chunk"
 
 
 def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
@@ -230,17 +223,7 @@ def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Pat
 
 
 def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Path) -> None:
-    folder = write_set(
-        home / "own",
-        [{"id": "a", "title": "", "text": "Anna met Bert."}],
-        [{"id": "q1", "text": "Who met Bert?", "answers": ["Anna"]}],
-    )
-    own = [
-        "dataset=jsonl",
-        f"dataset.root={folder}",
-        "method=bm25",
-        *WEIGHTLESS,
-        "reference_rows=off",
-    ]
-    for run, reason in ((str(run_folder(*own)), "has gold evidence"), ("abc", "No run '")):
+    corpus = [{"id": "a", "title": "", "text": "Anna met Bert."}]
+    folder = run_of(home / "own", corpus, {"id": "q1", "text": "Who?", "answers": ["Anna"]})
+    for run, reason in ((str(folder), "has gold evidence"), ("abc", "No run '")):
         assert reason in refused(run, name="funnel")

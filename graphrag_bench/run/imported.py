@@ -106,9 +106,9 @@ def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
 
 def _row(question: Question, ranking: Ranking) -> Row:
     row: Row = {"question": question.id, "scope": question.scope, "status": "retrieved"}
+    row |= {"imported": True, "documents": list(ranking.documents)}
     if ranking.answer is not None:
         row |= {"status": "answered", "answer": ranking.answer}
-    row |= {"imported": True, "documents": list(ranking.documents)}
     if len(set(ranking.ranks)) < len(ranking.ranks):
         row["ranks"] = list(ranking.ranks)
     return row

@@ -15,7 +15,7 @@ from graphrag_bench.config.compose import PRIMARY, composed, method_of
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import built_in, file_of, names
 from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
-from graphrag_bench.evaluation.metrics import UNDIRECTED, Source, metric_names
+from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.rendering import Table
@@ -172,10 +172,7 @@ class Session:
         if chosen["n_equal"]:
             lines.append(f"  {chosen['n_equal']} other(s) are as high; the first is taken")
         if split == "all":
-            return [
-                *lines,
-                "  chosen on all questions, none is left to report it on: use split=dev",
-            ]
+            return [*lines, "  chosen on all questions, none is left to report it on: split=dev"]
         words = [word for word in overrides if not word.startswith(("split=", "objective="))]
         if any(word.startswith("experiment=") for word in words):
             words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
@@ -186,10 +183,9 @@ class Session:
 def references(experiment: Experiment) -> list[dict[str, Any]]:
     """Return the settings of the reference runs of an experiment: the methods with a `role`.
 
-    The floor, the baselines and the ceiling, each with the settings of its file and the models,
-    questions and context budget of this run. None with `reference_rows=off`. The baselines alone
-    when nothing is answered, which calls no LLM. No ceiling for a data set without evidence, no
-    baseline for one without texts.
+    Each has the settings of its file and the models, questions and context budget of this run.
+    None with `reference_rows=off`; the baselines alone when nothing is answered. No ceiling for a
+    data set without evidence, no baseline for one without texts.
     """
     settings = experiment.settings
     if settings.reference_rows == "off":
@@ -219,13 +215,13 @@ def check_names(settings: RunSettings) -> None:
         raise UserError(
             f"evaluation.baseline: {unknown('method', settings.evaluation.baseline, known)}"
         )
-    evidence = _metrics(settings, "retrieved", "context")
-    answers = _metrics(settings, "answer", "judge")
+    cuts, sizes = settings.evaluation.cuts, settings.evaluation.evidence_tokens
+    evidence = metric_names(("retrieved", "context"), cuts, sizes)
+    answers = metric_names(("answer", "judge"), cuts, sizes)
     for name in settings.evaluation.compared:
         if name not in (*evidence, *answers):
             raise UserError(f"evaluation.compared: {unknown('metric', name, evidence + answers)}")
-    wanted = settings.objective
-    if wanted is None:
+    if (wanted := settings.objective) is None:
         return
     if wanted in UNDIRECTED:
         raise UserError(f"objective={wanted}: a descriptive metric, neither direction is better.")
@@ -238,25 +234,16 @@ def check_names(settings: RunSettings) -> None:
         raise UserError("objective chooses settings: split=dev; report it on split=test.")
 
 
-def _metrics(settings: RunSettings, *sources: Source) -> list[str]:
-    evaluation = settings.evaluation
-    return metric_names(sources, evaluation.cuts, evaluation.evidence_tokens)
-
-
 def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -> None:
     """Raise one UserError that names every override that no run of a command reads.
 
     A setting that only some runs of a sweep read is fine.
     """
     names = [text.lstrip("+~").partition("=")[0].removeprefix("llm@") for text in overrides]
-    problems = []
-    for name in dict.fromkeys(names):
-        reasons = [_unused(experiment, name) for experiment in experiments]
-        if reasons and all(reasons):
-            problems.append(f"  {name}: {reasons[0]}")
-    if problems:
-        lines = "\n".join(problems)
-        raise UserError(f"{len(problems)} setting(s) would change nothing:\n{lines}")
+    reasons = {name: [_unused(one, name) for one in experiments] for name in names}
+    lines = [f"  {name}: {every[0]}" for name, every in reasons.items() if every and all(every)]
+    if lines:
+        raise UserError("\n".join([f"{len(lines)} setting(s) would change nothing:", *lines]))
 
 
 def _unused(experiment: Experiment, name: str) -> str:
@@ -316,12 +303,16 @@ def differences(results: Sequence[RunResult]) -> list[Comparison]:
     [] when it names none, and when there is no other method next to a run of the baseline.
     """
     evaluation = results[0].experiment.settings.evaluation
-    present = {result.experiment.method.name for result in results}
-    if evaluation.baseline not in present or len(results) < 2:
+    experiments = [result.experiment for result in results]
+    if evaluation.baseline not in {one.method.name for one in experiments} or len(results) < 2:
         return []
-    return comparisons(
-        [_compared(one) for one in results], evaluation.baseline, evaluation.compared
-    )
+    compared = []
+    for result, experiment in zip(results, experiments, strict=True):
+        scores = scores_over_repeats(experiment)
+        mine = {one.id: scores[one.id] for one in experiment.selection()[0] if one.id in scores}
+        scopes = {question.id: question.scope for question in experiment.dataset.questions}
+        compared.append(Compared(result.metrics, mine, scopes))
+    return comparisons(compared, evaluation.baseline, evaluation.compared)
 
 
 def result_tables(
@@ -338,15 +329,6 @@ def result_tables(
     return shown_tables(
         metrics, compared, columns=columns, metric=metric, baseline=scoring.baseline
     )
-
-
-def _compared(result: RunResult) -> Compared:
-    experiment = result.experiment
-    selected = {question.id for question in experiment.selection()[0]}
-    scores = scores_over_repeats(experiment)
-    scopes = {question.id: question.scope for question in experiment.dataset.questions}
-    mine = {question: row for question, row in scores.items() if question in selected}
-    return Compared(result.metrics, mine, scopes)
 
 
 def with_baseline(runs: Sequence[StoredRun], baseline: str, home: str | Path) -> list[StoredRun]:

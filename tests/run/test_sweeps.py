@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from toy_runs import TOY, asked, command, metrics, ran, run_folder, write_set
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError
@@ -82,15 +83,6 @@ def test_a_cell_in_which_the_program_fails_ends_alone(monkeypatch: pytest.Monkey
     assert ended.code == 1
     assert "ZeroDivisionError" in ended.err
     assert cells("s") == ["failed", "done"]
-
-
-@pytest.mark.slow
-def test_a_run_has_one_folder_wherever_hydra_works(here: Path) -> None:
-    ended = command("run", *QUIET, "method=bm25", "hydra.run.dir=out")
-    assert (here / "out" / "run").resolve() == ended.folder
-    assert (ended.folder / ".hydra" / "overrides.yaml").is_file()
-    moved = command("run", *QUIET, "method=bm25", "hydra.run.dir=other", "hydra.job.chdir=true")
-    assert moved.folder == ended.folder
 
 
 @pytest.mark.slow
@@ -168,7 +160,9 @@ def test_the_plan_of_a_sweep_sums_what_is_left_and_counts_an_artifact_once() -> 
 
 
 @pytest.mark.slow
-def test_a_run_leaves_its_configuration_and_its_log(here: Path) -> None:
+def test_a_run_leaves_its_configuration_and_its_log_in_one_folder_wherever_hydra_works(
+    here: Path,
+) -> None:
     ended = command("run", *QUIET, "method=bm25", "hydra.run.dir=out")
     for folder in (here / "out", ended.folder):
         found = {path.name for path in (folder / ".hydra").iterdir()}
@@ -189,3 +183,19 @@ def test_with_answer_off_nothing_speaks_of_answers() -> None:
         said = "\n".join(lines).lower()
         assert "answer" not in said and "reader" not in said, said
     assert asked == []
+
+
+def test_methods_share_a_graph_without_some_edges_and_never_the_whole_one() -> None:
+    def graphs() -> list[Graph]:
+        paths = sorted(Path("artifacts/toy/graph").glob("*/recipe.json"))
+        return [Graph.load(path.parent) for path in paths]
+
+    drop = "build.graph.edge_drop=0.4"
+    run_folder(*QUIET, "method=gretriever", drop)
+    (first,) = graphs()
+    run_folder(*QUIET, "method=tog", drop)
+    assert len(graphs()) == 1
+    run_folder(*QUIET, "method=tog")
+    sizes = sorted(len(graph.pairs.source) for graph in graphs())
+    assert sizes[0] == sizes[1] - round(0.4 * sizes[1])
+    assert all(graph.n_nodes == first.n_nodes for graph in graphs())
