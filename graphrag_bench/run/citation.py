@@ -80,12 +80,16 @@ def citations(runs: Sequence[StoredRun]) -> list[str]:
 
 
 def _of_set(card: Card) -> str:
-    year = re.findall(r"\b(?:19|20)\d\d\b", card.citation)
+    title, note = (
+        _SPECIAL.sub(r"\\\g<0>", s) for s in (card.title.partition(",")[0], card.citation)
+    )
+    years = re.findall(r"\b(?:19|20)\d\d\b", card.citation)
+    url = card.source.url if card.source else ""
     fields = {
-        "title": f"{{{_escaped(card.title.partition(',')[0])}}}",
-        "note": _escaped(card.citation),
-        "howpublished": card.source.url if card.source else "",
-        "year": year[-1] if year else "",
+        "title": f"{{{title}}}",
+        "note": note,
+        "howpublished": url,
+        "year": "".join(years[-1:]),
     }
     return _entry(f"dataset_{card.name}_{digest(card.citation)[:4]}", fields)
 
@@ -100,7 +104,3 @@ def framework(commits: Sequence[str]) -> str:
 def _entry(key: str, fields: Mapping[str, str]) -> str:
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return "\n".join([f"@misc{{{key},", *lines, "}"])
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text)

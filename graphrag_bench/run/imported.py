@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import DEV_SHARE, Gold, counted
@@ -34,18 +33,12 @@ _NOTHING: dict[str, Any] = {
 """What `metrics.json` of an imported run does not tell, as a run without it would say it."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """Whose results a file holds: the name of the system, and where they were published."""
 
     file: Path
     title: str
     reference: str = ""
-
-    def stored(self) -> dict[str, str]:
-        """File name, sha256 and reference, as the run keeps them."""
-        content = hashlib.sha256(self.file.read_bytes()).hexdigest()
-        return {"file": self.file.name, "sha256": content, "reference": self.reference}
 
 
 def import_run(
@@ -63,7 +56,9 @@ def import_run(
     dataset = dataset_of(settings, home)
     rankings = read_rankings(source.file, dataset)
     _check_matches(source.file, rankings, allow_unmatched)
-    origin, method = source.stored(), METHOD + safe_name(name).lower()
+    content = hashlib.sha256(source.file.read_bytes()).hexdigest()
+    origin = {"file": source.file.name, "sha256": content, "reference": source.reference}
+    method = METHOD + safe_name(name).lower()
     key = digest(dataset.corpus_digest, dataset.questions_digest, name, origin)
     path = Path(home) / "runs" / safe_name(dataset.name) / method / key
     evaluation, folder = EvaluationSettings.model_validate({}), RunFolder(path)

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 
+from graphrag_bench.artifacts.plan import Planned
 from graphrag_bench.config.sources import file_of
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -240,18 +241,17 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
 
 def chunk_line(experiment: Experiment) -> str:
     """Say how many chunks are longer than the embedder reads; "" where no window is known."""
-    chunks = next(item for item in experiment.plan if item.resource == "chunk_table")
-    key = [experiment.models.identity("embedder"), chunks.key]
-    line: str = experiment.models.shared.once("long chunks", key, lambda: _chunks(experiment))
+    item = next(one for one in experiment.plan if one.resource == "chunk_table")
+    key = [experiment.models.identity("embedder"), item.key]
+    line: str = experiment.models.shared.once("long chunks", key, lambda: _chunks(experiment, item))
     return line
 
 
-def _chunks(experiment: Experiment) -> str:
+def _chunks(experiment: Experiment, item: Planned) -> str:
     embedder: Embedder = experiment.models.bare("embedder")
     if not embedder.window:
         return ""
     store, whole = experiment.store(), experiment.settings.graph.per == "all"
-    item = next(one for one in experiment.plan if one.resource == "chunk_table")
     if whole and store.holds(item) and "same_as" not in store.recipe(item):
         table: ChunkTable = store.resources(experiment.plan, {"chunk_table"}, {})["chunk_table"]
     elif set(item.builder.needs) == {"corpus"}:

@@ -180,10 +180,10 @@ def _sums(of: Sums) -> dict[str, Any]:
 def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
     """Return what `metrics.json` holds of the repeats, over the `answered` without a failure.
 
-    `n` repeats, `questions`, and of these `changed`, whose answer was not the same in all; for each
-    metric the `mean` over repeats and questions, its interval over questions, the `spread`
-    (standard deviation of the repeats' means) and the `values` of the repeats. Metrics of the
-    evidence only where it differs. `cost` is that of the repeats after the first.
+    Of `questions`, `changed` had not the same answer in all. Each metric has its `mean` over
+    repeats and questions, the interval over questions, the `spread` (standard deviation of the
+    repeats' means) and their `values`; those of the evidence only where it differs. `cost` is
+    that of the repeats after the first.
     """
     runs = _repeats(experiment)
     first = runs[0].scores
@@ -216,15 +216,13 @@ def _repeats(experiment: Experiment) -> list[StoredRun]:
 
 def scores_over_repeats(experiment: Experiment) -> dict[str, dict[str, float]]:
     """Return the metrics of each question, means over the repeats in which it did not fail."""
-    values: dict[str, dict[str, list[float]]] = {}
-    for run in _repeats(experiment):
-        for question, scores in run.scores.items():
-            for name, value in scores.items():
-                values.setdefault(question, {}).setdefault(name, []).append(value)
-    return {
-        question: {name: fmean(of) for name, of in metrics.items()}
-        for question, metrics in values.items()
-    }
+    runs = [run.scores for run in _repeats(experiment)]
+    means: dict[str, dict[str, float]] = {}
+    for question in dict.fromkeys(name for scores in runs for name in scores):
+        each = [scores[question] for scores in runs if question in scores]
+        names = dict.fromkeys(name for one in each for name in one)
+        means[question] = {name: fmean(one[name] for one in each if name in one) for name in names}
+    return means
 
 
 INCOMPLETE = "incomplete.json"
@@ -232,10 +230,7 @@ INCOMPLETE = "incomplete.json"
 
 
 def reopened(
-    run: StoredRun,
-    home: Path,
-    shared: str | None = None,
-    changed: Mapping[str, Any] | None = None,
+    run: StoredRun, home: Path, shared: str | None = None, changed: Mapping[str, Any] | None = None
 ) -> Experiment:
     """Prepare the experiment of a stored run with the code of today; nothing is run.
 

@@ -182,10 +182,7 @@ def _kinds_cut(row: Row) -> Counter[str]:
 
 
 def score(
-    rows: Sequence[Row],
-    gold: Mapping[str, Gold],
-    timing: Sequence[Row],
-    scoring: Scoring = PLAIN,
+    rows: Sequence[Row], gold: Mapping[str, Gold], timing: Sequence[Row], scoring: Scoring = PLAIN
 ) -> dict[str, Any]:
     """Return what `metrics.json` holds: `n`, `failed`, `answered`, `metrics`, `usage` and the rest.
 
