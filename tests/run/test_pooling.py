@@ -15,7 +15,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.pipeline.pipeline import PLAIN, StepOptions, build
 from graphrag_bench.pipeline.steps import Execution as Running
-from graphrag_bench.pipeline.steps import OperatorStep, run_steps
+from graphrag_bench.pipeline.steps import run_steps
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.method import able_to_pool
 from graphrag_bench.values import Context, Question, RetrievalState
@@ -148,35 +148,26 @@ def test_reselected_rows_that_do_not_fit_are_cut_from_the_lowest_scores() -> Non
     assert kept == [str(row) for row in new.get("relationships").ids[-len(kept) :]]
 
 
-def test_cosines_are_made_scores_from_0_to_1_and_other_scores_are_left_alone() -> None:
-    found = {
-        name: step_of(name, "path.pool").settings["scores"] for name in ("glightrag", "lgraphrag")
-    }
-    assert found == {"glightrag": "cosine", "lgraphrag": "as_given"}
-
-
-def step_of(name: str, operator: str, **settings: Any) -> OperatorStep:
-    pipeline, _ = build(method(name, **settings), RERANK)
-    (step,) = [op for op in pipeline.operators() if op.operator.name == operator]
-    return step
-
-
-def test_names_are_found_as_the_method_finds_them() -> None:
-    def finders(name: str, **settings: Any) -> list[str]:
-        pipeline, _ = build(method(name, **settings), RERANK)
-        return [one for one in pipeline.names if one.startswith("question.entities")]
-
-    assert finders("lgraphrag") == ["question.entities.nlp"]
-    assert finders("glightrag", conversion="llm") == ["question.entities.llm"]
-    assert finders("llightrag", conversion="llm") == ["question.entities.keywords"]
-    assert finders("fastgraphrag") == ["question.entities.nlp"]
+@pytest.mark.parametrize(
+    ("name", "asks", "scores", "finder"),
+    [("lgraphrag", False, "as_given", "nlp"), ("glightrag", True, "cosine", "llm"),
+     ("llightrag", True, "as_given", "keywords"), ("fastgraphrag", False, "as_given", "nlp")],
+)  # fmt: skip
+def test_cosines_are_made_scores_and_names_are_found_as_the_method_finds_them(
+    name: str, asks: bool, scores: str, finder: str
+) -> None:
+    given = {"conversion": "llm"} if asks else {}
+    pipeline, _ = build(method(name, **given), RERANK)
+    (step,) = [op for op in pipeline.operators() if op.operator.name == "path.pool"]
+    assert step.settings["scores"] == scores
+    finders = [one for one in pipeline.names if one.startswith("question.entities")]
+    assert finders == [f"question.entities.{finder}"]
 
 
 def test_without_pooling_the_packer_stands_alone_under_its_own_label() -> None:
-    pipeline, _ = build(method("lgraphrag"))
-    assert "path.pool" not in pipeline.names
     for way in (PLAIN, RERANK):
         pipeline, _ = build(method("lgraphrag"), way)
+        assert ("path.pool" in pipeline.names) == (way is RERANK)
         assert "generate.2 context.relationships" in {op.label for op in pipeline.operators()}
 
 
