@@ -42,15 +42,12 @@ def scores_of(context: Context, *evidence: str) -> dict[str, float]:
     return question_scores(row, Gold((), evidence))
 
 
-def test_a_chunk_in_the_prompt_is_evidence_of_every_document_it_holds() -> None:
+def test_a_chunk_is_evidence_of_every_document_it_holds_and_cut_for_every_one() -> None:
     assert [TABLE.documents_of(row) for row in (0, 1)] == [["a", "b"], ["c"]]
     assert [(piece.id, piece.also) for piece in packed().pieces] == [("c", ()), ("a", ("b",))]
     for evidence in (("a",), ("b",), ("b", "c")):
         assert scores_of(packed(), *evidence)["evidence_at_tokens@500"] == 1.0
     assert scores_of(packed(), "b", "d")["evidence_at_tokens@500"] == 0.5
-
-
-def test_a_chunk_that_is_cut_is_cut_for_every_document_it_holds() -> None:
     cut = packed(budget=3)
     assert cut.cut == (("chunk", "a"), ("chunk", "b"))
     assert scores_of(cut, "b")["evidence_cut"] == 1.0
@@ -161,14 +158,11 @@ def test_the_most_reliable_path_stands_last_and_the_least_is_cut_whatever_the_or
         assert LINES["long"] in texts(order=order, budget=20)
 
 
-def test_a_flat_prompt_has_each_node_and_each_relationship_once_in_random_order() -> None:
+def test_a_flat_prompt_has_each_row_once_and_paths_by_names_are_numbered() -> None:
     found = [texts(form="flat", seed=seed) for seed in range(9)]
     for flat in found:
         assert sorted(flat[:3]) == ["ada", "norvik", "tarn"] and flat[3:] == 3 * ["related to"]
     assert len(set(map(tuple, found))) > 1 and texts(form="flat", seed=3) == found[3]
-
-
-def test_paths_by_names_are_numbered_within_their_transition() -> None:
     assert texts(form="names") == [
         '[S1:1] "ada" → "norvik" → "tarn"', '[S1:2] "ada" → "tarn"', '[S2:1] "norvik" → "ada"'
     ]  # fmt: skip
@@ -218,7 +212,7 @@ class Words:
         return len(text.split())
 
 
-def test_each_search_is_cut_where_its_hyperedges_no_longer_fit(graph):
+def test_each_search_is_cut_where_it_no_longer_fits_and_no_tokens_hold_none(graph):
     """Three words and six: eight hold the first alone; entities are neither counted nor cut."""
     nodes, given = ranked(MET, BO, MOVED, ADA), {"graph": graph, "tokenizer": Words()}
     kept = nodes_fitting(nodes, types=("hyperedge",), tokens=8, **given)
@@ -228,9 +222,6 @@ def test_each_search_is_cut_where_its_hyperedges_no_longer_fit(graph):
     ]
     assert nodes_fitting(nodes, tokens=4, **given).ids.tolist() == [MET, BO]
     assert nodes_fitting(nodes, **given).ids.tolist() == [*nodes.ids]
-
-
-def test_chunks_of_a_search_are_cut_alike_and_no_tokens_hold_none():
     table = token(corpus=dataset(("a", "", "one two"), ("b", "", "three")), size=9, overlap=0)
     given = {"chunk_table": table, "tokenizer": Words()}
     assert chunks_fitting(ranked(0, 1), tokens=2, **given).ids.tolist() == [0]

@@ -46,7 +46,7 @@ def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Metered, li
     return trail, llm, shown
 
 
-def test_the_primer_reads_the_reports_in_folds_and_joins_what_it_hears() -> None:
+def test_the_primer_reads_the_reports_in_folds_and_passes_over_an_unreadable_one() -> None:
     """Five reports in two folds: floor(5 / 2) = 2 and the other 3. `Who?` is asked once."""
     replies = {"Report 0.": said("A town.", 20, "Who?", "When?"),
                "Report 2.": said("A founder.", 70, "Where?", "Who?")}  # fmt: skip
@@ -56,9 +56,6 @@ def test_the_primer_reads_the_reports_in_folds_and_joins_what_it_hears() -> None
     assert trail.findings == (Finding("A town.", 20), Finding("A founder.", 70))
     assert trail.query == Query(("Who?",))
     assert llm.fallbacks == 0
-
-
-def test_an_unreadable_fold_is_passed_over_and_so_many_follow_ups_count() -> None:
     replies = {"Report 0.": UNREADABLE, "Report 2.": said("A founder.", 70, "Where?")}
     trail, llm, _ = primed(replies, folds=2)
     assert [one.text for one in trail.follow_ups] == ["Where?"]

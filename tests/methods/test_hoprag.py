@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, angle, at
+from by_hand import Planted, angle, at, replying
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.bipartite import PseudoQuestions
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
-from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
@@ -44,32 +43,26 @@ def items(ranked: Ranked) -> list[tuple[int, float]]:
     return [(row, round(score, 6)) for row, score in ranked.items()]
 
 
-def test_edges_are_ranked_by_vectors_and_names_together(graph: Graph) -> None:
+def test_edges_are_ranked_by_vectors_and_names_and_hops_follow_the_nearest(
+    graph: Graph,
+) -> None:
     """Row 1: (1 + 0.866) / 2; row 0: (0.5 + 0) / 2, which ties with rows 2 and 3."""
     found = alone(hybrid)(ASKED, Mentions(("Ada",)), **held(graph))
     assert items(found) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]
-
-
-def test_hops_follow_the_nearest_question_and_visits_are_counted(graph: Graph) -> None:
-    """Visits: 1 and 2; then 2 from 1 and 0 from 2; then 2 from 0."""
+    # Visits: 1 and 2; then 2 from 1 and 0 from 2; then 2 from 0.
     assert items(nearest(ASKED, ENTRY, **held(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
-
-
-def model(*replies: str | CallFailed) -> Metered:
-    left = list(replies)
-    return Metered(Scripted(answer=lambda chat: left.pop(0)))
 
 
 def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
     graph: Graph,
 ) -> None:
     """From 1 to 2, from 2 to 0, and from 0 by its first question to 1."""
-    llm = model("1", "Number: 1", "1")
+    llm = replying("1", "Number: 1", "1")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.4), (2, 0.4), (0, 0.2)]
-    stopped = model("0", "0")
+    stopped = replying("0", "0")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=stopped)) == [(1, 0.5), (2, 0.5)]
     assert (llm.fallbacks, stopped.fallbacks) == (0, 0)
-    llm = model("nowhere", "7")
+    llm = replying("nowhere", "7")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
     assert llm.fallbacks == 2
 

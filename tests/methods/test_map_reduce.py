@@ -77,15 +77,12 @@ def ids(context: Context) -> list[str]:
     return [piece.id for piece in context.pieces]
 
 
-def test_what_the_groups_leave_unread_is_cut_and_never_counted_as_context() -> None:
+def test_what_the_groups_leave_unread_is_cut_and_shuffled_reports_are_all_read() -> None:
     calls, context = read(group_tokens=20, max_groups=2)
     assert len(calls) == 2
     assert ids(context) == ["c0", "c1", "c2", "c3"]
     assert context.cut == (("community", "c9"), ("community", "c4"))
     assert context_tokens({"context": summary(context)}) == 40
-
-
-def test_shuffled_reports_are_the_same_for_every_question_and_all_read() -> None:
     _, first = read(order="shuffled", group_tokens=20)
     _, again = read(order="shuffled", group_tokens=20)
     _, other = read(order="shuffled", group_tokens=20, seed=1)

@@ -61,7 +61,7 @@ def told(paths: RankedPaths) -> list[tuple[tuple[int, ...], float]]:
     return [(path.nodes, pytest.approx(path.score, abs=1e-6)) for path in paths.paths]
 
 
-def test_a_path_goes_on_to_facts_with_a_common_entity_or_a_synonym_or_most_similar(graph):
+def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_vectors(graph):
     """30 degrees alone; with `led` 10, and with `sang`, which shares Cy with `led`, 40."""
     paths = searched(graph)
     assert told(paths) == [
@@ -83,10 +83,7 @@ def test_a_path_goes_on_to_facts_with_a_common_entity_or_a_synonym_or_most_simil
     paths = searched(graph, 0, max_facts=2)
     assert told(paths) == [((MET, ADA, CY, SANG), at(20)), ((MET,), at(30))]
     assert paths.paths[0].relationships == (0, 2, 1)
-
-
-def test_only_the_paths_of_the_best_mean_vectors_are_embedded(graph):
-    """From `met` at 30: the mean with `led` is at 45, with `sang` at 55; `led` alone is read."""
+    # From `met` at 30: the mean with `led` is at 45, with `sang` at 55; `led` alone is read.
     shared = typed(
         Graph.from_arrays(
             [MET, LED, SANG], [BO, BO, BO], node_chunk=graph.node_chunk.toarray(), names=TEXTS

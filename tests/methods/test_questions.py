@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from by_hand import replying
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Kind, Vectors
@@ -12,7 +13,7 @@ from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.meter import Metered
-from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.llm.scripted import last_user_message
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Keywords, Mentions, Query, Question, Ranked
 from methods.decompose.splitting import decompose
@@ -28,8 +29,7 @@ NONSENSE = "alpha, then gamma"
 
 def split(*replies: str, **settings: Any) -> tuple[tuple[str, ...], Metered]:
     """The texts looked for when the model gives these replies, and the meter of its calls."""
-    left = list(replies)
-    llm = Metered(Scripted(answer=lambda chat: left.pop(0)))
+    llm = replying(*replies)
     return decompose(WHICH, llm=llm, **settings).texts, llm
 
 
@@ -88,10 +88,10 @@ def test_the_search_is_by_the_mean_of_passage_and_question_embedded_as_what_they
 
 
 def test_the_passage_is_what_the_model_writes_unless_it_writes_no_word():
-    llm = Metered(Scripted(answer=lambda chat: " East of the sun. \n"))
+    llm = replying(" East of the sun. \n")
     assert hypothetical(EAST, llm=llm) == Query(("East of the sun.",))
     assert llm.fallbacks == 0
-    llm = Metered(Scripted(answer=lambda chat: " ... "))
+    llm = replying(" ... ")
     assert hypothetical(EAST, llm=llm) == Query(("east",))
     assert llm.fallbacks == 1
 
@@ -105,7 +105,7 @@ def thought(
     said: str, *before: str, budget: int | None = None, **settings: Any
 ) -> tuple[Any, Metered]:
     """What the next thought comes to over the first two chunks, and the meter of its call."""
-    llm = Metered(Scripted(answer=lambda chat: said))
+    llm = replying(said)
     found = think(
         ALPHA, Ranked([0, 1], [1.0, 0.5]), Thoughts(before),
         chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), context_budget=ContextBudget(budget),
@@ -114,7 +114,7 @@ def thought(
     return found, llm
 
 
-def test_a_thought_is_added_and_becomes_the_query():
+def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_a_word():
     (thoughts, query, finished), llm = thought("Beta is next. And more.", "Alpha is first.")
     assert thoughts == Thoughts(("Alpha is first.", "Beta is next."))
     assert query == Query(("Beta is next.",))
@@ -124,9 +124,6 @@ def test_a_thought_is_added_and_becomes_the_query():
         "Passages:\nalpha beta\n\nbeta gamma\n\nQuestion: What of alpha?\n"
         "Thoughts so far:\nAlpha is first.\nNext thought:"
     )
-
-
-def test_a_thought_with_the_answer_or_without_a_word_is_the_last_one():
     (_, _, finished), _ = thought("So the ANSWER IS: gamma.")
     assert finished == Finished("So the ANSWER IS: gamma.")
     (_, _, finished), _ = thought("So the answer is: gamma.", end="therefore")

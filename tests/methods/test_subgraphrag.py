@@ -69,15 +69,12 @@ def test_paths_go_on_while_the_tail_of_a_triple_is_the_head_of_the_next() -> Non
     ]  # fmt: skip
 
 
-def test_the_lowest_scores_are_left_out_when_the_budget_is_small() -> None:
+def test_the_best_triple_stands_last_and_the_lowest_scores_are_left_out_of_a_small_budget() -> None:
     one = BytePairs().count("(e, r6, q)")
     found = context("triplets", ranked(0.1, 0.2, 0.9, 0.3, 0.8), budget=2 * one)
     assert texts(found) == ["(a, r2, b)", "(a, r4, d)"]
     assert found.cut == (("relationship", "3"), ("relationship", "1"), ("relationship", "0"))
     assert texts(context("triplets", ranked(0.1, 0.2, 0.9), budget=1)) == []
-
-
-def test_the_best_triple_stands_last_and_of_equals_the_lower_id() -> None:
     scores = ranked(0.5, 0.9, 0.5, 0.1)
     assert placed(scores).ids.tolist() == [3, 2, 0, 1]
     assert placed(scores, order="best_first").ids.tolist() == [1, 0, 2, 3]

@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from by_hand import replying
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration, Hop
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.meter import Metered
-from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
 from graphrag_bench.values import Answer, Context, Piece, Question
 from methods.tog.answering import exploration_context, from_triples, if_enough
@@ -22,11 +21,6 @@ TWO = Context(
         Piece("relationship", "1", "norvik, stands on, tarn", 1.0, 6),
     )
 )
-
-
-def model(*replies: str | CallFailed) -> Metered:
-    left = list(replies)
-    return Metered(Scripted(answer=lambda chat: left.pop(0)))
 
 
 def hop(row: int, score: float) -> Hop:
@@ -54,20 +48,17 @@ def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() 
     assert found.cut == (("relationship", "1"),)
 
 
-def test_the_model_sees_the_triples_of_the_context() -> None:
-    llm = model("{Yes} {Tarn}")
+def test_the_model_sees_the_triples_of_the_context_or_none_and_a_failed_call_is_raised() -> None:
+    llm = replying("{Yes} {Tarn}")
     assert if_enough(ASKED, TWO, llm=llm) == Answer("Tarn")
     shown = llm.llm.asked[0][-1].content
     assert "(ada, founded, norvik)\n(norvik, stands on, tarn)" in shown
     assert ASKED.text in shown
+    assert from_triples(ASKED, Context(()), llm=replying(" Tarn ")) == Answer("Tarn")
+    with pytest.raises(CallFailed):
+        from_triples(ASKED, TWO, llm=replying(CallFailed("refused", "no")))
 
 
 @pytest.mark.parametrize("said", ["{No}", "The triples say nothing.", "{Yes}"])
 def test_without_a_yes_and_an_answer_the_exploration_goes_on(said: str) -> None:
-    assert if_enough(ASKED, TWO, llm=model(said)) is None
-
-
-def test_the_final_answer_is_asked_for_without_triples_too_and_a_failed_call_is_raised() -> None:
-    assert from_triples(ASKED, Context(()), llm=model(" Tarn ")) == Answer("Tarn")
-    with pytest.raises(CallFailed):
-        from_triples(ASKED, TWO, llm=model(CallFailed("refused", "no")))
+    assert if_enough(ASKED, TWO, llm=replying(said)) is None

@@ -227,16 +227,12 @@ def picked(operator, nodes, relationships, **settings) -> list[int]:
     return alone(operator)(*given, **ROOM, **settings).ids.tolist()
 
 
-def test_chunks_of_nodes_and_rows_come_in_turn_some_for_each_row_with_a_new_one():
+def test_chunks_of_nodes_and_rows_come_in_turn_behind_similar_ones_of_the_whole_corpus():
     assert picked(similar, [A, B], [0, 1]) == [0, 2, 1, 3]
     assert picked(similar, [A, B], [0], per_row=1) == [0]
     # two rows with new chunks, 1 and 2, 3: 2 * 1 / 2 = 1 of these
     assert picked(similar, [A, B], [0, 1], per_row=1) == [0, 2]
     assert picked(similar, [B], [0, 1], per_row=3) == [1, 2]
-
-
-def test_similar_chunks_of_the_whole_corpus_take_turns_first():
-    # dense 0, 2; nodes 1; relationships nothing: 0, 1, 2
     assert picked(similar_and_dense, [B], [], top_k=2, min_score=0.6) == [0, 1]
     assert picked(similar_and_dense, [B], [], top_k=4, min_score=0.6) == [0, 1, 2]
 

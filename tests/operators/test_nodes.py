@@ -52,7 +52,7 @@ def star():
     return Graph.from_arrays([A, A, D, C], [B, C, A, D], weight=[1, 3, 1, 2])
 
 
-def test_neighbours_come_by_weight_without_the_given_nodes_or_behind_them(star):
+def test_neighbours_come_by_weight_and_ends_in_order_without_the_given_nodes_or_behind_them(star):
     found = onehop(ranked(A), graph=star)
     assert found.items() == [(C, 3.0), (B, 1.0), (D, 1.0)]
     assert onehop(ranked(A, C), graph=star).ids.tolist() == [B, D]
@@ -61,10 +61,7 @@ def test_neighbours_come_by_weight_without_the_given_nodes_or_behind_them(star):
     graph = Graph.from_arrays([A, A, C, C], [B, C, A, C], weight=[4, 2, 3, 9])
     found = onehop(ranked(A), graph=graph)
     assert found.items() == [(C, 5.0), (B, 4.0)]
-
-
-def test_both_ends_of_each_relationship_come_in_order_and_once(star):
-    """Rows 3 and 1: C - D, then A - C, of which C is there already."""
+    # Rows 3 and 1: C - D, then A - C, of which C is there already.
     found = relnode(ranked(3, 1, scores=(0.9, 0.4)), graph=star)
     assert found.items() == [(C, 0.9), (D, 0.9), (A, 0.4)]
 
@@ -124,7 +121,7 @@ STEPS = ReasoningSteps(
 )
 
 
-def test_a_node_belongs_to_the_step_whose_query_it_is_most_like():
+def test_a_node_belongs_to_the_step_whose_query_it_is_most_like_or_that_ranks_it_best():
     assigned = by_step(STEPS, **world(*NODES))
     steps = dict(zip(assigned.ids.tolist(), assigned.steps.tolist(), strict=True))
     assert steps == {0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
@@ -132,10 +129,7 @@ def test_a_node_belongs_to_the_step_whose_query_it_is_most_like():
     assert assigned.ids.tolist() == [0, 1, 2, 4, 5, 3]
     assert assigned.n_steps == 3
     assert assigned.of(2)[0].tolist() == [2, 3]
-
-
-def test_a_query_that_did_not_find_a_node_still_draws_it_to_its_step_unless_told():
-    """Step 1 finds node 0 alone; node 1 is found by step 2 but is more like step 1's query."""
+    # Step 1 finds node 0 alone; node 1 is found by step 2 but is more like step 1's query.
     near = ((1, 0, 0), (0.8, 0.6, 0), (0, 0, 1))
     steps = ReasoningSteps(("one", "two"), (("1 0 0",), ("0.28 0.96 0",)))
     assigned = by_step(steps, per_query=1, **world(*near))
@@ -145,10 +139,8 @@ def test_a_query_that_did_not_find_a_node_still_draws_it_to_its_step_unless_told
     }
     own = by_step(steps, per_query=1, assign="retrieved_only", **world(*near))
     assert dict(zip(own.ids.tolist(), own.steps.tolist(), strict=True)) == {0: 1, 1: 2}
-
-
-def test_by_rank_a_node_belongs_to_the_step_that_ranks_it_best():
-    """Node 0 has .8, the best, in step 1, and .96 in step 2, where node 1 has 1; node 1 has .6."""
+    # Node 0 has .8, the best, in step 1, and .96 in step 2, where node 1 has 1; node 1 has
+    # .6.
     near = ((0.8, 0.6, 0), (0.6, 0.8, 0))
     steps = ReasoningSteps(("one", "two"), (("1 0 0",), ("0.6 0.8 0",)))
     by_likeness = by_step(steps, **world(*near))
@@ -210,13 +202,10 @@ def linked(town, text: str, *names: str, **settings):
     return found.ids.tolist(), found.scores.round(6).tolist()
 
 
-def test_the_longest_names_in_the_question_are_taken_and_never_overlap(town):
+def test_names_that_are_no_nodes_are_found_by_vectors_after_the_longest_exact_ones(town):
     assert linked(town, "Did Ada Marsh stay?") == ([1], [1.0])
     assert linked(town, "Did Ada stay?") == ([0], [1.0])
     assert linked(town, "Is Ada Marsh Road in Norvik?") == ([1, 3], [1.0, 1.0])
-
-
-def test_names_that_are_no_nodes_are_found_by_vectors_after_the_exact_ones(town):
     found = linked(town, "Did the Observatory know Ada Marsh?", "the observatory", "ada marsh")
     assert found == ([1, 3], [1.0, 0.9])
     found = linked(town, "Where is the Norvik Museum?", "norvik museum")
@@ -267,10 +256,15 @@ def matched(text: str, *mentions: str, **settings) -> list[str]:
     return [NAMES[row] for row in found.ids]
 
 
-def test_matched_names_come_before_mentions_that_lie_outside_of_them() -> None:
+def test_matched_names_come_before_mentions_outside_of_them_part_by_part() -> None:
     asked = "Was Nashville home to the performer of Hello Love?"
     assert matched(asked, "nashville") == ["hello love", "nashville"]
     assert matched("Who sang Hello Love?", "Love") == ["hello love"]
+    asked, names = "Was Nashville home to Hank Snow?", ("nashville", "hank snow")
+    both = ("mentions", "dictionary")
+    assert matched(asked, *names, parts=both) == ["nashville", "hank snow"]
+    assert matched(asked, *names, parts=("dictionary",)) == ["hank snow"]
+    assert matched(asked, *names, parts=("mentions",)) == ["nashville", "hank snow"]
 
 
 def test_names_of_one_word_count_where_they_are_titles_or_written_as_names() -> None:
@@ -279,11 +273,3 @@ def test_names_of_one_word_count_where_they_are_titles_or_written_as_names() -> 
     assert matched("what is love in nashville", single_words="none") == []
     assert matched("Which state is it?", "state") == []
     assert matched("Which State is it?", "state") == ["state"]
-
-
-def test_the_order_of_the_parts_is_the_order_of_the_nodes_and_a_part_can_be_left_out() -> None:
-    asked, names = "Was Nashville home to Hank Snow?", ("nashville", "hank snow")
-    both = ("mentions", "dictionary")
-    assert matched(asked, *names, parts=both) == ["nashville", "hank snow"]
-    assert matched(asked, *names, parts=("dictionary",)) == ["hank snow"]
-    assert matched(asked, *names, parts=("mentions",)) == ["nashville", "hank snow"]

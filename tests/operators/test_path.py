@@ -108,16 +108,13 @@ def test_paths_lead_to_the_chunks_that_their_relationships_were_read_from():
 Q, X, Y = 6, 7, 8
 
 
-def test_reranking_keeps_the_best_of_the_base_and_reselecting_the_best_pooled():
+def test_pooling_keeps_the_best_of_the_base_or_the_pooled_and_shifts_cosines():
     cycle = Graph.from_arrays([B, Q, Q, A, C, A, Q], [C, A, B, C, Q, B, A])
     base = ranked(*range(7), scores=(0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2))
     ways = {"graph": cycle, "order": "best_first", "top_k": 4}
     assert set(pool(base, ranked(Q), mode="rerank", **ways).ids.tolist()) == {0, 1, 2, 3}
     assert pool(base, ranked(Q), mode="reselect", **ways).ids.tolist() == [1, 2, 0, 4]
     assert len(pool(base, ranked(Q), mode="reselect", coarse_k=3, **ways)) == 3
-
-
-def test_negative_scores_count_as_nothing_and_cosines_can_be_shifted():
     one = Graph.from_arrays([Q, A], [A, B])
     given = ranked(0, 1, scores=(0.5, -0.5))
     found = pool(given, ranked(Q), graph=one, order="best_first")

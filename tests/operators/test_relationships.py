@@ -51,7 +51,9 @@ def kite():
     return Graph.from_arrays([0, 1, 4, 0, 3], [1, 2, 3, 2, 0], weight=[1, 9, 1, 2, 1])
 
 
-def test_relationships_at_nodes_come_by_the_degrees_of_their_ends_then_weight_then_id(kite):
+def test_relationships_at_nodes_come_by_degree_weight_and_id_or_those_between_first(
+    kite,
+):
     """Rows 0, 3 and 4 have 3 + 2, row 3 the most weight."""
     found = onehop(falling(0), graph=kite)
     assert found.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]
@@ -60,13 +62,8 @@ def test_relationships_at_nodes_come_by_the_degrees_of_their_ends_then_weight_th
     found = onehop(falling(3, 0, 1), graph=star, ties="nodes")
     assert found.ids.tolist() == [2, 0, 1, 3]
     assert onehop(falling(3, 0, 1), graph=star).ids.tolist() == [0, 1, 2, 3]
-
-
-def test_relationships_between_the_nodes_come_before_those_that_lead_out_by_links():
-    """Of nodes 0 and 1: row 3 is between them; node 2 is joined to both, 3 and 4 to one each.
-
-    Degrees 3, 3, 2, 2, 2: rows 1 and 2 lead to node 2, row 0 to 3, and row 4 to 4.
-    """
+    # Of nodes 0 and 1: row 3 is between them; node 2 is joined to both, 3 and 4 to one each.
+    # Degrees 3, 3, 2, 2, 2: rows 1 and 2 lead to node 2, row 0 to 3, and row 4 to 4.
     graph = Graph.from_arrays([0, 0, 2, 0, 1, 3], [3, 2, 1, 1, 4, 4])
     found = onehop(falling(0, 1), graph=graph, order="links")
     assert found.items() == [(3, 6.0), (1, 5.0), (2, 5.0), (0, 5.0), (4, 5.0)]
@@ -127,7 +124,7 @@ class Says(Obliging):
         return Completion(self.reply, 10, 5, model="says")
 
 
-def test_the_model_sees_numbered_facts_and_those_it_names_are_kept_in_order(facts):
+def test_the_model_keeps_numbered_facts_in_order_and_all_where_no_reply_can_be_read(facts):
     model = Says({"useful": [2, 1, 9]})
     found = filter_llm(
         ASKED, ranked(3, 0, 2, scores=(0.9, 0.8, 0.7)), graph=facts["graph"], llm=model
@@ -136,9 +133,6 @@ def test_the_model_sees_numbered_facts_and_those_it_names_are_kept_in_order(fact
     assert "1. ada, related to, ostra" in model.shown
     assert "2. ada, related to, norvik" in model.shown
     assert ASKED.text in model.shown
-
-
-def test_where_no_reply_can_be_read_all_are_kept(facts):
     babbling = Babbling()
     found = filter_llm(ASKED, ranked(0, 2), graph=facts["graph"], llm=babbling)
     assert found.ids.tolist() == [0, 2]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from by_hand import check
+from by_hand import check, replying
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
@@ -24,26 +24,17 @@ def ranked(*ids: int) -> Ranked:
     return Ranked(np.array(ids, np.int64), np.linspace(0.9, 0.1, len(ids)))
 
 
-def model(*replies: str) -> Metered:
-    """A model that gives these replies one after the other."""
-    left = list(replies)
-    return Metered(Scripted(answer=lambda chat: left.pop(0)))
-
-
-def test_the_chunks_come_in_the_order_that_the_model_gives_to_those_it_sees():
-    found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=model('{"order": [3, 1, 2]}'))
+def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_them():
+    found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=replying('{"order": [3, 1, 2]}'))
     check(found, [7, 5, 2], [1, 1 / 2, 1 / 3])
-    llm = model('{"order": [1, 2]}')
+    llm = replying('{"order": [1, 2]}')
     rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm, passage_words=3)
     text = last_user_message(llm.llm.asked[0])
     assert "[1] T5 text of\n[2] T2 text of\nQuestion: Who?" in text
-    llm = model('{"order": [2, 1]}')
+    llm = replying('{"order": [2, 1]}')
     found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
     assert found.ids.tolist() == [2, 5, 7]
-
-
-def test_chunks_that_the_reply_leaves_out_follow_in_their_former_order_and_are_counted():
-    llm = model('Sure: {"order": [4, 9, 4, 0]}')
+    llm = replying('Sure: {"order": [4, 9, 4, 0]}')
     found = rerank(ASKED, ranked(5, 2, 7, 1), chunk_table=TABLE, llm=llm)
     assert found.ids.tolist() == [1, 5, 2, 7]
     assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 0, 1)
@@ -51,25 +42,25 @@ def test_chunks_that_the_reply_leaves_out_follow_in_their_former_order_and_are_c
 
 @pytest.mark.parametrize("nonsense", ["the third", '{"order": [9]}', '{"order": []}'])
 def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(nonsense):
-    llm = model(nonsense, nonsense)
+    llm = replying(nonsense, nonsense)
     assert rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [5, 2]
     assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 1, 2)
-    llm = model(nonsense, '{"order": [2, 1]}')
+    llm = replying(nonsense, '{"order": [2, 1]}')
     assert rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [2, 5]
     assert (llm.fallbacks, llm.corrected) == (0, 1)
 
 
 def test_a_good_chunk_climbs_through_windows_of_which_the_last_begins_at_the_first():
     """Rows 0 to 4, windows of 3 by 2: rows 2-4 first, then 0-2; each turns its last one up."""
-    llm = model('{"order": [3, 1, 2]}', '{"order": [3, 1, 2]}')
+    llm = replying('{"order": [3, 1, 2]}', '{"order": [3, 1, 2]}')
     found = rerank(ASKED, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=3, stride=2)
     assert found.ids.tolist() == [4, 0, 1, 2, 3]
     # Four rows, windows of 3 by 2: rows 1-3, then 0-2.
-    llm = model('{"order": [3, 1, 2]}', '{"order": [2, 1, 3]}')
+    llm = replying('{"order": [3, 1, 2]}', '{"order": [2, 1, 3]}')
     found = rerank(ASKED, ranked(0, 1, 2, 3), chunk_table=TABLE, llm=llm, window=3, stride=2)
     assert found.ids.tolist() == [3, 0, 1, 2]
     with pytest.raises(UserError, match="stride 4 passes over rows of a window of 3"):
-        rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=model(), window=3, stride=4)
+        rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=replying(), window=3, stride=4)
 
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
@@ -142,7 +133,7 @@ def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
 
 
 def test_one_chunk_costs_no_call_and_a_failed_call_is_raised():
-    assert rerank(ASKED, ranked(3), chunk_table=TABLE, llm=model()).ids.tolist() == [3]
+    assert rerank(ASKED, ranked(3), chunk_table=TABLE, llm=replying()).ids.tolist() == [3]
     failing = Metered(Scripted(answer=lambda chat: CallFailed("refused", "no")))
     with pytest.raises(CallFailed):
         rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=failing)

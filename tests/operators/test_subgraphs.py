@@ -32,15 +32,12 @@ def line():
     return Graph.from_arrays([A, C, C], [B, B, D], names=names)
 
 
-def test_a_path_holds_its_hops_and_the_subgraph_all_that_lies_on_paths(line):
+def test_paths_hold_their_hops_and_prized_nodes_are_joined_and_ranked(line):
     found = khop_path(falling(A, C, D), graph=line)
     assert found.paths == (Path((A, B, C, D), (0, 1, 2)),)
     assert found.nodes == (A, B, C, D)
     assert found.relationships == (0, 1, 2)
-
-
-def test_the_prized_nodes_are_joined_and_ranked_by_prize(line):
-    """D has the prize 2, A 1; B and C only connect them, at 3 times 0.5."""
+    # D has the prize 2, A 1; B and C only connect them, at 3 times 0.5.
     subgraph, nodes, rows = steiner(falling(D, A), falling(), graph=line)
     assert nodes.items() == [(D, 2.0), (A, 1.0), (B, 0.0), (C, 0.0)]
     assert rows.ids.tolist() == [0, 1, 2]

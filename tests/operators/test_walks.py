@@ -42,7 +42,7 @@ def test_damping_is_the_chance_that_the_walk_goes_on(path, damping, mass):
     np.testing.assert_allclose(scores.values, mass, atol=1e-6)
 
 
-def test_the_mass_of_an_isolated_node_goes_back_and_that_below_a_bound_is_nothing(path):
+def test_mass_of_isolated_nodes_goes_back_parallel_rows_add_up_and_little_mass_is_nothing(path):
     _, scores = alone(ppr)(ranked(A, D), graph=path)
     np.testing.assert_allclose(scores.values, [0.388889, 0.222222, 0.055556, 0.333333], atol=1e-6)
     best, scores = alone(ppr)(ranked(A), graph=path, min_mass=0.1, handed_on="best")
@@ -51,9 +51,6 @@ def test_the_mass_of_an_isolated_node_goes_back_and_that_below_a_bound_is_nothin
     best, scores = alone(ppr)(ranked(A), graph=path, min_mass=0.1)
     assert best.ids.tolist() == [A, B]
     assert scores.values[C] > 0.08
-
-
-def test_parallel_relationships_add_up_unless_every_pair_counts_alike():
     heavy = Graph.from_arrays(source=[A, B], target=[B, C], weight=[1, 3])
     parallel = Graph.from_arrays(source=[A, B, C, B], target=[B, C, B, C])
     of_heavy, of_parallel = (alone(ppr)(ranked(A), graph=graph)[1] for graph in (heavy, parallel))

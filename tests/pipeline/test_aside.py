@@ -43,13 +43,10 @@ def test_what_is_not_kept_cannot_be_read_and_what_nobody_read_may_be_written_ane
     assert problems(aside(["chunks"], {"op": "tiny.chunks"}), {"op": "tiny.start"}) == []
 
 
-def test_what_is_kept_must_be_written_and_be_a_list():
+def test_what_is_kept_must_be_a_list_that_is_written_and_is_part_of_the_run_key():
     (said,) = problems(aside(["query"], GROW))
     assert said == "retrieve.1 aside keeps 'query', which none of its steps writes."
     assert "a list of slots was expected, not 'nodes'" in problems(aside("nodes", GROW))[0]
-
-
-def test_what_is_kept_and_what_is_done_are_part_of_the_run_key():
     described = [build({"retrieve": [START, step]})[0].describe() for step in (
         aside(["nodes"], GROW), aside(["nodes"], GROW, GROW), aside(["nodes", "query"], GROW)
     )]  # fmt: skip

@@ -33,16 +33,13 @@ SWITCH = {
 }
 
 
-def test_an_arm_that_is_a_fallback_is_noted_for_its_questions_alone():
+def test_a_fallback_is_noted_for_its_questions_and_names_a_case_of_its_switch():
     world = Execution({})
     held = {**SWITCH, "fallback": {"empty": "no name in the question: twice"}}
     outcomes([START, {"op": "tiny.names"}, held, held], "5", "5 ada", world=world)
     assert {name: list(why) for name, why in world.fallbacks.items()} == {
         "q0": ["no name in the question: twice"]
     }
-
-
-def test_a_fallback_names_a_case_of_its_switch_and_says_why():
     _, problems = build({"retrieve": [START, {**SWITCH, "fallback": {"emty": "x", "some": ""}}]})
     assert problems == [
         "retrieve.1 fallback: no case 'emty'. Did you mean 'empty'?",

@@ -34,21 +34,21 @@ def test_each_sub_question_is_told_the_answers_it_hangs_on_and_circles_end() -> 
     assert isinstance(found, RetrievalState) and found.question.text == "1 50"
 
 
-def test_the_chunks_of_all_sub_questions_are_merged_and_the_rest_is_the_final_ones() -> None:
+def test_chunks_of_sub_questions_are_merged_and_every_step_traced_under_the_question() -> None:
     found = resolved("1-1: 5 6; final(1-1): 9", START, CHUNKS)
     assert isinstance(found, RetrievalState)
     assert found.get("chunks").ids.tolist() == [5, 9, 6]
     assert answer(found) == "20"
     assert found.get("dependencies").answers == ("11",)
+    world = Execution({})
+    resolved("1-1: 5; final(1-1): 9", world=world)
+    assert [trace.operator for trace in world.traces["q0"]] == ["tiny.plan"] + 2 * ["tiny.total"]
 
 
-def test_independent_sub_questions_of_all_questions_run_as_one_block() -> None:
+def test_sub_questions_of_all_questions_run_as_one_block_and_fail_their_question_alone() -> None:
     step = {"resolve": "plan", "steps": [START, {"op": "tiny.twice"}, CHUNKS], "answer": [TOTAL]}
     outcomes([PLAN, step], "1-1: 5; 1-2: 6; final(1-1 1-2): 9", "1-1: 5; final: 3")
     assert tiny_operators.blocks == [3, 2]
-
-
-def test_a_failed_sub_question_fails_its_question_and_no_other() -> None:
     step = {"resolve": "plan", "steps": [START, CHUNKS], "answer": [TOTAL]}
     good, bad = outcomes([PLAN, step], "1-1: 5; final(1-1): 9", "1-1: 13; final(1-1): 9")
     assert isinstance(good, RetrievalState) and good.get("answer") is None
@@ -59,12 +59,6 @@ def test_at_most_so_many_sub_questions_are_taken_those_that_others_need_first() 
     text = "1-2(1-1): 7; 1-1: 5; 3-1: 100; final(1-2): 9"
     assert answer(resolved(text, at_most=2)) == "114"  # 1-1 and 3-1 have no needs: both are taken
     assert answer(resolved(text, at_most=2, prune_unused=True)) == "21"
-
-
-def test_every_step_of_every_sub_question_is_traced_under_the_question() -> None:
-    world = Execution({})
-    resolved("1-1: 5; final(1-1): 9", world=world)
-    assert [trace.operator for trace in world.traces["q0"]] == ["tiny.plan"] + 2 * ["tiny.total"]
 
 
 def test_inner_steps_must_answer_and_calls_are_bounded_by_the_sub_questions_taken() -> None:

@@ -63,7 +63,7 @@ def test_an_error_that_would_hit_every_question_stops_the_run():
         outcomes([{"op": "tiny.echo"}], "hello", world=world)
 
 
-def test_a_trace_holds_every_step_with_its_calls_and_what_it_wrote():
+def test_a_trace_holds_every_step_and_workers_answer_in_the_order_given():
     world = Execution({"llm": Scripted({"hello": "good day"})})
     outcomes([START, {"op": "tiny.echo"}], "hello 5", world=world)
     first, second = world.traces["q0"]
@@ -71,9 +71,6 @@ def test_a_trace_holds_every_step_with_its_calls_and_what_it_wrote():
     assert first.wrote["nodes"].ids.tolist() == [5]
     assert first.calls.calls == 0
     assert (second.calls.calls, second.replies) == (1, ("good day",))
-
-
-def test_questions_are_answered_by_several_workers_in_the_order_given():
     model = Scripted({f"number {i}": f"answer {i}" for i in range(9)})
     asked = [f"number {i}" for i in range(9)]
     found = outcomes([{"op": "tiny.echo"}], *asked, world=Execution({"llm": model}, workers=3))
@@ -107,7 +104,7 @@ def answered(*texts: str, world: Execution | None = None, answering: bool = True
     return list(run(questions, pipeline, world or Execution({}), answering=answering))
 
 
-def test_every_question_comes_out_once_in_order_and_ends_after_retrieval_without_answering():
+def test_every_question_comes_out_once_in_order_and_without_answering_its_context_is_packed():
     texts = [str(n) for n in range(20, 20 + BLOCK + 3)]
     found = answered(*texts)
     assert [one.question.text for one in found] == texts
@@ -115,9 +112,6 @@ def test_every_question_comes_out_once_in_order_and_ends_after_retrieval_without
     (found,) = answered("1", answering=False)
     assert found.outcome.get("answer") is None
     assert found.outcome.get("chunks").ids.tolist() == [1]
-
-
-def test_without_answering_the_context_is_packed_up_to_the_first_call_or_answer():
     names, call = {"op": "tiny.names"}, {"op": "tiny.echo"}
     for generate, n_packed in (([names, call, names], 1), ([call], 0), ([names, names], 2)):
         pipeline, _ = build({"retrieve": [START], "generate": generate})
