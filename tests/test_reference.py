@@ -1,20 +1,14 @@
 """Algorithms with a reference, tested against it: our own expectations share our own mistakes."""
 
 import math
-import re
-import string
-from collections import Counter
 
 import networkx
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
-from graphrag_bench.evaluation.answers import DEFAULT, exact_match, f1
 from graphrag_bench.evaluation.statistics import RESAMPLES, mean_with_interval
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.indices.vector_index import VectorIndex
@@ -121,53 +115,6 @@ def test_vector_search_agrees_with_a_sort_of_all_products(seed):
     for query, found in zip(queries, index.search(queries, 10), strict=True):
         assert found.ids.tolist() == slow_search(vectors, query, 10)
         np.testing.assert_allclose(found.scores, (vectors @ query)[found.ids], atol=1e-6)
-
-
-# ---- answers, against the SQuAD evaluation script (Rajpurkar et al. 2016), written anew
-
-
-def squad_normalise(text: str) -> str:
-    text = "".join(char for char in text.lower() if char not in string.punctuation)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
-
-
-def squad_f1(answer: str, gold: str) -> float:
-    given, wanted = squad_normalise(answer).split(), squad_normalise(gold).split()
-    shared = sum((Counter(given) & Counter(wanted)).values())
-    if shared == 0:
-        return 0.0
-    precision, recall = shared / len(given), shared / len(wanted)
-    return 2 * precision * recall / (precision + recall)
-
-
-words = st.sampled_from(
-    [
-        "the",
-        "a",
-        "an",
-        "Ada",
-        "ada",
-        "Marsh",
-        "marsh,",
-        "1901",
-        "in",
-        "of",
-        "Mount-Tarn",
-        "U.S.",
-        "The",
-    ]
-)
-texts = st.lists(words, max_size=6).map(" ".join)
-
-
-@settings(max_examples=300, deadline=None)
-@given(texts, st.lists(texts, min_size=1, max_size=3))
-def test_answers_are_scored_as_by_squad(answer, golds):
-    assert DEFAULT.normal(answer) == squad_normalise(answer)
-    best = max(squad_f1(answer, gold) for gold in golds)
-    assert f1(answer, golds) == pytest.approx(best)
-    same = any(squad_normalise(answer) == squad_normalise(gold) for gold in golds)
-    assert exact_match(answer, golds) == float(same)
 
 
 # ---- intervals

@@ -128,18 +128,13 @@ def explained(slot: str, value: Any, names: Names) -> Any:
     if slot == "paths" and isinstance(value, list):
         return [names.path(path) if has(path, *_HOPS) else path for path in value]
     if slot == "subgraph" and has(value, *_HOPS):
-        return {
-            "nodes": [names.node(row) for row in value["nodes"]],
-            "relationships": [names.relationship(row) for row in value["relationships"]],
-            "paths": [{"nodes": [names.node(row) for row in path]} for path in value["paths"]],
-            "texts": value["texts"],
-        }
+        paths = [{"nodes": [names.node(row) for row in path]} for path in value["paths"]]
+        rows = {kind: [single[kind](row) for row in value[kind]] for kind in _HOPS}
+        return {**rows, "paths": paths, "texts": value["texts"]}
     if slot == "exploration" and has(value, "chosen", "rounds"):
         chosen = [{**one, "node": names.node(one["node"])} for one in value["chosen"]]
-        return {
-            "chosen": chosen,
-            "rounds": [_ranked(r, names.relationship) for r in value["rounds"]],
-        }
+        rounds = [_ranked(one, names.relationship) for one in value["rounds"]]
+        return {"chosen": chosen, "rounds": rounds}
     return value
 
 
@@ -161,19 +156,19 @@ def explained_steps(row: Row, seconds: Mapping[str, float], names: Names) -> lis
     are there with trace=full alone.
     """
     steps: list[Named] = []
-    usage, known = row.get("steps", {}), {one.name: one for one in operators.all()}
+    known = {one.name: one for one in operators.all()}
+    usage = dict(row.get("steps", {}))
     for step in row.get("trace", ()):
         label = step["step"]
-        wrote = {slot: explained(slot, value, names) for slot, value in step["wrote"].items()}
         plain: Named = {"step": label}
         if label in seconds:
             plain["seconds"] = seconds[label]
-        if label in usage and label not in {one["step"] for one in steps}:
-            plain["usage"] = usage[label]
-        operator = known.get(label.rpartition(" ")[2])
-        if operator is not None:
+        if label in usage:
+            plain["usage"] = usage.pop(label)
+        if operator := known.get(label.rpartition(" ")[2]):
             plain["reads"] = [read.slot for read in operator.reads if not read.optional]
         if step.get("replies"):
             plain["replies"] = list(step["replies"])
+        wrote = {slot: explained(slot, value, names) for slot, value in step["wrote"].items()}
         steps.append({**plain, "wrote": wrote})
     return steps

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,11 @@ class Standing:
     rank: int | None
     n: int
     rows: tuple[tuple[str, int, float], ...] = ()
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Its slot and operator."""
+        return self.slot, self.step.rpartition(" ")[2]
 
     def __str__(self) -> str:
         place = f"not among {self.n:,}" if self.rank is None else f"{self.rank:,} of {self.n:,}"
@@ -103,7 +109,12 @@ class Passage:
 
     def _standing(self, step: str, slot: str, value: Any) -> Standing | None:
         if isinstance(value, Context):
-            return self._in_context(step, slot, value)
+            rows = [
+                (self.document, place, piece.score)
+                for place, piece in enumerate(value.pieces, 1)
+                if piece.kind == "chunk" and self.document in (piece.id, *piece.also)
+            ]
+            return _standing(step, slot, rows, len(value.pieces))
         if isinstance(value, RowScores):  # among the rows with a score above 0, ties by id
             kind = _SCORED.get(type(value), "")
             scores = np.round(value.values, DECIMALS)
@@ -116,21 +127,13 @@ class Passage:
             return None
         if kind not in self.rows:
             return None
-        places = np.flatnonzero(np.isin(ids, self.rows[kind]))
-        best = tuple(
-            (self.name(kind, int(ids[at])), int(at) + 1, float(scores[at]))
-            for at in places[:MOST_NAMED]
-        )
-        return Standing(step, slot, int(places[0]) + 1 if len(places) else None, len(ids), best)
+        places = np.flatnonzero(np.isin(ids, self.rows[kind]))[:MOST_NAMED].tolist()
+        rows = [(self.name(kind, int(ids[at])), at + 1, float(scores[at])) for at in places]
+        return _standing(step, slot, rows, len(ids))
 
-    def _in_context(self, step: str, slot: str, context: Context) -> Standing:
-        rows = [
-            (self.document, place, piece.score)
-            for place, piece in enumerate(context.pieces, 1)
-            if piece.kind == "chunk" and self.document in (piece.id, *piece.also)
-        ]
-        rank = rows[0][1] if rows else None
-        return Standing(step, slot, rank, len(context.pieces), tuple(rows[:MOST_NAMED]))
+
+def _standing(step: str, slot: str, rows: list[tuple[str, int, float]], n: int) -> Standing:
+    return Standing(step, slot, rows[0][1] if rows else None, n, tuple(rows[:MOST_NAMED]))
 
 
 def lost_at(standings: Sequence[Standing]) -> Standing | None:
@@ -138,12 +141,8 @@ def lost_at(standings: Sequence[Standing]) -> Standing | None:
 
     None where the last of them has it, and where no step ranks anything.
     """
-    lost = None
-    for one in reversed(standings):
-        if one.rank is not None:
-            break
-        lost = one
-    return lost
+    lost = list(takewhile(lambda one: one.rank is None, reversed(standings)))
+    return lost[-1] if lost else None
 
 
 EndStandings = tuple[Standing | None, Standing | None]
@@ -171,23 +170,18 @@ def first_move(before: Sequence[Standing], after: Sequence[Standing]) -> EndStan
         return None
     rest = list(after)
     for one in before:
-        at = next((row for row, other in enumerate(rest) if _same(one, other)), None)
-        if at is None:
-            continue
-        other = rest[at]
-        del rest[: at + 1]
-        if _rise(one, other) == goal:
-            return one, other
+        at = next((row for row, other in enumerate(rest) if other.kind == one.kind), None)
+        if at is not None:
+            other = rest[at]
+            del rest[: at + 1]
+            if _rise(one, other) == goal:
+                return one, other
     return ends
 
 
 def _rise(before: Standing | None, after: Standing | None) -> int:
     first, second = (one.rank if one and one.rank else float("inf") for one in (before, after))
     return int(first > second) - int(first < second)
-
-
-def _same(one: Standing, other: Standing) -> bool:
-    return (one.slot, one.step.rpartition(" ")[2]) == (other.slot, other.step.rpartition(" ")[2])
 
 
 def ways(
@@ -218,10 +212,10 @@ def ways(
             walk = [int(node)]
             while before[walk[-1]] >= 0:
                 walk.append(int(before[walk[-1]]))
-            yield " - ".join(_place(graph, passage, row) for row in reversed(walk))
-
-
-def _place(graph: Graph, passage: Passage, row: int) -> str:
-    if row < graph.n_nodes:
-        return str(graph.names[row])
-    return f"[{passage.name('chunks', row - graph.n_nodes)}]"
+            rows = reversed(walk)
+            yield " - ".join(
+                str(graph.names[row])
+                if row < graph.n_nodes
+                else f"[{passage.name('chunks', row - graph.n_nodes)}]"
+                for row in rows
+            )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from graphrag_bench.run.record import (
     timing_rows,
     write_question,
 )
-from graphrag_bench.run.results import read_references
+from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
@@ -127,15 +127,13 @@ def of_run(run: StoredRun, row: Row) -> OwnQuestion:
 
 def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[OwnQuestion]:
     """Yield stored questions of a run in the order of `rows`; its files are read once."""
-    texts: Mapping[str, Sequence[str | None]] = {}
-    if run.dataset is not None:
-        texts = context_texts(run.folder, rows, run.dataset)
-    references = read_references(run.folder)
+    dataset, path = run.dataset, run.folder.path
+    texts = context_texts(run.folder, rows, dataset) if dataset else {}
+    asked = {one.id: one.text for one in dataset.questions} if dataset else {}
+    references = read_references(run.folder) or References("", {})
     seconds: dict[str, dict[str, float]] = {}
     for one in run.folder.timing():
         seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
-    asked = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
-    path = run.folder.path
     for name, row in rows.items():
         yield OwnQuestion(
             asked.get(name, name),
@@ -146,8 +144,8 @@ def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[OwnQuestion]
             row,
             tuple(texts.get(name, ())),
             seconds.get(name, {}),
-            references.dataset if references else "",
-            dict(references.within(row.get("scope")) if references else {}),
+            references.dataset,
+            dict(references.within(row.get("scope"))),
         )
 
 

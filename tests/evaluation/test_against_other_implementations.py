@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from graphrag_bench.evaluation import reference_texts
 from graphrag_bench.evaluation.answers import exact_match, f1, overlap
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, rouge
-from graphrag_bench.evaluation.retrieval import evidence_recall, ndcg, reciprocal_rank
+from graphrag_bench.evaluation.retrieval import (
+    all_evidence,
+    evidence_recall,
+    ndcg,
+    reciprocal_rank,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -164,3 +169,13 @@ def test_rank_metrics_are_those_of_trec_eval() -> None:
             evidence_recall(found[name], wanted[name], 5),
         ]
         assert ours == pytest.approx([theirs[name][metric] for metric in metrics], abs=1e-9)
+
+
+@pytest.mark.parametrize(("k", "share"), [(1, 0.0), (2, 0.5), (3, 0.5), (4, 1.0), (99, 1.0)])
+def test_evidence_recall_is_the_share_found_among_the_first_k(k: int, share: float) -> None:
+    found = ["x", "a", "y", "b"]
+    assert evidence_recall(found, ["a", "a", "b"], k) == share  # named twice it counts once
+    assert all_evidence(found, ["a", "b"], k) == float(share == 1.0)
+    assert evidence_recall([], ["a"], k) == 0.0
+    with pytest.raises(ValueError, match="without evidence"):
+        evidence_recall(found, [], k)

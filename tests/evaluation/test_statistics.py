@@ -1,18 +1,30 @@
-"""The permutation test holds its level on pure chance, also with shared documents, and Holm's."""
+"""Intervals by hand; the permutation test holds its level on pure chance; what is detectable."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from graphrag_bench.evaluation.statistics import clusters_of, holm, sign_flip_p
+from graphrag_bench.evaluation.statistics import (
+    Mean,
+    clusters_of,
+    detectable_difference,
+    detectable_share,
+    holm,
+    mean_with_interval,
+    paired_difference,
+    sign_flip_p,
+)
 
 pytestmark = pytest.mark.slow
 
 NULLS = 3000
 Numbers = np.ndarray
 SEED = 20
+REACH = 1.959964 + 0.841621
 
 
 def right_or_wrong(rng: np.random.Generator, chances: Numbers) -> Numbers:
@@ -174,3 +186,100 @@ def test_of_1000_tables_of_equal_methods_five_in_a_hundred_hold_a_false_positive
     corrected = np.mean([min(holm(table)) <= 0.05 for table in p.T.tolist()])
     assert plain > 0.12
     assert 0.02 <= corrected <= 0.06
+
+
+# ---- means and differences
+
+
+def test_equal_values_have_an_interval_of_no_width_and_no_values_no_mean():
+    assert mean_with_interval([0.5, 0.5, 0.5]) == Mean(0.5, 0.5, 0.5, 3)
+    assert mean_with_interval([1.0]) == Mean(1.0, 1.0, 1.0, 1)
+    found = paired_difference([0.3, 0.7], [0.3, 0.7])
+    assert (found.p, found.low, found.high) == (1.0, 0.0, 0.0)
+    for nothing in (lambda: mean_with_interval([]), lambda: paired_difference([], [])):
+        with pytest.raises(ValueError, match="no values"):
+            nothing()
+
+
+def test_the_interval_is_the_same_every_time_other_with_another_seed_and_wider_if_surer():
+    values = [0.0, 0.1, 0.4, 0.7, 1.0] * 5
+    assert mean_with_interval(values) == mean_with_interval(values)
+    assert mean_with_interval(values) != mean_with_interval(values, seed=1)
+    narrow, wide = (mean_with_interval([0.0, 1.0] * 20, level) for level in (0.5, 0.99))
+    assert wide.low < narrow.low < narrow.mean < narrow.high < wide.high
+
+
+def test_questions_that_share_a_document_have_the_interval_of_their_documents():
+    """Each of 20 documents answers all of its 5 questions or none: 20 values, not 100."""
+    values = [float(scope % 2) for scope in range(20) for _ in range(5)]
+    scopes = [f"d{scope}" for scope in range(20) for _ in range(5)]
+    clustered, plain = mean_with_interval(values, scopes=scopes), mean_with_interval(values)
+    of_documents = mean_with_interval([float(scope % 2) for scope in range(20)])
+    assert (clustered.mean, clustered.n, clustered.clusters) == (0.5, 100, 20)
+    assert plain.high - plain.low < 0.21
+    assert (clustered.low, clustered.high) == (of_documents.low, of_documents.high)
+    heavy = mean_with_interval([1.0, 1.0, 1.0, 0.0], scopes=["a", "a", "a", "b"])
+    assert (heavy.mean, heavy.low, heavy.high) == (0.75, 0.0, 1.0)
+
+
+def test_a_difference_counts_wins_ties_and_losses_of_the_second():
+    found = paired_difference([0, 1, 1, 0], [1, 1, 0, 1])
+    assert (found.first, found.second, found.mean) == (0.5, 0.75, 0.25)
+    assert (found.wins, found.ties, found.losses, found.n) == (2, 1, 1, 4)
+
+
+def test_questions_of_one_document_are_drawn_and_swapped_together():
+    """Three scopes of two wins each have one chance in eight, as three wins; six have 1 in 64."""
+    assert paired_difference([0, 0, 0], [1, 1, 1]).p == 0.125
+    scopes = ["a", "a", "b", "b", "c", "c"]
+    together = paired_difference([0] * 6, [1] * 6, scopes=scopes)
+    assert (together.p, together.clusters) == (0.125, 3)
+    apart = paired_difference([0] * 6, [1] * 6)
+    assert (apart.p, apart.clusters) == (pytest.approx(1 / 64), 0)
+    mixed = [1, 1, -1, -1, 1, 1]
+    wide, narrow = (paired_difference([0] * 6, mixed, scopes=s) for s in (scopes, None))
+    assert wide.low < narrow.low
+    assert wide.mean == narrow.mean == pytest.approx(1 / 3, abs=1e-6)
+
+
+# ---- what so many questions detect
+
+
+def test_differences_of_one_and_minus_one_need_two_point_eight_standard_errors():
+    """The mean of 1, -1, 1, -1 is 0, its variance 4 / 3, the standard error sqrt(4 / 3 / 4)."""
+    found = detectable_difference([1, -1, 1, -1])
+    assert found == pytest.approx(REACH * math.sqrt(1 / 3), abs=1e-5)
+
+
+def test_two_questions_of_each_document_that_go_together_count_as_one():
+    """Sums 2, -2, 2, -2 of 8 questions: sqrt(4 / 3 * 16) / 8."""
+    doubled = [1, 1, -1, -1, 1, 1, -1, -1]
+    scopes = [name for name in "abcd" for _ in range(2)]
+    clustered = detectable_difference(doubled, scopes)
+    assert clustered == pytest.approx(REACH * math.sqrt(4 / 3 * 16) / 8, abs=1e-5)
+    assert clustered == pytest.approx(detectable_difference([1, -1, 1, -1]), abs=1e-5)
+
+
+@pytest.mark.parametrize("same", [[], [1.0], [0.2, 0.2, 0.2]])
+def test_differences_that_do_not_spread_tell_nothing(same):
+    assert detectable_difference(same) is None
+
+
+def test_a_hundred_questions_detect_a_fifth_and_four_hundred_a_tenth():
+    """2.8016 * sqrt(0.5 / 100) = 0.198."""
+    assert detectable_share(100) == pytest.approx(0.1981, abs=1e-4)
+    assert detectable_share(400) == pytest.approx(0.0990, abs=1e-4)
+    assert detectable_share(100, discordant=0.2) == pytest.approx(0.1253, abs=1e-4)
+    assert detectable_share(1) == 1.0
+    with pytest.raises(ValueError, match="no questions"):
+        detectable_share(0)
+
+
+def test_a_difference_that_large_is_found_four_times_of_five():
+    rng = np.random.default_rng(5)
+    n, tests = 100, 2000
+    gap = detectable_share(n)
+    first = rng.random((n, tests)) < 0.5 - gap / 2
+    second = rng.random((n, tests)) < 0.5 + gap / 2
+    p = sign_flip_p(second.astype(float) - first, permutations=499)
+    assert np.mean(p <= 0.05) == pytest.approx(0.8, abs=0.05)
