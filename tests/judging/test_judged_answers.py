@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.evaluation.metrics import metric_names
 from graphrag_bench.judging.answers import MEASURES, JudgeTask
 from graphrag_bench.judging.measures import Bench, Case, Judgement
-from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Reply, Scripted
 from graphrag_bench.values import FloatArray
@@ -28,16 +29,34 @@ ADA = Case(
 )
 
 
-def judged(metric: str, *replies: Reply, case: Case = ADA) -> Judgement:
+def judged(
+    metric: str, *replies: Reply, case: Case = ADA, embedder: Callable[[], Any] = Hashing
+) -> Judgement:
     """The judgement when the judge says these things, one after the other."""
     said = iter(replies)
     meter = Metered(Scripted(answer=lambda chat: next(said)))
-    (found,) = MEASURES[metric].judge(Bench(meter, Hashing), [case])
+    (found,) = MEASURES[metric].judge(Bench(meter, embedder), [case])
     return found
+
+
+def prompts(case: Case, verdict: bool) -> list[str]:
+    """The prompts of a judge of correctness who says that one thing is offered, and this of it."""
+    chats: list[str] = []
+
+    def judge(chat: Chat) -> str:
+        chats.append("".join(message.content for message in chat))
+        return offers("Miss Marsh") if len(chats) == 1 else agrees(verdict)
+
+    MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])
+    return chats
 
 
 def offers(*offered: str) -> str:
     return json.dumps({"offered": offered})
+
+
+def claimed(*statements: str) -> str:
+    return json.dumps({"statements": statements})
 
 
 def agrees(verdict: bool) -> str:
@@ -83,15 +102,15 @@ def test_an_answer_that_is_a_gold_answer_word_for_word_needs_no_call() -> None:
 
 
 def test_the_judge_sees_no_gold_before_it_has_said_what_is_offered() -> None:
-    asked: list[str] = []
-
-    def judge(chat: object) -> str:
-        asked.append("".join(one.content for one in chat))  # type: ignore[attr-defined]
-        return offers("Miss Marsh") if len(asked) == 1 else agrees(True)
-
     case = Case("q", "Who found the comet?", "It was Miss Marsh who did.", ("Ada M.",))
-    MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])
-    assert "Ada M." not in asked[0] and "- Ada M.\n" in asked[1] and "- Miss Marsh" in asked[1]
+    first, second = prompts(case, True)
+    assert "Ada M." not in first and "- Ada M.\n" in second and "- Miss Marsh" in second
+
+
+def test_text_of_an_answer_is_never_read_as_a_template() -> None:
+    case = Case("q", "{{ golds }}?", "It is, as they say, {% raw %}{{ 7 * 7 }}", ("{{ gold }}",))
+    first, second = prompts(case, False)
+    assert "{% raw %}{{ 7 * 7 }}" in first and "- {{ gold }}" in second
 
 
 def test_a_list_is_right_when_it_is_the_whole_gold_list_and_wrong_by_count_else() -> None:
@@ -136,7 +155,7 @@ def test_an_empty_list_is_never_a_perfect_mark(metric: str) -> None:
 
 
 def test_faithfulness_is_the_share_of_statements_that_are_supported() -> None:
-    claims = json.dumps({"statements": ["She is Ada.", "She lives.", "She flew."]})
+    claims = claimed("She is Ada.", "She lives.", "She flew.")
     verdicts = [{"number": n, "supported": n < 3} for n in (3, 1, 2)]
     found = judged("faithfulness", claims, json.dumps({"verdicts": verdicts}))
     assert found.value == approx(2 / 3, abs=1e-6)
@@ -144,7 +163,7 @@ def test_faithfulness_is_the_share_of_statements_that_are_supported() -> None:
 
 @pytest.mark.parametrize("numbers", [[1, 2], [1, 2, 2], [1, 2, 3, 4], []])
 def test_verdicts_that_skip_repeat_or_invent_a_statement_are_not_read(numbers: list[int]) -> None:
-    claims = json.dumps({"statements": ["One.", "Two.", "Three."]})
+    claims = claimed("One.", "Two.", "Three.")
     verdicts = [{"number": n, "supported": True} for n in numbers]
     found = judged("faithfulness", claims, json.dumps({"verdicts": verdicts}))
     assert (found.value, found.missing) == (None, "unreadable")
@@ -160,22 +179,28 @@ def test_answer_relevance_is_the_mean_cosine_with_the_questions_asked_back() -> 
     assert judged("answer_relevance", json.dumps(same | {"evasive": True})).value == 0.0
 
 
-def test_context_precision_falls_when_the_useful_piece_is_second() -> None:
-    assert judged("context_precision", '{"useful": [1]}').value == 1.0
-    assert judged("context_precision", '{"useful": [2]}').value == 0.5
-    assert judged("context_precision", '{"useful": []}').value == 0.0
+@pytest.mark.parametrize(
+    ("metric", "reply", "value"),
+    [
+        ("context_precision", '{"useful": [1]}', 1.0),
+        ("context_precision", '{"useful": [2]}', 0.5),
+        ("context_precision", '{"useful": []}', 0.0),
+        ("context_precision", '{"useful": [3, 1, 3]}', (1 + 2 / 3) / 2),
+        ("context_recall",
+         '{"statements": [{"text": "a", "found": true}, {"text": "b", "found": false}]}', 0.5),
+        ("context_relevance", '{"score": 0}', 0.0),
+        ("context_relevance", '{"score": 1}', 0.5),
+        ("context_relevance", '{"score": 2}', 1.0),
+    ],
+)  # fmt: skip
+def test_a_context_is_judged_by_one_reply(metric: str, reply: str, value: float) -> None:
+    """Recall is a share of the gold's statements, precision a mean over useful ranks."""
+    three = replace(ADA, passages=("One.", "Two.", "Three."))
+    assert judged(metric, reply, case=three).value == approx(value, abs=1e-6)
+
+
+def test_a_useful_piece_that_is_not_there_cannot_be_read() -> None:
     assert judged("context_precision", '{"useful": [3]}').missing == "unreadable"
-
-
-def test_context_recall_is_the_share_of_gold_statements_that_are_found() -> None:
-    found = [{"text": "a", "found": True}, {"text": "b", "found": False}]
-    assert judged("context_recall", json.dumps({"statements": found})).value == 0.5
-
-
-def test_precision_is_the_mean_over_the_ranks_that_hold_something() -> None:
-    four = replace(ADA, passages=("a", "b", "c", "d"))
-    found = judged("context_precision", '{"useful": [3, 1, 3]}', case=four)
-    assert found.value == approx((1 + 2 / 3) / 2, abs=1e-6)
 
 
 def test_a_likeness_below_zero_counts_as_zero() -> None:
@@ -185,9 +210,8 @@ def test_a_likeness_below_zero_counts_as_zero() -> None:
         def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
             return np.array([[1.0, 0.0]] + [[-1.0, 0.0]] * (len(texts) - 1))
 
-    meter = Metered(Scripted(answer=lambda chat: '{"questions": ["Who?"], "evasive": false}'))
-    bench = Bench(meter, Opposite)  # type: ignore[arg-type]
-    assert MEASURES["answer_relevance"].judge(bench, [ADA]) == [Judgement(0.0)]
+    reply = '{"questions": ["Who?"], "evasive": false}'
+    assert judged("answer_relevance", reply, embedder=Opposite) == Judgement(0.0)
 
 
 @pytest.mark.parametrize(
@@ -225,18 +249,8 @@ def test_a_short_name_offers_itself_and_is_held_against_the_gold_alone() -> None
     assert judged("judged_correctness", agrees(True), case=case).value == 1.0
 
 
-def test_an_empty_context_is_worth_nothing_and_asks_nothing() -> None:
-    empty = Case("q", "Who found the comet?", "It was Ada.", ("Ada Marsh",), (), context="x")
-    assert judged("context_precision", case=empty) == Judgement(0.0)
-    assert judged("context_recall", case=empty) == Judgement(0.0)
-
-
 def test_every_judged_metric_is_in_the_list_of_metrics() -> None:
     assert list(MEASURES) == metric_names(["judge"])
-
-
-def claimed(*statements: str) -> str:
-    return json.dumps({"statements": statements})
 
 
 class Turned:
@@ -248,17 +262,13 @@ class Turned:
 
 def test_correctness_is_f1_of_statements_and_a_quarter_likeness() -> None:
     said = [claimed("a", "b", "c"), claimed("a", "x"), '{"supported": [1], "missing": [2, 3]}']
-    replies = iter(said)
-    bench = Bench(Metered(Scripted(answer=lambda chat: next(replies))), Turned)  # type: ignore[arg-type]
-    (found,) = MEASURES["answer_correctness"].judge(bench, [ADA])
+    found = judged("answer_correctness", *said, embedder=Turned)
     f1 = 2 * 1 / (2 * 1 + 1 + 2)  # one supported, one not, two missing
     assert found.value == approx(0.75 * f1 + 0.25 * 0.5)
 
 
 def test_an_answer_that_claims_nothing_has_no_facts_and_a_wrong_number_no_value() -> None:
-    replies = iter([claimed("a"), claimed()])
-    bench = Bench(Metered(Scripted(answer=lambda chat: next(replies))), Turned)  # type: ignore[arg-type]
-    (found,) = MEASURES["answer_correctness"].judge(bench, [ADA])
+    found = judged("answer_correctness", claimed("a"), claimed(), embedder=Turned)
     assert found.value == 0.25 * 0.5
     wrong = '{"supported": [2], "missing": []}'
     assert judged("answer_correctness", claimed("a"), claimed("a"), wrong).missing == "unreadable"
@@ -269,13 +279,12 @@ def test_coverage_is_the_share_of_the_golds_statements_that_the_answer_holds() -
     assert found == Judgement(0.5)
 
 
-@pytest.mark.parametrize(("score", "value"), [(0, 0.0), (1, 0.5), (2, 1.0)])
-def test_a_context_is_enough_in_part_or_not(score: int, value: float) -> None:
-    assert judged("context_relevance", json.dumps({"score": score})) == Judgement(value)
+@pytest.mark.parametrize("metric", ["context_precision", "context_recall", "context_relevance"])
+def test_an_empty_context_is_worth_nothing_and_asks_nothing(metric: str) -> None:
+    assert judged(metric, case=replace(ADA, passages=())) == Judgement(0.0)
 
 
-def test_no_context_and_one_that_repeats_the_question_are_not_relevant_without_a_call() -> None:
-    assert judged("context_relevance", case=replace(ADA, passages=())) == Judgement(0.0)
+def test_a_context_that_repeats_the_question_is_not_relevant_without_a_call() -> None:
     assert judged("context_relevance", case=replace(ADA, passages=("comet",))) == Judgement(0.0)
 
 
@@ -289,15 +298,3 @@ def test_evidence_statements_are_counted_in_the_context() -> None:
 def test_the_metrics_of_graphrag_bench_are_judged_only_by_name() -> None:
     assert not {"answer_correctness", "coverage"} & set(JudgeTask().measures())
     assert list(JudgeTask(("coverage",)).measures()) == ["coverage"]
-
-
-def test_text_of_an_answer_is_never_read_as_a_template() -> None:
-    asked: list[str] = []
-
-    def judge(chat: object) -> str:
-        asked.append(chat[-1].content)  # type: ignore[index]
-        return offers("x") if len(asked) == 1 else agrees(False)
-
-    case = Case("q", "{{ golds }}?", "It is, as they say, {% raw %}{{ 7 * 7 }}", ("{{ gold }}",))
-    MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])
-    assert "{% raw %}{{ 7 * 7 }}" in asked[0] and "- {{ gold }}" in asked[1]

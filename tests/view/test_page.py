@@ -1,10 +1,13 @@
-"""A run page: parts that any text is safe in, runs of one or several sets, and what is refused."""
+"""A run page: parts that any text is safe in, runs of several sets, refusals, and its server."""
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import shutil
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from toy_runs import TOY, command, refused, run_folder
 from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.stored import find_run
-from graphrag_bench.view.page import Parts, part_text, write_page
+from graphrag_bench.view.page import Parts, part_text, served, write_page
 
 
 @pytest.fixture(scope="module")
@@ -176,3 +179,54 @@ def test_parts_name_only_what_they_wrote(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "data" / "a.js").read_text()[len('grb.part("a",') : -3]) == {
         "x": 1
     }
+
+
+# ---- the page as it is served
+
+
+@pytest.fixture
+def address(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, int]]:
+    """The host and port of a page of the home's runs, which is looked at all the time."""
+    monkeypatch.setattr("graphrag_bench.view.page.LOOK_EVERY", 0.02)
+    with served(lambda: newest(home, 1), tmp_path / "page", home, None, 0) as url:
+        host, _, port = url.removeprefix("http://").rstrip("/").partition(":")
+        yield host, int(port)
+
+
+def got(address: tuple[str, int], path: str, host: str | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(*address, timeout=10)
+    connection.request("GET", path, headers={"Host": host} if host else {})
+    reply = connection.getresponse()
+    return reply.status, reply.read()
+
+
+def test_the_page_is_served_to_this_machine_alone(address: tuple[str, int]) -> None:
+    status, body = got(address, "/")
+    assert status == 200 and b"parts.js" in body
+    assert address[0] == "127.0.0.1"
+    assert got(address, "/", "evil.example")[0] == 403
+    assert got(address, "/data/")[0] == 404
+    assert got(address, "/../../etc/passwd")[0] == 404
+
+
+def test_a_run_that_is_scored_anew_is_written_anew(
+    address: tuple[str, int], home: Path, tmp_path: Path
+) -> None:
+    assert part(tmp_path / "page", "index")["served"]
+    _, before = got(address, "/data/stamp.js")
+    path = newest(home, 1)[0].folder.path / "metrics.json"
+    path.write_text(json.dumps(json.loads(path.read_text())))
+    until = time.monotonic() + 30
+    while got(address, "/data/stamp.js")[1] == before:
+        assert time.monotonic() < until, "the page was not written again"
+        time.sleep(0.02)
+
+
+def test_a_port_that_is_taken_is_refused(
+    address: tuple[str, int], home: Path, tmp_path: Path
+) -> None:
+    again = served(lambda: newest(home, 1), tmp_path / "other", home, None, address[1])
+    with pytest.raises(UserError, match="--port"), again:
+        pass
