@@ -16,13 +16,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
 from graphrag_bench.explain.names import Names
-from graphrag_bench.explain.question import (
-    Answered,
-    Calls,
-    of_run,
-    question_of,
-    run_question,
-)
+from graphrag_bench.explain.question import Answered, Calls, of_run, question_of, run_question
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.report.rendering import show
 from graphrag_bench.report.tables import checked_columns

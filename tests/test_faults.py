@@ -50,7 +50,6 @@ from graphrag_bench.data.fetching import unpack
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import project_folder, read_yaml
-from graphrag_bench.run.folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -183,16 +182,6 @@ def test_two_processes_at_one_home_build_and_pay_once(
     assert "waiting for another process" in ends[0].err + ends[1].err
     assert determined(whole).items() <= determined(home).items()
     assert set(fake.stats(url).answered.values()) == {1}
-
-
-def test_a_shard_and_the_whole_run_exclude_each_other(home: Path) -> None:
-    with (
-        RunFolder(home, "2-of-4").alone(),
-        RunFolder(home, "1-of-4").alone(),
-        pytest.raises(UserError, match="shard 1/4"),
-        RunFolder(home).alone(),
-    ):
-        pass
 
 
 def test_shards_equal_one_process(fake: FakeOpenAI, root: Path, whole: Path, home: Path) -> None:

@@ -17,12 +17,7 @@ PLUGINS = frozenset({"operators", "methods"})
 LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"values", "text", "errors", "fingerprint", "columns", "files"})
     | {"progress", "terminal", "version"}
-    | {
-        "prompts",
-        "expected",
-        "question_plan",
-        "registry",
-    },
+    | {"prompts", "expected", "question_plan", "registry"},
     frozenset({"world"}),
     frozenset({"llm", "embedding"}),
     frozenset({"contract", "algorithms", "data", "papers"}),

@@ -61,7 +61,7 @@ POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
 """The keys of a method's file that say what sources and path pooling change."""
 _STEPS: Mapping[str, Mapping[str, Any]] = {
-    "points.map": {"max_characters": None, "max_tokens": 2048},
+    "points.map": {"max_characters": None, "max_tokens": 2048}
 }
 """What the steps of a method are under any profile but the default, where its file leaves it open:
 no source ends a point of a map step."""

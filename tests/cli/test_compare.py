@@ -50,12 +50,11 @@ def cells(out: str, *begin: str) -> list[str]:
 
 
 def test_verdicts_are_kept_and_nothing_is_asked_twice(runs: list[str]) -> None:
-    out = compared(*runs[:2], *LONGER, "--criteria", "pankrag", "--limit", "2", "cache.mode=off")
-    assert len(planted_judges.asked) == 4
+    words = (*runs[:2], *LONGER, "--criteria", "pankrag", "--limit", "2", "cache.mode=off")
+    out = compared(*words)
     held = folder(out) / "verdicts.jsonl"
     before = held.read_bytes()
-    again = compared(*runs[:2], *LONGER, "--criteria", "pankrag", "--limit", "2", "cache.mode=off")
-    assert len(planted_judges.asked) == 4 and again == out
+    assert compared(*words) == out and len(planted_judges.asked) == 4
     assert held.read_bytes() == before
     rows = [json.loads(line) for line in before.decode().splitlines()]
     assert len(rows) == 4 * 6

@@ -29,17 +29,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_all_failures_end_with_1_whatever_the_limit() -> None:
     toy_runs.fails_on.add("Question")
-    ran = command("run", *VANILLA, "failures.limit=1.0", "failures.after=1000")
-    assert ran.code == 1
-    assert "6 of 6 questions failed, all of them" in ran.err
-    swept = command("run", "-m", *VANILLA, "method.top_k=1,2", "failures.limit=1.0")
-    assert swept.code == 1
+    for words in (["failures.after=1000"], ["-m", "method.top_k=1,2"]):
+        ended = command("run", *VANILLA, "failures.limit=1.0", *words)
+        assert ended.code == 1 and "6 of 6 questions failed, all of them" in ended.err
 
 
 def test_a_question_whose_answering_failed_ends_with_1_and_one_badly_asked_with_2() -> None:
     toy_runs.fails_on.add("Who")
-    assert "generate" in refused(*TOY, "method=vanilla", "Who founded Norvik?", name="ask", code=1)
-    assert "one question" in refused(*TOY, "method=vanilla", " ", name="ask")
+    for question, name, code in (("Who founded Norvik?", "generate", 1), (" ", "one question", 2)):
+        assert name in refused(*TOY, "method=vanilla", question, name="ask", code=code)
 
 
 def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2_and_earlier_work_stays() -> None:

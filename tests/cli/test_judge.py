@@ -10,7 +10,7 @@ import planted_judges
 import pytest
 import toy_runs
 from filelock import FileLock
-from toy_runs import TOY, command, refused, run_folder
+from toy_runs import TOY, Ended, command, refused, run_folder
 
 pytestmark = pytest.mark.slow
 
@@ -34,10 +34,15 @@ def run(tmp_path: Path) -> Path:
     return run_folder(*TOY, *settings)
 
 
-def judged(run: Path, *more: str) -> dict[tuple[str, str], object]:
-    """The value of each question and metric after the command."""
+def judge(run: Path, *more: str) -> Ended:
     ended = command("judge", str(run), *JUDGE, *more)
     assert ended.code == 0, ended.err
+    return ended
+
+
+def judged(run: Path, *more: str) -> dict[tuple[str, str], object]:
+    """The value of each question and metric after the command."""
+    judge(run, *more)
     lines = (run / "judged.jsonl").read_text().splitlines()
     return {(row["metric"], row["question"]): row["value"] for row in map(json.loads, lines)}
 
@@ -71,12 +76,11 @@ def test_a_later_call_judges_only_what_is_missing(run: Path) -> None:
 
 
 def test_the_calls_are_known_before_they_are_made(run: Path) -> None:
-    ended = command("judge", str(run), *JUDGE, "--plan")
-    assert "at most 21 calls (judged_correctness 6, faithfulness 6," in ended.out
+    assert "at most 21 calls (judged_correctness 6, faithfulness 6," in judge(run, "--plan").out
     assert planted_judges.asked == []
     judged(run, "cache.mode=off")
     assert len(planted_judges.asked) == 17  # names alone: two are held against the gold, one is it
-    assert "0 calls" in command("judge", str(run), *JUDGE, "--plan").out
+    assert "0 calls" in judge(run, "--plan").out
 
 
 def test_a_reply_in_prose_is_missing_and_asked_again_only_when_told(run: Path) -> None:
@@ -134,24 +138,16 @@ def test_a_context_whose_texts_are_others_by_now_is_left_out(run: Path) -> None:
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[0]["context"]["pieces"].reverse()
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ended = command("judge", str(run), *JUDGE, "--metrics", "context_recall")
+    ended = judge(run, "--metrics", "context_recall")
     assert "the contexts of 1 answers were not kept" in ended.err
     assert len((run / "judged.jsonl").read_text().splitlines()) == 2
 
 
 def test_metrics_without_a_context_go_on_where_none_was_kept(tmp_path: Path) -> None:
-    settings = (
-        "method=vanilla",
-        "limit=3",
-        "reference_rows=off",
-        "trace=off",
-        f"paths.home={tmp_path}",
-    )
-    run = run_folder(*TOY, *settings)
-    ended = command("judge", str(run), *JUDGE)
-    assert ended.code == 0
+    run = run_folder(*TOY, "method=vanilla", "limit=3", "trace=off", f"paths.home={tmp_path}")
+    ended = judge(run)
     assert "faithfulness: the contexts of 3 answers were not kept (trace=off)" in ended.err
-    held = [json.loads(line) for line in (run / "judged.jsonl").read_text().splitlines()]
-    assert {row["metric"] for row in held} == {"judged_correctness", "answer_relevance"}
+    metrics = {metric for metric, _ in judged(run)}
+    assert metrics == {"judged_correctness", "answer_relevance"}
     said = refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
     assert "run it again without trace=off" in said

@@ -12,12 +12,7 @@ import yaml
 
 import graphrag_bench as gb
 from graphrag_bench.cli.main import main
-from graphrag_bench.config.compose import (
-    cells,
-    composed,
-    composition,
-    method_of,
-)
+from graphrag_bench.config.compose import cells, composed, composition, method_of
 from graphrag_bench.config.settings import check_settings, defaults
 from graphrag_bench.config.sources import built_in, file_of, method_file, names, read
 from graphrag_bench.data.dataset import card_names
