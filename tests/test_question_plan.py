@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,38 +21,39 @@ def layers(plan: Plan) -> list[list[str]]:
     return [[one.id for one in layer] for layer in plan.layers()]
 
 
-def test_independent_sub_questions_share_a_layer() -> None:
-    shape = {"1-1": [], "1-2": ["1-1"], "2-1": [], "0-1": ["1-2"], "0-2": ["0-1", "2-1"]}
-    plan = plan_of(shape, ["0-1", "0-2"])
-    assert layers(plan) == [["1-1", "2-1"], ["1-2"], ["0-1"], ["0-2"]]
-    assert plan.fixes == ()
+@pytest.mark.parametrize(
+    ("shape", "final", "order", "fixes"),
+    [
+        pytest.param({"1-1": [], "1-2": ["1-1"], "2-1": [], "0-1": ["1-2"], "0-2": ["0-1", "2-1"]},
+                     ["0-1", "0-2"], [["1-1", "2-1"], ["1-2"], ["0-1"], ["0-2"]], [],
+                     id="independent ones share a layer"),
+        pytest.param({"0-1": [], "0-2": [], "1-1": ["0-1"], "1-2": ["0-2"]},
+                     ["0-1", "0-2"], [["0-1", "0-2"], ["1-1", "1-2"]], [],
+                     id="a sequence waits for sequence zero"),
+        pytest.param({"0-1": ["3-9"], "1-1": ["1-1"]}, ["0-1"], [["0-1", "1-1"]],
+                     ["0-1 depends on 3-9, which is not there", "1-1 depends on itself"],
+                     id="dangling, and on itself"),
+        pytest.param({"1-1": ["1-2"], "1-2": ["1-1"]}, [], [["1-1"], ["1-2"]],
+                     ["1-1 and 1-2 wait for each other: 1-1 no longer does"],
+                     id="of a circle the edge to the later one goes"),
+        pytest.param({}, [], [], [], id="none"),
+    ],
+)  # fmt: skip
+def test_a_plan_is_worked_off_in_layers_without_what_cannot_be(
+    shape: Shape, final: list[str], order: list[list[str]], fixes: list[str]
+) -> None:
+    plan = plan_of(shape, final)
+    assert layers(plan) == order
+    assert list(plan.fixes) == fixes
 
 
-def test_a_sequence_may_wait_for_sequence_zero() -> None:
-    shape = {"0-1": [], "0-2": [], "1-1": ["0-1"], "1-2": ["0-2"]}
-    plan = plan_of(shape, ["0-1", "0-2"])
-    assert layers(plan) == [["0-1", "0-2"], ["1-1", "1-2"]]
+def test_what_the_final_question_does_not_depend_on_is_not_needed() -> None:
+    plan = plan_of({"0-1": [], "0-2": [], "1-1": ["0-1"], "1-2": ["0-2"]}, ["0-1", "0-2"])
     assert layers(plan.needed()) == [["0-1", "0-2"]]
-
-
-def test_dangling_and_self_dependencies_are_dropped_and_told() -> None:
-    plan = plan_of({"0-1": ["3-9"], "1-1": ["1-1"]}, ["0-1"])
-    assert all(one.dependencies == () for one in plan.sub_questions)
-    assert plan.fixes == ("0-1 depends on 3-9, which is not there", "1-1 depends on itself")
-
-
-def test_of_a_circle_the_edge_to_the_later_sub_question_goes() -> None:
-    plan = plan_of({"1-1": ["1-2"], "1-2": ["1-1"]}, [])
-    assert layers(plan) == [["1-1"], ["1-2"]]
-    assert len(plan.fixes) == 1
 
 
 def test_a_final_question_without_dependencies_takes_what_nothing_else_uses() -> None:
     assert plan_of({"1-1": [], "1-2": ["1-1"], "2-1": []}, []).final.dependencies == ("1-2", "2-1")
-
-
-def test_a_plan_without_sub_questions_has_no_layers() -> None:
-    assert layers(plan_of({}, [])) == []
 
 
 NAMES = [f"{s}-{h}" for s in range(3) for h in range(3)]

@@ -19,51 +19,33 @@ from graphrag_bench.values import (
 nan, inf = np.nan, np.inf
 
 
-def ids(ranked: Ranked[Node]) -> list[int]:
-    return ranked.ids.tolist()
+@pytest.mark.parametrize(
+    ("scores", "k", "among", "best"),
+    [
+        pytest.param([0.1, 0.9, 0.5], 2, None, [1, 2], id="the best first"),
+        pytest.param([1.0, 2.0, 1.0, 1.0], 3, None, [1, 0, 2], id="ties to the lower id"),
+        pytest.param([0.5, 0.5000001], 2, None, [0, 1], id="a tie after the sixth decimal"),
+        pytest.param([0.5, 0.500002], 2, None, [1, 0], id="no tie at the sixth decimal"),
+        pytest.param([9.0, 1.0, 2.0], 5, [2, 1, 2], [2, 1], id="among a choice"),
+        pytest.param([1.0, 2.0], 10, None, [1, 0], id="more than there are"),
+        pytest.param([1.0, 2.0], None, None, [1, 0], id="all"),
+        pytest.param([nan, inf, -5.0, -inf, 1.0], None, None, [4, 2, 0, 1, 3], id="not finite"),
+    ],
+)
+def test_the_best_rows_are_ranked_by_score_to_six_decimals_then_by_id(scores, k, among, best):
+    ranked = Ranked.top(scores, k, among)
+    assert ranked.ids.tolist() == best
+    assert np.array_equal(ranked.scores, np.array(scores)[best], equal_nan=True)
 
 
-def test_the_best_rows_come_first():
-    best = Ranked.top([0.1, 0.9, 0.5], 2)
-    assert ids(best) == [1, 2]
-    assert best.scores.tolist() == [0.9, 0.5]
-
-
-def test_ties_go_to_the_lower_id_also_at_the_cut():
-    assert ids(Ranked.top([1.0, 2.0, 1.0, 1.0], 3)) == [1, 0, 2]
-
-
-def test_scores_that_differ_after_the_sixth_decimal_are_a_tie():
-    assert ids(Ranked.top([0.5, 0.5000001], 2)) == [0, 1]
-    assert ids(Ranked.top([0.5, 0.500002], 2)) == [1, 0]
-
-
-def test_only_the_rows_among_a_choice_are_ranked():
-    assert ids(Ranked.top([9.0, 1.0, 2.0], 5, among=[2, 1, 2])) == [2, 1]
-
-
-def test_more_than_there_are_gives_all_and_none_gives_all():
-    assert ids(Ranked.top([1.0, 2.0], 10)) == [1, 0]
-    assert ids(Ranked.top([1.0, 2.0], None)) == [1, 0]
-
-
-def test_scores_that_are_not_finite_rank_last():
-    assert ids(Ranked.top([nan, inf, -5.0, -inf, 1.0], None)) == [4, 2, 0, 1, 3]
-
-
-def test_ranked_rows_can_not_be_written_to():
-    ranked = Ranked.top([1.0, 2.0], 2)
-    with pytest.raises(ValueError, match="read-only"):
-        ranked.ids[0] = 7
-    with pytest.raises(ValueError, match="read-only"):
-        ranked.scores[0] = 7
-
-
-def test_ranked_rows_do_not_change_with_the_array_they_were_made_of():
-    given = np.array([1.0, 2.0])
-    ranked = Ranked[Node](np.array([0, 1]), given)
-    given[0] = 9.0
+def test_ranked_rows_never_change_not_even_with_the_array_they_were_made_of():
+    scores = np.array([1.0, 2.0])
+    ranked = Ranked[Node](np.array([0, 1]), scores)
+    scores[0] = 9.0
     assert ranked.scores.tolist() == [1.0, 2.0]
+    for column in (ranked.ids, ranked.scores):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 7
 
 
 def test_writing_gives_a_new_state_and_leaves_the_old_one_alone():
@@ -75,23 +57,15 @@ def test_writing_gives_a_new_state_and_leaves_the_old_one_alone():
 
 
 def test_a_question_holds_no_gold():
-    assert set(Question.__dataclass_fields__) == {
-        "id",
-        "text",
-        "scope",
-        "entities",
-        "form",
-        "open_tokens",
-    }
+    fields = {"id", "text", "scope", "entities", "form", "open_tokens"}
+    assert set(Question.__dataclass_fields__) == fields
 
 
 def test_a_type_lives_in_one_slot_and_nodes_are_no_chunks():
     assert slot_of(Ranked[Node]) == "nodes"
     assert slot_of(Ranked[Chunk]) == "chunks"
     assert slot_of(NodeScores) == "node_scores"
-    assert slot_of(int) is None
-    assert slot_of(list[int]) is None
-    assert slot_of("Mentions") is None
+    assert {slot_of(other) for other in (int, list[int], "Mentions")} == {None}
 
 
 @pytest.fixture

@@ -16,7 +16,14 @@ from file_server import FileServer, serving
 from published_sets import news
 
 from graphrag_bench.data.dataset import UNKNOWN, Card, Download, Source, load_card
-from graphrag_bench.data.fetching import MANIFEST, differences, fetch, read_manifest, unpack
+from graphrag_bench.data.fetching import (
+    MANIFEST,
+    Fetched,
+    differences,
+    fetch,
+    read_manifest,
+    unpack,
+)
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
@@ -56,6 +63,10 @@ def hub(server: FileServer, name: str, files: dict[str, bytes], *, large: bool =
     server.files[f"/api/datasets/{name}/revision/main"] = listing
 
 
+def fetched(name: str, server: FileServer, folder: Path, *, again: bool = False) -> list[Fetched]:
+    return fetch(load_card(name), folder, endpoint=server.address, again=again, progress=QUIET)
+
+
 def news_files() -> dict[str, bytes]:
     return {name: json.dumps(content).encode() for name, content in news().items()}
 
@@ -63,9 +74,8 @@ def news_files() -> dict[str, bytes]:
 def test_a_set_of_the_hub_is_fetched_at_its_commit_with_the_hubs_checksums(
     server: FileServer, tmp_path: Path
 ) -> None:
-    card = load_card("multihoprag")
     hub(server, "yixuantt/MultiHopRAG", news_files())
-    made = fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    made = fetched("multihoprag", server, tmp_path)
     assert [one.holds for one in made] == [("corpus.json",), ("MultiHopRAG.json",)]
     assert [(one.revision, one.checked) for one in made] == [("c0ffee", "hub")] * 2
     assert len(read_dataset("multihoprag", tmp_path).questions) == 2
@@ -74,41 +84,38 @@ def test_a_set_of_the_hub_is_fetched_at_its_commit_with_the_hubs_checksums(
 def test_what_was_fetched_is_not_asked_for_again_unless_wanted(
     server: FileServer, tmp_path: Path
 ) -> None:
-    card = load_card("multihoprag")
     hub(server, "yixuantt/MultiHopRAG", news_files(), large=False)
-    first = fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    first = fetched("multihoprag", server, tmp_path)
     assert [one.checked for one in first] == ["", ""]
     n_asked = len(server.asked)
-    assert fetch(card, tmp_path, endpoint=server.address, progress=QUIET) == first
+    assert fetched("multihoprag", server, tmp_path) == first
     assert len(server.asked) == n_asked
-    fetch(card, tmp_path, endpoint=server.address, again=True, progress=QUIET)
+    fetched("multihoprag", server, tmp_path, again=True)
     assert len(server.asked) == 2 * n_asked
 
 
 def test_a_fetch_that_stopped_between_two_files_fetches_the_rest(
     server: FileServer, tmp_path: Path
 ) -> None:
-    card = load_card("multihoprag")
     hub(server, "yixuantt/MultiHopRAG", news_files())
     gone = "/datasets/yixuantt/MultiHopRAG/resolve/c0ffee/MultiHopRAG.json"
     content = server.files.pop(gone)
     with pytest.raises(UserError, match="404"):
-        fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+        fetched("multihoprag", server, tmp_path)
     assert [one.holds for one in read_manifest(tmp_path)[0]] == [("corpus.json",)]
     server.files[gone] = content
     server.asked.clear()
-    fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    fetched("multihoprag", server, tmp_path)
     assert [path for path, _ in server.asked if path.startswith("/datasets")] == [gone]
 
 
 def test_a_file_of_your_own_is_not_overwritten(server: FileServer, tmp_path: Path) -> None:
-    card = load_card("multihoprag")
     hub(server, "yixuantt/MultiHopRAG", news_files())
     (tmp_path / "corpus.json").write_text("mine")
     with pytest.raises(UserError, match=r"corpus.json is there and was not fetched"):
-        fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+        fetched("multihoprag", server, tmp_path)
     assert (tmp_path / "corpus.json").read_text() == "mine"
-    fetch(card, tmp_path, endpoint=server.address, again=True, progress=QUIET)
+    fetched("multihoprag", server, tmp_path, again=True)
     assert (tmp_path / "corpus.json").read_bytes() == news_files()["corpus.json"]
 
 
@@ -116,7 +123,7 @@ def test_a_pattern_fetches_every_shard(server: FileServer, tmp_path: Path) -> No
     files = {f"data/{part}-{at:05}-of-00002-ab.parquet": b"x" for part in ("test", "train")
              for at in (0, 1)}  # fmt: skip
     hub(server, "rmanluo/RoG-cwq", files)
-    made = fetch(load_card("cwq"), tmp_path, endpoint=server.address, progress=QUIET)
+    made = fetched("cwq", server, tmp_path)
     assert sorted(name for one in made for name in one.holds) == sorted(
         path.partition("/")[2] for path in files
     )
@@ -125,14 +132,13 @@ def test_a_pattern_fetches_every_shard(server: FileServer, tmp_path: Path) -> No
 def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
     server: FileServer, tmp_path: Path
 ) -> None:
-    card = load_card("multihoprag")
     with pytest.raises(UserError, match=r"(?s)does not list.*datasets/yixuantt"):
-        fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+        fetched("multihoprag", server, tmp_path)
     hub(server, "yixuantt/MultiHopRAG", {"corpse.json": b"[]"})
     with pytest.raises(
         UserError, match=r"no file 'corpus.json' at c0ffee. Did you mean 'corpse.json'"
     ):
-        fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+        fetched("multihoprag", server, tmp_path)
 
 
 def test_a_hub_that_cannot_be_reached_is_told_with_the_mirror(tmp_path: Path) -> None:
@@ -149,34 +155,30 @@ def test_a_hub_that_the_environment_forbids_is_told(
         fetch(load_card("popqa"), tmp_path, progress=QUIET)
 
 
+def card_of(url: str, sha256: str = UNKNOWN) -> Card:
+    source = Source(url="https://publisher", downloads=[Download(url=url, sha256=sha256)])
+    return load_card("toy").model_copy(update={"source": source})
+
+
 def test_the_checksum_of_a_card_is_held_against_the_file(
     server: FileServer, tmp_path: Path
 ) -> None:
-    def card(sha256: str) -> Card:
-        download = Download(url=f"{server.address}/a.bin", sha256=sha256)
-        source = Source(url="https://publisher", downloads=[download])
-        return load_card("toy").model_copy(update={"source": source})
-
-    (made,) = fetch(card(SHA), tmp_path / "right", progress=QUIET)
-    assert (made.checked, made.sha256) == ("card", SHA)
-    (made,) = fetch(card(UNKNOWN), tmp_path / "unknown", progress=QUIET)
-    assert (made.checked, made.sha256) == ("", SHA)
+    url = f"{server.address}/a.bin"
+    for sha256, checked in ((SHA, "card"), (UNKNOWN, "")):
+        (one,) = fetch(card_of(url, sha256), tmp_path / sha256, progress=QUIET)
+        assert (one.checked, one.sha256) == (checked, SHA)
     with pytest.raises(UserError, match="checksum is wrong"):
-        fetch(card("0" * 64), tmp_path / "wrong", progress=QUIET)
+        fetch(card_of(url, "0" * 64), tmp_path / "wrong", progress=QUIET)
 
 
 def test_a_busy_server_is_asked_again_and_one_that_is_away_is_told(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
-    def card(url: str) -> Card:
-        source = Source(url="https://publisher", downloads=[Download(url=url)])
-        return load_card("toy").model_copy(update={"source": source})
-
     server.faults = [(503, {})]
-    (made,) = fetch(card(f"{server.address}/a.bin"), tmp_path / "busy", progress=QUIET)
+    (made,) = fetch(card_of(f"{server.address}/a.bin"), tmp_path / "busy", progress=QUIET)
     assert (made.sha256, len(waited)) == (SHA, 1)
     with pytest.raises(UserError, match=r"not downloaded .*https://publisher"):
-        fetch(card("http://127.0.0.1:9/a"), tmp_path / "none", progress=QUIET)
+        fetch(card_of("http://127.0.0.1:9/a"), tmp_path / "none", progress=QUIET)
 
 
 def zipped(members: dict[str, str]) -> bytes:
@@ -193,8 +195,7 @@ def test_the_wanted_members_of_an_archive_are_kept_and_the_archive_is_not(
     line = json.dumps({"id": "fd_1", "pid": "p", "input": "ANN: Hi.", "output": "They meet."})
     members = {"summ_screen_fd/validation.jsonl": line, "summ_screen_fd/test.jsonl": "{}"}
     hub(server, "tau/scrolls", {"summ_screen_fd.zip": zipped(members)})
-    card = load_card("summscreen")
-    (made,) = fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    (made,) = fetched("summscreen", server, tmp_path)
     assert made.holds == ("validation.jsonl",)
     assert sorted(path.name for path in tmp_path.glob("[!.]*")) == [MANIFEST, "validation.jsonl"]
     data = read_dataset("summscreen", tmp_path)

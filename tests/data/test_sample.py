@@ -41,45 +41,29 @@ def holds(passage: str, words: str) -> bool:
     return f" {normalise_name(words)} " in f" {normalise_name(passage)} "
 
 
-def test_the_sets_have_as_many_rows_as_their_cards_say(own: Dataset) -> None:
-    assert own.card.counts == {"documents": len(own.documents), "questions": len(own.questions)}
-
-
-def test_the_pinned_rows_hold(own: Dataset) -> None:
-    assert own.card.pinned
+def test_the_sets_have_the_rows_that_their_cards_count_and_pin(own: Dataset) -> None:
     rows = {"questions": own.questions, "documents": own.documents}
+    assert own.card.counts == {kind: len(every) for kind, every in rows.items()}
+    assert own.card.pinned
     for kind, pins in own.card.pinned.items():
-        for row, name in pins.items():
-            assert rows[kind][row].id == name
+        assert {row: rows[kind][row].id for row in pins} == pins
 
 
-def test_every_evidence_id_exists_and_stands_once(own: Dataset) -> None:
-    ids = set(passages(own))
-    for question in own.questions:
-        evidence = own.gold[question.id].evidence
-        assert set(evidence) <= ids
-        assert len(set(evidence)) == len(evidence)
-
-
-def test_each_answer_stands_in_its_last_evidence_passage(own: Dataset) -> None:
+def test_every_question_has_its_evidence_and_names_its_entities(own: Dataset) -> None:
     texts = passages(own)
-    for question in of_types(own, "one-hop", *MULTI_HOP):
+    for question in own.questions:
         gold = own.gold[question.id]
-        last = DEFAULT.normal(texts[gold.evidence[-1]])
-        assert any(DEFAULT.normal(answer) in last for answer in gold.answers), question
-
-
-def test_questions_have_as_much_evidence_as_hops(own: Dataset) -> None:
+        assert set(gold.evidence) <= set(texts)
+        assert len(set(gold.evidence)) == len(gold.evidence)
+        assert all(holds(question.text, entity) for entity in gold.entities), question
     for question in of_types(own, "one-hop", *MULTI_HOP):
         gold = own.gold[question.id]
         assert gold.hops == {"one-hop": 1, "two-hop": 2, "three-hop": 3}[gold.type]
         assert len(gold.evidence) == gold.hops, question
-
-
-def test_the_named_entities_stand_in_the_question(own: Dataset) -> None:
-    for question in own.questions:
-        for entity in own.gold[question.id].entities:
-            assert holds(question.text, entity), (question, entity)
+        last = DEFAULT.normal(texts[gold.evidence[-1]])
+        assert any(DEFAULT.normal(answer) in last for answer in gold.answers), question
+    for question in of_types(own, "abstract"):
+        assert own.gold[question.id].answers == own.gold[question.id].evidence == ()
 
 
 def test_no_single_passage_answers_a_multi_hop_question(own: Dataset) -> None:
@@ -103,27 +87,13 @@ def test_the_answers_of_comparisons_are_yes_no_or_named_in_the_question(own: Dat
             assert answer.lower() in ("yes", "no") or named, question
 
 
-def test_abstract_questions_have_neither_answers_nor_evidence(own: Dataset) -> None:
-    for question in of_types(own, "abstract"):
-        gold = own.gold[question.id]
-        assert gold.answers == gold.evidence == ()
-
-
-def test_no_two_passages_of_the_sample_are_the_same(sample: Dataset) -> None:
-    assert len({document.text for document in sample.documents}) == len(sample.documents)
-    assert len({document.title for document in sample.documents}) == len(sample.documents)
-
-
-def test_the_sample_has_its_types_of_questions(sample: Dataset) -> None:
-    counted = Counter(sample.gold[question.id].type for question in sample.questions)
-    assert counted == {
-        "one-hop": 15,
-        "two-hop": 25,
-        "three-hop": 10,
-        "comparison": 10,
-        "abstract": 10,
-    }
+def test_the_sample_repeats_nothing_and_has_its_types_of_questions(sample: Dataset) -> None:
+    for column in ("text", "title"):
+        assert len({getattr(one, column) for one in sample.documents}) == len(sample.documents)
     assert len({question.text for question in sample.questions}) == len(sample.questions)
+    types = Counter(sample.gold[question.id].type for question in sample.questions)
+    assert types == {"one-hop": 15, "two-hop": 25, "three-hop": 10, "comparison": 10,
+                     "abstract": 10}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", card_names())
