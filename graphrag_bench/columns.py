@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.text import show_briefly
 
-T = TypeVar("T")
 _BLOCK = 65536
 
 
@@ -82,20 +81,10 @@ class Texts:
 
         The matrix has a column for each text.
         """
-        between = separator.encode()
-        endings = Texts.of([text + separator for text in self])
-        counts = np.diff(matrix.indptr)
-        lengths = np.diff(endings.offsets)[matrix.indices]
-        lengths[matrix.indptr[1:][counts > 0] - 1] -= len(between)
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        blobs = []
-        for start in range(0, len(lengths), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            shift = endings.offsets[matrix.indices[part]] - ends[:-1][part]
-            places = np.arange(ends[start], ends[min(start + _BLOCK, len(lengths))])
-            blobs.append(endings.blob[np.repeat(shift, lengths[part]) + places])
-        blob = np.concatenate(blobs) if blobs else np.zeros(0, np.uint8)
-        return Texts(blob, ends[matrix.indptr].astype(np.int64))
+        texts = list(self)
+        rows = pairwise(matrix.indptr.tolist())
+        columns = matrix.indices.tolist()
+        return Texts.of([separator.join([texts[c] for c in columns[a:b]]) for a, b in rows])
 
 
 def save_sparse(folder: Path, name: str, matrix: Any) -> None:
@@ -175,13 +164,8 @@ class TextRows(Columns, Mapping[str, int]):
         order = np.argsort(sums, kind="stable")
         return cls(keys, values, sums[order], order)
 
-    @overload
-    def get(self, key: str, /) -> int | None: ...
-    @overload
-    def get(self, key: str, /, default: int | T) -> int | T: ...
-    def get(self, key: str, /, default: object = None) -> object:
-        """The number of a key, `default` where it is none."""
-        wanted = key.encode("utf-8", errors="replace")
+    def __getitem__(self, key: str) -> int:
+        wanted = str(key).encode("utf-8", errors="replace")
         first = np.uint32(crc32(wanted))
         place = int(self.sums.searchsorted(first))
         while place < len(self.sums) and self.sums[place] == first:
@@ -190,16 +174,7 @@ class TextRows(Columns, Mapping[str, int]):
             if self.texts.blob[begin:end].tobytes() == wanted:
                 return int(self.numbers[row])
             place += 1
-        return default
-
-    def __getitem__(self, key: str) -> int:
-        found = self.get(key)
-        if found is None:
-            raise KeyError(key)
-        return found
-
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self.get(key) is not None
+        raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
@@ -213,14 +188,11 @@ def _stored(of: Any) -> list[Field[Any]]:
 
 
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
-    """A bool CSR with a row for each item, which names each of its columns once; columns sorted."""
-    from scipy.sparse import csr_matrix
-
-    held = [sorted(columns) for columns in columns_of]
-    starts = np.zeros(len(held) + 1, np.int64)
-    np.cumsum([len(columns) for columns in held], out=starts[1:])
-    columns = np.array([column for columns in held for column in columns], np.int64)
-    return csr_matrix((np.ones(len(columns), bool), columns, starts), shape=(len(held), n_columns))
+    """A bool CSR with a row for each item, and the columns that it names, sorted."""
+    rows = [list(columns) for columns in columns_of]
+    row = np.repeat(np.arange(len(rows)), [len(columns) for columns in rows])
+    flat = np.array([column for columns in rows for column in columns], np.int64)
+    return cells(row, flat, (len(rows), n_columns))
 
 
 def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:

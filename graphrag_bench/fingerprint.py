@@ -9,7 +9,6 @@ does editing what registers functions, reports progress, counts long texts or wo
 from __future__ import annotations
 
 import ast
-import copy
 import hashlib
 import importlib
 import inspect
@@ -30,6 +29,8 @@ _APART = (
     "graphrag_bench.errors",
     "graphrag_bench.embedding.long_texts",
 )
+_REGISTER = ("operator", "artifact")
+"""Decorators that say how a function is registered."""
 _PLAIN = (str, int, float, bool, bytes, tuple, frozenset, type(None))
 
 
@@ -59,31 +60,7 @@ def _collect(item: Any, roots: frozenset[str], parts: dict[str, str]) -> None:
     if name not in parts and item.__module__ not in _APART:
         tree = _tree(item)
         namespace = _namespace(item, tree, roots)
-        _follow(name, _unregistered(tree, namespace), item.__module__, namespace, roots, parts)
-
-
-def _unregistered(tree: ast.AST, namespace: dict[str, Any]) -> ast.AST:
-    if not isinstance(tree, ast.FunctionDef):
-        return tree
-    places = tuple(
-        place
-        for place, decorator in enumerate(tree.decorator_list)
-        if getattr(namespace.get(_head(decorator)), "__module__", "") not in _APART
-    )
-    return _decorated(tree, places)
-
-
-@lru_cache(maxsize=None)
-def _decorated(tree: ast.FunctionDef, places: tuple[int, ...]) -> ast.FunctionDef:
-    own = copy.copy(tree)
-    own.decorator_list = [tree.decorator_list[place] for place in places]
-    return own
-
-
-def _head(node: ast.AST) -> str:
-    while isinstance(node, ast.Call | ast.Attribute):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+        _follow(name, tree, item.__module__, namespace, roots, parts)
 
 
 def _follow(
@@ -145,7 +122,6 @@ def _namespace(item: Any, tree: ast.AST, roots: frozenset[str]) -> dict[str, Any
 
 @lru_cache(maxsize=None)
 def _nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """A tree's nodes; docstrings that are taken out later stay, and refer to nothing."""
     return tuple(ast.walk(tree))
 
 
@@ -181,24 +157,32 @@ def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
 def _tree(item: Any) -> ast.AST:
     node = _definitions(item.__module__).get(item.__qualname__)
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return _undocumented(node)
+        return _bare(node)
     return _parsed(inspect.getsource(item))
 
 
 @lru_cache(maxsize=None)
 def _parsed(source: str) -> ast.AST:
     flush = inspect.cleandoc("\n" + source) if source[0].isspace() else source
-    return _undocumented(ast.parse(flush))
+    return _bare(ast.parse(flush))
 
 
 @lru_cache(maxsize=None)
-def _undocumented(tree: ast.AST) -> ast.AST:
-    for node in _nodes(tree):
+def _bare(tree: ast.AST) -> ast.AST:
+    """The tree without docstrings, and without what registers functions."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:]
+            node.decorator_list = [one for one in node.decorator_list if not _registers(one)]
     return tree
+
+
+def _registers(decorator: ast.expr) -> bool:
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = getattr(function, "attr", None) or getattr(function, "id", None)
+    return name in _REGISTER
 
 
 @lru_cache(maxsize=None)

@@ -19,19 +19,19 @@ def prompt(tmp_path):
     return make
 
 
-def test_a_template_without_blocks_is_one_user_message(prompt):
-    messages = prompt("Question: {{ question }}").render({"question": "Who?"})
-    assert messages == (Message("user", "Question: Who?"),)
-
-
-def test_blocks_become_messages_system_first(prompt):
-    blocks = (
-        "{% block user %}Ask {{ question }}{% endblock %}{% block system %}Be brief.{% endblock %}"
-    )
-    assert prompt(blocks).render({"question": "why"}) == (
-        Message("system", "Be brief."),
-        Message("user", "Ask why"),
-    )
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("Ask {{ question }}", (Message("user", "Ask why"),)),
+        (
+            "{% block user %}Ask {{ question }}{% endblock %}"
+            "{% block system %}Be brief.{% endblock %}",
+            (Message("system", "Be brief."), Message("user", "Ask why")),
+        ),
+    ],
+)
+def test_a_template_is_one_user_message_or_a_message_a_block_system_first(prompt, text, messages):
+    assert prompt(text).render({"question": "why"}) == messages
 
 
 def test_a_missing_variable_is_an_error_that_names_it(prompt):
@@ -68,13 +68,10 @@ def test_a_template_that_cannot_be_read_is_an_error_with_its_line(prompt):
 
 
 def test_a_file_in_the_folder_takes_the_place_of_the_packaged_one(prompt):
+    packaged = Prompt(ANSWER)
     own = prompt("my own words")
-    assert own.text == "my own words"
-    assert own.digest != Prompt(ANSWER).digest
-
-
-def test_the_digest_is_that_of_the_text_wherever_it_lies(prompt):
-    assert prompt(Prompt(ANSWER).text).digest == Prompt(ANSWER).digest
+    assert own.text == "my own words" and own.digest != packaged.digest
+    assert prompt(packaged.text).digest == packaged.digest
 
 
 @pytest.mark.parametrize(

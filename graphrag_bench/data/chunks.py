@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Columns, Texts, row_ids
+from graphrag_bench.columns import Columns, Texts, cells, row_ids
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import IntArray
 
@@ -64,19 +65,11 @@ class ChunkTable(Columns):
         The documents that a chunk is the first to have share a rank: none of them was found before
         another.
         """
-        ranks: dict[str, int] = {}
-        rank = 0
-        for row in rows:
-            new = [name for name in self.documents_of(int(row)) if name not in ranks]
-            rank += bool(new)
-            ranks |= dict.fromkeys(new, rank)
-        return ranks
+        return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
     def of(cls, rows: list[tuple[str, str, str]]) -> ChunkTable:
         """The table of (document id, title, text) rows; equal contents become one chunk."""
-        from scipy.sparse import csr_matrix
-
         contents: dict[tuple[str, str], int] = {}
         names: dict[str, int] = {}
         pairs = {
@@ -87,16 +80,23 @@ class ChunkTable(Columns):
             for document, title, text in rows
         }
         chunk, document = np.array(list(pairs), np.int64).reshape(-1, 2).T
-        matrix = csr_matrix(
-            (np.ones(len(chunk), bool), (chunk, document)), shape=(len(contents), len(names))
-        )
-        matrix.sort_indices()
         return cls(
             Texts.of([title for title, _ in contents]),
             Texts.of([text for _, text in contents]),
             Texts.of(list(names)),
-            matrix,
+            cells(chunk, document, (len(contents), len(names))),
         )
+
+
+def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
+    """Return ranks from 1: the names that a group is the first to have share one."""
+    ranks: dict[str, int] = {}
+    rank = 0
+    for group in groups:
+        new = [name for name in dict.fromkeys(group) if name not in ranks]
+        rank += bool(new)
+        ranks |= dict.fromkeys(new, rank)
+    return ranks
 
 
 show_briefly(ChunkTable)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.data.chunks import shared_ranks
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.rows import json_objects, read_text
 from graphrag_bench.errors import UserError, did_you_mean
@@ -64,13 +65,10 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
         question = matcher.question(place, name)
         if question in rankings:
             raise UserError(f"{place}: question '{question}' was there before.")
-        ranks: dict[str, int] = {}
-        rank = 0
-        for passages in places:
-            named = (one for passage in passages for one in matcher.documents(passage))
-            new = [one for one in dict.fromkeys(named) if one not in ranks]
-            rank += bool(new)
-            ranks |= dict.fromkeys(new, rank)
+        ranks = shared_ranks(
+            [one for passage in passages for one in matcher.documents(passage)]
+            for passages in places
+        )
         rankings[question] = Ranking(tuple(ranks), tuple(ranks.values()), answer)
     if not rankings:
         raise UserError(f"{path} ranks no passages.")

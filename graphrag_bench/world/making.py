@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,14 +47,14 @@ def make_world(settings: WorldSettings) -> World:
         for id_, name in zip((fact.head, fact.tail), fact.said, strict=True)
         if name == entities[id_].alias
     )
-    noise = _noise(settings, entities, facts, chains)
+    outsiders, distractors, contradictions, extra = _noise(settings, entities, facts, chains)
     order = _random(settings, "order").random(len(entities)).tolist()
     n_each = settings.facts_per_passage
     placed = [
         (place, _passage(one, one.id in introduced, facts[one.id * n_each : (one.id + 1) * n_each]))
         for place, one in zip(order, entities, strict=True)
     ]
-    ordered = sorted([*placed, *noise.placed], key=lambda pair: (pair[0], pair[1].id))
+    ordered = sorted([*placed, *extra], key=lambda pair: (pair[0], pair[1].id))
     filling = Filling(_random(settings, "filling"), [entity.name for entity in entities])
     passages = []
     for _, passage in ordered:
@@ -62,10 +62,10 @@ def make_world(settings: WorldSettings) -> World:
         passages.append(replace(passage, text=" ".join([passage.text, *sentences])))
     return World(
         settings,
-        (*entities, *noise.outsiders),
+        (*entities, *outsiders),
         tuple(facts),
-        tuple(noise.distractors),
-        tuple(noise.contradictions),
+        tuple(distractors),
+        tuple(contradictions),
         tuple(passages),
         tuple(chains),
         introduced,
@@ -166,20 +166,13 @@ def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
     return Statement(fact.said[0], fact.phrase, fact.said[1], rumour)
 
 
-@dataclass(frozen=True)
-class _Noise:
-    outsiders: list[Entity]
-    distractors: list[Fact]
-    contradictions: list[Fact]
-    placed: list[tuple[float, Passage]]
-
-
 def _noise(
     settings: WorldSettings,
     entities: Sequence[Entity],
     facts: Sequence[Fact],
     chains: Sequence[Chain],
-) -> _Noise:
+) -> tuple[list[Entity], list[Fact], list[Fact], list[tuple[float, Passage]]]:
+    """Outsiders, the distractors about them, contradictions, and passages with their places."""
     n_noise = round(settings.noise * settings.size / (1 - settings.noise))
     random = _random(settings, "noise")
     shuffled = random.permutation(len(facts)).tolist()
@@ -187,18 +180,21 @@ def _noise(
     targets = sorted(shuffled, key=lambda row: row not in asked)  # stable: the asked ones first
     draws: FloatArray = random.random((n_noise, 3))
     names = Names(_random(settings, "outsiders"))
-    noise = _Noise([], [], [], [])
+    outsiders: list[Entity] = []
+    distractors: list[Fact] = []
+    contradictions: list[Fact] = []
+    placed = []
     for row, (turn, kind, place) in enumerate(draws.tolist()):
         fact = facts[targets[row % len(targets)]]
         head, of_type = entities[fact.head], BY_PHRASE[fact.phrase].tail
         tail = entities[_tail(of_type, settings.size, turn, (fact.head, fact.tail))]
         contradicts = int((row + 1) * settings.contradictions) > int(row * settings.contradictions)
-        others = noise.contradictions if contradicts else noise.distractors
+        others = contradictions if contradicts else distractors
         if not contradicts:
-            kinds, number = KINDS[head.type], len(entities) + len(noise.outsiders)
+            kinds, number = KINDS[head.type], len(entities) + len(outsiders)
             kind_of = kinds[int(kind * len(kinds))]
             head = Entity(number, names.like(head.name), "", head.type, kind_of)
-            noise.outsiders.append(head)
+            outsiders.append(head)
         other = Fact(len(others), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
         others.append(other)
         sentence = _statement(other, rumour=contradicts).sentence
@@ -206,5 +202,5 @@ def _noise(
         title = f"Rumours about {head.name}" if contradicts else head.name
         text = sentence if contradicts else f"{kind_sentence(head.name, head.kind)} {sentence}"
         passage = Passage(f"n{row}", title, text, role, head.id, (other.id,))
-        noise.placed.append((place, passage))
-    return noise
+        placed.append((place, passage))
+    return outsiders, distractors, contradictions, placed

@@ -87,20 +87,16 @@ def test_triples_are_read_from_csv_and_json_lines(file, name, text):
     ]
 
 
-def test_without_documents_a_fact_is_in_the_chunks_that_name_both_its_ends(file):
+def test_a_fact_is_in_the_document_that_is_named_or_where_both_its_ends_are(file):
     path = file("t.csv", "Ada Marsh,founded,Norvik\nOtto Brandt,knew,Ada Marsh\n")
     graph = triples(import_from=path, chunk_table=CHUNKS)
     assert list(graph.names) == ["ada marsh", "norvik", "otto brandt"]
     assert dense(graph.node_chunk) == [[1, 0], [1, 1], [0, 1]]
     assert dense(graph.relationship_chunk) == [[1, 0], [0, 0]]
-
-
-def test_a_fact_is_in_the_document_that_the_file_names(file):
     path = file("t.csv", "head,relation,tail,document\nAda Marsh,founded,Norvik,otto\na,r,b,\n")
-    graph = triples(import_from=path, chunk_table=CHUNKS)
-    assert dense(graph.relationship_chunk) == [[0, 1], [0, 0]]
-    both = triples(import_from=path, chunk_table=CHUNKS, chunks_by="mentions")
-    assert dense(both.relationship_chunk) == [[1, 0], [0, 0]]
+    for chunks_by, chunks in (("auto", [[0, 1], [0, 0]]), ("mentions", [[1, 0], [0, 0]])):
+        graph = triples(import_from=path, chunk_table=CHUNKS, chunks_by=chunks_by)
+        assert dense(graph.relationship_chunk) == chunks
 
 
 def test_equal_facts_are_one_row_and_their_weights_are_summed(file):
@@ -167,7 +163,7 @@ def lightrag(ada: str, otto: str) -> str:
     return LIGHTRAG.replace("{ada}", ada).replace("{otto}", otto)
 
 
-def test_lightrags_graph_is_a_rich_one_over_the_chunks_of_its_ids(file):
+def test_lightrags_graph_is_a_rich_one_over_the_chunks_of_its_ids_and_can_be_read_as_a_poorer(file):
     ids = [chunk_id(text) for text in CHUNKS.texts]
     path = file("graph_chunk_entity_relation.graphml", lightrag(*ids))
     assert variants_for(path) == {"graph": "graphml_rkg"}
@@ -179,24 +175,20 @@ def test_lightrags_graph_is_a_rich_one_over_the_chunks_of_its_ids(file):
     assert graph.weight.tolist() == [9.0]
     assert dense(graph.node_chunk) == [[1, 0], [1, 1]]
     assert dense(graph.relationship_chunk) == [[1, 0]]
-
-
-def test_chunks_beside_the_file_are_found_by_their_text(file):
-    path = file("g.graphml", lightrag("c1", "c2"))
-    held = {"c1": {"content": "Ada Marsh  founded Norvik."}, "c2": {"content": "taught Mira"}}
-    before = content_digest(path)
-    file("kv_store_text_chunks.json", json.dumps(held))
-    assert content_digest(path) != before
-    graph = graphml(columns=RKG, import_from=path, chunk_table=CHUNKS)
-    assert dense(graph.node_chunk) == [[1, 0], [1, 1]]
-
-
-def test_a_rich_graph_can_be_read_as_a_poorer_one(file):
-    path = file("g.graphml", lightrag("?", "?"))
     assert graphml(columns=TKG, import_from=path, chunk_table=CHUNKS).keywords is None
     plain = graphml(columns=(), import_from=path, chunk_table=CHUNKS)
     assert plain.descriptions is None
     assert facts(plain) == [("ada marsh", "related to", "norvik", 9.0)]
+
+
+def test_chunks_beside_the_file_are_found_by_their_text(file):
+    path = file("g.graphml", lightrag("c1", "c2"))
+    stored = {"c1": {"content": "Ada Marsh  founded Norvik."}, "c2": {"content": "taught Mira"}}
+    before = content_digest(path)
+    file("kv_store_text_chunks.json", json.dumps(stored))
+    assert content_digest(path) != before
+    graph = graphml(columns=RKG, import_from=path, chunk_table=CHUNKS)
+    assert dense(graph.node_chunk) == [[1, 0], [1, 1]]
 
 
 def test_a_plain_graph_takes_names_from_ids_and_keeps_parallel_relationships(file):

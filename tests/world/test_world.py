@@ -39,18 +39,12 @@ def stated(one: World) -> list[tuple[str, str, str]]:
 # ---- sizes and shares
 
 
-def test_every_entity_has_a_passage_and_noise_comes_on_top_as_its_share_of_all() -> None:
-    made = world(noise=0.25)
+def test_entities_have_passages_and_facts_and_noise_comes_on_top_as_its_share_of_all() -> None:
+    made = world(noise=0.25, facts_per_passage=3)
     roles = [passage.role for passage in made.passages]
-    assert roles.count("facts") == 120
-    assert len(roles) == 160  # 40 of 160 are a quarter
+    assert (roles.count("facts"), len(roles)) == (120, 160)  # 40 of 160 are a quarter
     assert roles.count("contradiction") == roles.count("distractor") == 20
-
-
-def test_every_entity_has_so_many_facts_of_different_relations() -> None:
-    made = world(facts_per_passage=3)
-    assert len(made.facts) == 360
-    assert len({(fact.head, fact.phrase) for fact in made.facts}) == 360
+    assert len(made.facts) == len({(fact.head, fact.phrase) for fact in made.facts}) == 360
     assert all(fact.head != fact.tail for fact in made.facts)
 
 
@@ -97,15 +91,10 @@ def test_without_aliases_noise_or_removal_the_corpus_states_the_facts_and_nothin
 # ---- names
 
 
-def test_names_and_aliases_are_distinct_even_after_normalisation() -> None:
+def test_names_are_distinct_even_normalised_composed_and_go_beyond_ascii() -> None:
     made = world(size=2000, noise=0.3)
-    names = [entity.name for entity in made.entities] + [entity.alias for entity in made.entities]
-    normal = [normalise_name(name) for name in names if name]
-    assert len(set(normal)) == len(normal) > 4000
-
-
-def test_names_go_beyond_ascii_and_are_composed_so_that_bytes_compare() -> None:
-    names = [entity.name for entity in world().entities]
+    names = [name for entity in made.entities for name in (entity.name, entity.alias) if name]
+    assert len(set(map(normalise_name, names))) == len(names) > 4000
     assert any(not name.isascii() for name in names)
     assert all(unicodedata.is_normalized("NFKC", name) for name in names)
 

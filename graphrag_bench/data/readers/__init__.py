@@ -241,7 +241,7 @@ class _Document(FileRow):
 
 
 class _Question(FileRow):
-    id: str
+    id: str = ""
     text: str
     answers: list[str] = []
     evidence: list[str] = []
@@ -252,10 +252,6 @@ class _Question(FileRow):
     spans: list[str] = []
     options: list[str] = []
     correct: int | None = None
-
-
-class _WithoutId(_Question):
-    id: str = ""
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
@@ -280,7 +276,9 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
     Without `ids` a row may lack its id, and has one of its text then (`q-1a2b3c4d`), which stays
     when other questions are added.
     """
-    for place, row in json_lines(questions, _Question if ids else _WithoutId):
+    for place, row in json_lines(questions, _Question):
+        if ids and not row.id:
+            raise UserError(f"{place}: the field 'id' is missing.")
         text, choice = row.text, Gold()
         if row.options:
             text = with_options(row.text, row.options)
