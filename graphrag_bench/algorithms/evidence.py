@@ -71,16 +71,12 @@ class NodeAttributes(Columns):
         """Each value as plain words in spaces."""
         return [f" {normalise_name(value)} " for value in self.values]
 
-    @cached_property
-    def n_stating(self) -> IntArray:
-        """The number of chunks that state each row, int64 (n,)."""
-        return np.asarray(np.diff(self.chunk.indptr), np.int64)
-
     def rows_of(self, node: int) -> IntArray:
         """The rows of a node, int64 (n_found,), those that most chunks state first; ties as is."""
         first, last = np.searchsorted(self.node, [node, node + 1])
         rows: IntArray = np.arange(first, last)
-        order = np.argsort(-self.n_stating[rows], kind="stable")
+        n_stating = np.diff(self.chunk.indptr[first : last + 1])
+        order = np.argsort(-n_stating.astype(np.int64), kind="stable")
         return np.asarray(rows[order], np.int64)
 
     def text_of(self, row: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -173,7 +173,10 @@ def edge_flow_paths(
     paths = alive(graph, nodes, everything, direction)
     walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
     scores = np.zeros(len(walks))
-    for rows in _pairs(walks):
+    rows_of: dict[NodePair, list[int]] = {}
+    for row, walk in enumerate(walks):
+        rows_of.setdefault((walk[0], walk[-1]), []).append(row)
+    for rows in rows_of.values():
         flow = edge_flow([walks[row] for row in rows], rules.alpha, rules.theta, rules.max_hops)
         for row in rows:
             along = [flow.get(hop, 0.0) for hop in pairwise(walks[row])]
@@ -213,10 +216,3 @@ def edge_flow(
     for near in successors[start]:
         send((start, near), max_hops - 1)
     return flow
-
-
-def _pairs(walks: Sequence[NodePath]) -> Iterator[list[int]]:
-    rows: dict[NodePair, list[int]] = {}
-    for row, walk in enumerate(walks):
-        rows.setdefault((walk[0], walk[-1]), []).append(row)
-    yield from rows.values()

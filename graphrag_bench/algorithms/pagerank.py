@@ -184,10 +184,6 @@ class How(NamedTuple):
     exact_up_to: int = 200_000
     error: float = 2e-6
 
-    def pushes(self, n_nodes: int) -> bool:
-        """Whether a walk over so many nodes is pushed."""
-        return self.method == "push" or (self.method == "auto" and n_nodes > self.exact_up_to)
-
 
 def masses(
     walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int = 0
@@ -198,7 +194,8 @@ def masses(
     `top_k` rows from `first` on are wanted, which a push looks around. Raises ValueError for a
     reset outside the walk.
     """
-    if how.pushes(len(walk)):
+    above = how.method == "auto" and len(walk) > how.exact_up_to
+    if above or how.method == "push":
         yield from _all_pushed(walk, resets, how, top_k, first)
         return
     for begin in range(0, len(resets), AT_ONCE):
@@ -233,8 +230,12 @@ def personalised_pagerank(
 
 
 def _iterated(walk: Walk, weights: FloatArray, damping: float, tolerance: float) -> FloatArray:
+    from scipy.sparse import csr_matrix
+
     n = len(walk)
-    every, lost = (_row_of_ones(rows, n) for rows in (np.arange(n), walk.isolated))
+    every, lost = (
+        csr_matrix(np.asarray(mask, np.float64)[None]) for mask in (np.ones(n), walk.strength == 0)
+    )
     total = every @ weights
     restart = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / max(n, 1))
     mass, result, going = restart, np.empty(restart.shape), np.arange(restart.shape[1])
@@ -252,12 +253,6 @@ def _iterated(walk: Walk, weights: FloatArray, damping: float, tolerance: float)
                 break
     result[:, going] = mass
     return np.asarray(result / (every @ result), np.float64)
-
-
-def _row_of_ones(columns: IntArray, n: int) -> Any:
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix((np.ones(len(columns)), columns, [0, len(columns)]), shape=(1, n))
 
 
 def _enough(damping: float, tolerance: float) -> int:

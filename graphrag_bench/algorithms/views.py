@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -127,13 +127,10 @@ def save_views(folder: Path, graph: Any) -> None:
     save_array(inside, "chunks_per_node", graph.chunks_per_node)
     save_array(inside, "names.sums", graph.row_of.sums)
     save_array(inside, "names.order", graph.row_of.order)
-    for name, rows in _by_key(graph.dictionary).items():
+    names = graph.dictionary
+    for name, rows in (("keys", names.row_of), ("first_words", names.longest)):
         (inside / name).mkdir()
         TextRows.of(rows).save(inside / name)
-
-
-def _by_key(dictionary: NameDictionary) -> dict[str, Mapping[str, int]]:
-    return {"keys": dictionary.row_of, "first_words": dictionary.longest}
 
 
 def load_views(folder: Path, names: Texts) -> dict[str, Any]:

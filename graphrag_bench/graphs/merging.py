@@ -24,7 +24,7 @@ class Merger:
 
     Nodes are told apart by their normalised name; relationships by their unordered ends, or, where
     they have names (`named`), by (head, name, tail). `nodes` has the row of each name,
-    `relationships` that of each such key.
+    `relationships` that of each such key; `keywords` are rows of relationships with a keyword each.
     """
 
     def __init__(self, *, named: bool = False) -> None:
@@ -36,7 +36,7 @@ class Merger:
         self._relations: list[str] = []
         self._weights: list[float] = []
         self._types: list[tuple[int, str]] = []
-        self._keywords: list[tuple[int, str]] = []
+        self.keywords: list[tuple[int, str]] = []
         self._descriptions: list[tuple[int, str, Sequence[int]]] = []
         self._facts: list[tuple[int, str, Sequence[int]]] = []
         self._node_chunks: dict[tuple[int, int], None] = {}
@@ -90,7 +90,7 @@ class Merger:
         self._relationship_chunks.update(((row, chunk), None) for chunk in sources)
         if text := description.strip():
             self._facts.append((row, text, sources))
-        self._keywords += [(row, keyword) for keyword in keywords]
+        self.keywords += [(row, keyword) for keyword in keywords]
 
     def attribute(self, node: str, name: str, value: str, chunks: Iterable[int] = ()) -> None:
         """Note a named value of a node, which becomes one where it is none yet.
@@ -109,11 +109,6 @@ class Merger:
         if normal is None:
             normal = self._normal[name] = normalise_name(name)
         return normal
-
-    @property
-    def has_keywords(self) -> bool:
-        """Whether any relationship has a keyword."""
-        return bool(self._keywords)
 
     def graph(
         self,
@@ -136,7 +131,7 @@ class Merger:
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends = np.array(self._ends, np.int64).reshape(-1, 2)
-        kinds, themes = _grouped(self._types, n), _grouped(self._keywords, n_rows)
+        kinds, themes = _grouped(self._types, n), _grouped(self.keywords, n_rows)
         return replace(
             Graph.from_arrays(
                 ends[:, 0],
@@ -159,15 +154,15 @@ class Merger:
         )
 
 
+def _most_frequent(kinds: Sequence[str]) -> str:
+    return Counter(kinds).most_common(1)[0][0] if kinds else ""
+
+
 def _grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
     found: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         found[row].append(text)
     return found
-
-
-def _most_frequent(kinds: Sequence[str]) -> str:
-    return Counter(kinds).most_common(1)[0][0] if kinds else ""
 
 
 def _joined(

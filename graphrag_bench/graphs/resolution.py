@@ -179,12 +179,9 @@ class Resolution:
     def merges(self) -> tuple[Merge, ...]:
         """All merges in the order they were found, each with the name at the end of its chain."""
         return tuple(
-            Merge(alias.shown, self._at_the_end(key, document), rule, document, everywhere)
+            Merge(alias.shown, self.shown[self.name(key, document)], rule, document, everywhere)
             for alias, key, rule, document, everywhere in self._found
         )
-
-    def _at_the_end(self, key: str, document: str) -> str:
-        return self.shown[self.name(key, document)]
 
     def name(self, key: str, document: str) -> str:
         """The key that a key stands for in a document, along the merges; itself where none is."""
@@ -294,22 +291,19 @@ class _Labels:
         self.names: dict[str, Name] = {}
         self.titles: dict[str, None] = {}
         self._counts: dict[str, Counter[str]] = {}
-        self._n: Counter[str] = Counter()
+        self.n: Counter[str] = Counter()
         for row in readings:
             if row.title is not None:
                 self.titles[row.title.key] = None
             for name in (*((row.title,) if row.title else ()), *row.names):
                 self.names.setdefault(name.key, name)
-                self._n[name.key] += 1
+                self.n[name.key] += 1
                 if name.kind:
                     self._counts.setdefault(name.key, Counter())[name.kind] += 1
 
     def of(self, key: str) -> str:
         counts = self._counts.get(key)
         return max(counts, key=counts.__getitem__) if counts else ""
-
-    def count(self, key: str) -> int:
-        return self._n[key]
 
 
 class _Document:
@@ -341,7 +335,8 @@ class _Document:
         first, so that what they stand for is known.
         """
         for short in sorted(self.names.values(), key=lambda name: (-len(name.key), name.key)):
-            if not self._may_be_short(short):
+            kinds = self.kinds[short.key] | {self.labels.of(short.key)}
+            if short.key in self.labels.titles or kinds & _NO_SURNAMES:
                 continue
             words = _words(short.key)
             longer: dict[str, Name] = {}
@@ -354,10 +349,6 @@ class _Document:
                 key, name = next(iter(longer.items()))
                 if self.labels.of(key) == _PERSON or self.labels.of(name.key) == _PERSON:
                     self.made.merge(short, name, rule, self.document, everywhere=False)
-
-    def _may_be_short(self, name: Name) -> bool:
-        kinds = self.kinds[name.key] | {self.labels.of(name.key)}
-        return name.key not in self.labels.titles and not kinds & _NO_SURNAMES
 
 
 def _words(key: str) -> list[str]:
@@ -411,6 +402,6 @@ def _plurals(
         for ending, single in _PLURALS:
             found = names.get(f"{key.removesuffix(ending)}{single}")
             if key.endswith(ending) and found and labels.of(found.key) in ("", kind):
-                if labels.count(found.key) >= labels.count(key):
+                if labels.n[found.key] >= labels.n[key]:
                     yield name, found
                 break

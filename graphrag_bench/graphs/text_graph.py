@@ -133,7 +133,7 @@ def text_graph(
             "context window cuts the prompt, or the texts are in another language than the "
             "model's. build.text_extraction=nlp reads entities without a language model."
         )
-    if keywords and merger.relationships and not merger.has_keywords:
+    if keywords and merger.relationships and not merger.keywords:
         raise UserError(
             "A rich knowledge graph needs keywords, and no relationship of this extraction has "
             "any: set build.text_extraction.keywords=true, or build.graph=tkg."

@@ -289,7 +289,7 @@ def _written(
             "central sentences instead.", was="was a summary of the texts",
         )  # fmt: skip
         written = [
-            settled(llm, result, _beginnings(texts, max_tokens))
+            settled(llm, result, " ".join(cut(one, max_tokens // len(texts) or 1) for one in texts))
             for texts, result in zip(clusters, results, strict=True)
         ]
         if n_failed:
@@ -310,11 +310,6 @@ def _fitted(llm: ChatModel, prompt: Prompt, max_tokens: int, texts: Sequence[str
     if sum(count_tokens(text) + 1 for text in texts) <= room:
         return texts
     return [cut(text, max(room // len(texts) - 1, 1)) for text in texts]
-
-
-def _beginnings(texts: Sequence[str], max_tokens: int) -> str:
-    share = max(max_tokens // len(texts), 1)
-    return " ".join(cut(text, share) for text in texts)
 
 
 def _content_words(text: str) -> list[str]:
