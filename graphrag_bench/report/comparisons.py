@@ -97,15 +97,12 @@ def comparisons(
                     )
                 )
         pairs[run["row"]] = _first_equal(first, runs), _first_equal(second, runs)
-    tests: dict[str, dict[tuple[int, int], float]] = {}
-    for row in rows:
-        tests.setdefault(row.metric, {})[pairs[row.place]] = row.difference.p
-    corrected = {
-        metric: dict(zip(family, holm([*family.values()]), strict=True))
-        for metric, family in tests.items()
-    }
+    corrected: dict[str, dict[tuple[int, int], float]] = {}
+    for metric in {row.metric for row in rows}:
+        tests = {pairs[row.place]: row.difference.p for row in rows if row.metric == metric}
+        corrected[metric] = dict(zip(tests, holm([*tests.values()]), strict=True))
     return [
-        replace(row, p=corrected[row.metric][pairs[row.place]], n_tests=len(tests[row.metric]))
+        replace(row, p=corrected[row.metric][pairs[row.place]], n_tests=len(corrected[row.metric]))
         for row in rows
     ]
 
@@ -157,16 +154,13 @@ def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
     Models, context budget and sources are what counts; the first of equals is taken. None without
     any, and when that is the run itself.
     """
-    candidates = [
-        one
-        for one in runs
-        if one["method"] == baseline and one["dataset"] == run["dataset"] and not differ(one, run)
-    ]
-    nearest = max(
-        candidates,
-        key=lambda other: sum(run.get(name) == other.get(name) for name in _ALIKE),
-        default=None,
-    )
+
+    def alike(other: Run) -> int:
+        return sum(run.get(name) == other.get(name) for name in _ALIKE)
+
+    own = (baseline, run["dataset"])
+    there = [one for one in runs if (one["method"], one["dataset"]) == own]
+    nearest = max((one for one in there if not differ(one, run)), key=alike, default=None)
     return None if nearest is run else nearest
 
 
@@ -174,14 +168,10 @@ def _names(scores: Scores) -> list[str]:
     return list(dict.fromkeys(name for of_question in scores.values() for name in of_question))
 
 
-def _shared(metric: str, first: Scores, second: Scores) -> list[str]:
-    return [q for q, values in first.items() if metric in values and metric in second.get(q, {})]
-
-
 def _paired(
     metric: str, first: Scores, second: Scores, scopes: Mapping[str, str | None]
 ) -> tuple[list[float], list[float], list[str | None]] | None:
-    questions = _shared(metric, first, second)
+    questions = [q for q in first if metric in first[q] and metric in second.get(q, {})]
     if not questions:
         return None
     before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
@@ -236,7 +226,7 @@ def difference_table(
 
 def flipped_line(name: str, first: Scores, second: Scores) -> str:
     """Return `metric: gained q1, q2; lost q3` for the second run, at most 20 questions of each."""
-    both = _shared(name, first, second)
+    both = [q for q in first if name in first[q] and name in second.get(q, {})]
     flips = {
         "gained": [q for q in both if second[q][name] > first[q][name]],
         "lost": [q for q in both if second[q][name] < first[q][name]],
@@ -256,10 +246,9 @@ def recorded_settings(run: Run) -> dict[str, Any]:
 
 def settings_that_differ(first: Run, second: Run) -> list[tuple[str, str, str]]:
     """Return (path, value in A, value in B) of each differing `recorded_settings`; – for none."""
-    a, b = recorded_settings(first), recorded_settings(second)
-    rows = [(name, _value(a, name), _value(b, name)) for name in sorted({*a, *b})]
+    a, b = (
+        {name: MISSING if value == "" else str(value) for name, value in settings.items()}
+        for settings in map(recorded_settings, (first, second))
+    )
+    rows = [(name, a.get(name, MISSING), b.get(name, MISSING)) for name in sorted({*a, *b})]
     return [row for row in rows if row[1] != row[2]]
-
-
-def _value(settings: Run, name: str) -> str:
-    return MISSING if settings.get(name) == "" else str(settings.get(name, MISSING))

@@ -13,7 +13,8 @@ import io
 import math
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -111,7 +112,8 @@ def check_plot(path: Path, span: int) -> None:
         raise UserError("--plot needs matplotlib: pip install 'graphrag-bench[figures]'.")
 
 
-def _save(path: Path, draw: Callable[[Figure], None], *, span: int, height: float) -> None:
+@contextmanager
+def _drawing(path: Path, span: int, height: float) -> Iterator[Figure]:
     check_plot(path, span)
     import matplotlib
     from matplotlib.figure import Figure
@@ -123,7 +125,7 @@ def _save(path: Path, draw: Callable[[Figure], None], *, span: int, height: floa
         matplotlib.rcParams.update(_STYLE)
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # a box is drawn for it
         figure = Figure(figsize=(WIDTHS[span] / _MM, height / _MM), layout="constrained")
-        draw(figure)
+        yield figure
         figure.savefig(content, format=ending[1:], metadata=_DATELESS[ending])
     path.write_bytes(content.getvalue())
 
@@ -166,9 +168,9 @@ def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> 
     thickest = 2.0 + 3.5 * max(len(series), n_lines)
     height = 14.0 + len(groups) * thickest + _legend_height(series, span)
 
-    def draw(figure: Figure) -> None:
+    thick = 0.8 / len(series)
+    with _drawing(path, span, height) as figure:
         axes = figure.add_subplot()
-        thick = 0.8 / len(series)
         for place, name in enumerate(series):
             shown = [bar for bar in bars if bar.series == name]
             shift = (place - (len(series) - 1) / 2) * thick
@@ -181,8 +183,6 @@ def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> 
         axes.invert_yaxis()
         figure.suptitle(plain(label), fontsize=8)
         _legend_below(figure, span)
-
-    _save(path, draw, span=span, height=height)
 
 
 def _errors(means: Sequence[Bar | Mark]) -> list[list[float]]:
@@ -204,15 +204,13 @@ def plot_grids(
     turned = any(length > room for length, room in zip(lengths, rooms, strict=True))
     heads = 4.0 + max(lengths) if turned else 6.0
 
-    def draw(figure: Figure) -> None:
+    height = sum(12.0 + heads + 7.0 * len(grid.rows) for grid in grids)
+    with _drawing(path, span, height) as figure:
         axes = figure.subplots(len(grids), 1, squeeze=False)
         for grid, (one,) in zip(grids, axes, strict=True):
             _draw_grid(one, grid, low, high if high > low else low + 1.0)
             if turned:
                 one.tick_params(axis="x", labelrotation=90)
-
-    height = sum(12.0 + heads + 7.0 * len(grid.rows) for grid in grids)
-    _save(path, draw, span=span, height=height)
 
 
 def _draw_grid(axes: Axes, grid: Grid, low: float, high: float) -> None:
@@ -241,9 +239,8 @@ def plot_lines(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int =
     Series follow the order in which they come first, each with a colour, a marker and dashes of its
     own. A series of one point is a marker with its interval.
     """
-
-    def draw(axes: Axes) -> None:
-        for place, (name, unordered) in enumerate(_by_series(marks).items()):
+    with _axes_of(path, marks, x, y, span) as (axes, by_series):
+        for place, (name, unordered) in enumerate(by_series.items()):
             series = sorted(unordered, key=lambda mark: (mark.x, mark.mean))
             colour = _COLOURS[place % len(_COLOURS)]
             xs, lows, highs = zip(*((mark.x, mark.low, mark.high) for mark in series), strict=True)
@@ -254,8 +251,6 @@ def plot_lines(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int =
                 axes.fill_between(xs, lows, highs, color=colour, alpha=0.15, linewidth=0)
             else:
                 axes.vlines(xs, lows, highs, color=colour, linewidth=0.8)
-
-    _plot_marks(path, marks, x, y, span, draw)
 
 
 def front(marks: Sequence[Mark]) -> list[Mark]:
@@ -276,37 +271,29 @@ def front(marks: Sequence[Mark]) -> list[Mark]:
 
 def plot_pareto(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int = 1) -> None:
     """Write a marker with its interval for each method, and the front as a line of steps."""
-
-    def draw(axes: Axes) -> None:
+    with _axes_of(path, marks, x, y, span) as (axes, by_series):
         steps = front(marks)
         axes.step([mark.x for mark in steps], [mark.mean for mark in steps], where="post",
                   color="0.5", linewidth=0.8, linestyle="--", zorder=1)  # fmt: skip
-        for place, (name, series) in enumerate(_by_series(marks).items()):
+        for place, (name, series) in enumerate(by_series.items()):
             axes.errorbar([mark.x for mark in series], [mark.mean for mark in series],
                           yerr=_errors(series), fmt=_nth(_MARKERS, place),
                           color=_COLOURS[place % len(_COLOURS)], markeredgecolor="black",
                           markeredgewidth=0.4, elinewidth=0.7, capsize=1.5,
                           label=plain(name))  # fmt: skip
 
-    _plot_marks(path, marks, x, y, span, draw)
 
-
-def _by_series(marks: Sequence[Mark]) -> dict[str, list[Mark]]:
+@contextmanager
+def _axes_of(
+    path: Path, marks: Sequence[Mark], x: str, y: str, span: int
+) -> Iterator[tuple[Axes, dict[str, list[Mark]]]]:
     series: dict[str, list[Mark]] = {}
     for mark in marks:
         series.setdefault(mark.series, []).append(mark)
-    return series
-
-
-def _plot_marks(
-    path: Path, marks: Sequence[Mark], x: str, y: str, span: int, draw: Callable[[Axes], None]
-) -> None:
-    def draw_figure(figure: Figure) -> None:
+    height = (60.0 if span == 1 else 80.0) + _legend_height(list(series), span)
+    with _drawing(path, span, height) as figure:
         axes = figure.add_subplot()
-        draw(axes)
+        yield axes, series
         axes.set_xlabel(plain(x))
         axes.set_ylabel(plain(y))
         _legend_below(figure, span)
-
-    height = (60.0 if span == 1 else 80.0) + _legend_height(list(_by_series(marks)), span)
-    _save(path, draw_figure, span=span, height=height)
