@@ -80,6 +80,12 @@ def pages() -> dict[Path, str]:
     return made
 
 
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a markdown table."""
+    head, *lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return [head, "|" + "---|" * len(heads), *lines]
+
+
 def own(items: Iterable[Item]) -> list[Item]:
     """The operators or builders of the project, without those that plug-ins and tests add."""
     return [i for i in items if i.function.__module__.split(".")[0] in PACKAGES]
@@ -103,30 +109,28 @@ def with_profiles(page: str, text: str) -> str:
 def profiles(methods: Sequence[str]) -> str:
     """What each source changes in some methods, as one table; empty when none has a profile."""
     rows = [
-        f"| `{name}` | {source} | {_settings(changed)} |"
+        (f"`{name}`", source, _settings(changed))
         for name in methods
         for source, changed in _sources(method_file(name))
     ]
-    if not rows:
-        return ""
     head = "What `profile=` and `fidelity=` change; *unstated*: the source leaves it\n"
-    head += "open, and the method's own value stays.\n\n"
-    return "\n".join([f"{head}| method | choice | settings |", "|---|---|---|", *rows]) + "\n"
+    head += "open, and the method's own value stays.\n"
+    lines = [head, *table(("method", "choice", "settings"), rows)]
+    return "\n".join(lines) + "\n" if rows else ""
 
 
-def profile_rows(name: str) -> list[str]:
+def profile_rows(name: str) -> list[Sequence[str]]:
     """A row of the table of profiles for each setting of a method that one of them changes."""
     method = method_file(name)
     held = dict(_chosen(method))
     paths = dict.fromkeys(path for changed in held.values() for path in changed)
-    rows = []
+    rows: list[Sequence[str]] = []
     for path in paths:
         cells = [_value(held[one].get(path, "")) if one in held else "" for one in SOURCES]
         setting = f"`{path if path.startswith('build.') else f'method.{path}'}`"
-        shown = " | ".join([setting, _value(_default(method, path)), *cells])
-        rows.append(f"| `{name}` | {shown} |")
+        rows.append([f"`{name}`", setting, _value(_default(method, path)), *cells])
     if "paper" in held and not held["paper"]:
-        rows.append(f"| `{name}` | *`profile=paper` changes nothing* | | | | | |")
+        rows.append([f"`{name}`", "*`profile=paper` changes nothing* | | | | |"])
     return rows
 
 
@@ -192,16 +196,12 @@ def operators_page() -> str:
     for operator in papers:
         lines += _operator(operator)
     lines += ["## Our operators", "", OURS]
-    families: dict[str, list[Operator]] = {}
-    for operator in every:
-        if operator.table3:
-            continue
-        families.setdefault(operator.name.partition(".")[0], []).append(operator)
-    order = sorted(families, key=lambda f: (FAMILIES.index(f) if f in FAMILIES else 99, f))
-    for family in order:
+    families = {one.name.partition(".")[0] for one in every if not one.table3}
+    for family in sorted(families, key=lambda f: (FAMILIES.index(f) if f in FAMILIES else 99, f)):
         lines += ["", f"### {family}", ""]
-        for operator in families[family]:
-            lines += _operator(operator, "####")
+        for operator in every:
+            if operator.name.startswith(f"{family}.") and not operator.table3:
+                lines += _operator(operator, "####")
     lines += ["", "## Graph types by attributes, as in Zhou et al. 2025, Table 2", "", *_table_2()]
     lines += ["", "## Builders", ""]
     for builder in own(builders.all()):
@@ -212,24 +212,23 @@ def operators_page() -> str:
 def _table_3(papers: Sequence[Operator]) -> list[str]:
     """The paper's table: a row for each operator, with what it reads and writes."""
     names = {(one.name.partition(".")[0], one.table3): one for one in papers}
-    rows = ["| family | in the paper | here | reads | writes |", "|---|---|---|---|---|"]
+    rows = []
     for family, in_paper in TABLE3.items():
         for name in in_paper:
             one = names[family, name]
             link = f"[`{one.name}`](#{one.name.replace('.', '')})"
-            rows.append(f"| {' | '.join((family, name, link, *_reads_writes(one)))} |")
-    return rows
+            rows.append((family, name, link, *_reads_writes(one)))
+    return table(("family", "in the paper", "here", "reads", "writes"), rows)
 
 
 def _table_2() -> list[str]:
     attributes = [*ATTRIBUTES.values(), "relationship.weight"]
-    graphs = [builder for builder in own(builders.all()) if builder.resource == "graph"]
-    rows = []
-    for builder in graphs:
-        held = builder.provides
-        marks = [MARK if name in held else "–" for name in attributes]
-        rows.append(f"| `{builder.variant}` | {' | '.join(marks)} |")
-    return [f"| graph | {' | '.join(attributes)} |", "|" + "---|" * (len(attributes) + 1), *rows]
+    rows = [
+        [f"`{one.variant}`", *(MARK if name in one.provides else "–" for name in attributes)]
+        for one in own(builders.all())
+        if one.resource == "graph"
+    ]
+    return table(["graph", *attributes], rows)
 
 
 def _operator(operator: Operator, heading: str = "###") -> list[str]:
@@ -285,42 +284,26 @@ def _first(function: Any) -> str:
 
 def methods_page() -> str:
     """The classification of the methods, and what every profile changes."""
-    lines = [
-        "# Methods",
-        "",
-        MADE,
-        "",
-        "## What each is made of, as in Zhou et al. 2025, Table 1",
-        "",
-    ]
-    lines += [
-        "| method | graph | indices | reads of the question | operators | generation | calls |"
-    ]
-    lines += ["|---|---|---|---|---|---|---|"]
-    for name in built_in("method"):
-        lines.append(_method_row(name))
+    heads = ("method", "graph", "indices", "reads of the question", "operators", "generation",
+             "calls")  # fmt: skip
+    lines = ["# Methods", "", MADE, "", "## What each is made of, as in Zhou et al. 2025, Table 1"]
+    lines += ["", *table(heads, map(_method_row, built_in("method")))]
     lines += ["", "Calls: the most that one question can cost, conversion and answer included.", ""]
     lines += ["## Which setting each profile changes", "", _PROFILES]
-    lines += ["| method | setting | " + " | ".join(("default", *SOURCES)) + " |"]
-    lines += ["|---|---|" + "---|" * (1 + len(SOURCES))]
-    lines += [row for name in built_in("method") for row in profile_rows(name)]
+    rows = [row for name in built_in("method") for row in profile_rows(name)]
+    lines += table(("method", "setting", "default", *SOURCES), rows)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def datasets_page() -> str:
     """The data sets with their licences, and for each what is known of it."""
-    lines = ["# Data sets", "", MADE, ""]
-    lines.append(_DATASETS)
-    lines += ["| set | documents | questions | licence | shape checked | comes by |"]
-    lines += ["|---|---|---|---|---|---|"]
-    cards = [load_card(name) for name in card_names()]
+    rows, cards = [], [load_card(name) for name in card_names()]
     for card in cards:
         counts = [f"{card.counts[kind]:,}" if kind in card.counts else "–" for kind in KINDS]
         checked = "yes" if card.verified else "**no**"
-        name = f"[{card.name}](#{card.name})"
-        lines.append(
-            f"| {name} | {' | '.join(counts)} | {card.license} | {checked} | {_way(card)} |"
-        )
+        rows.append([f"[{card.name}](#{card.name})", *counts, card.license, checked, _way(card)])
+    heads = ("set", "documents", "questions", "licence", "shape checked", "comes by")
+    lines = ["# Data sets", "", MADE, "", _DATASETS, *table(heads, rows)]
     for card in cards:
         lines += ["", f"## {card.name}", "", f"{card.title}. {card.citation}.", ""]
         lines += [f"- {fact}" for fact in _card_facts(card)]
@@ -355,7 +338,7 @@ def _card_facts(card: Card) -> Iterator[str]:
         yield card.contamination
 
 
-def _method_row(name: str) -> str:
+def _method_row(name: str) -> list[str]:
     experiment = Experiment.prepare(composed([*NO_CALLS, f"method={name}"]))
     pipeline = experiment.method.pipeline
     planned = {item.resource: item.builder.variant for item in experiment.plan}
@@ -365,7 +348,7 @@ def _method_row(name: str) -> str:
         found = [op.operator.name for step in steps for op in step.operators()]
         return " → ".join(f"`{one}`" for one in dict.fromkeys(found)) or "–"
 
-    cells = [
+    return [
         f"[{experiment.method.title}](../{page_of(name).relative_to(ROOT).as_posix()})",
         planned.get("graph", "–") if "graph" in experiment.wanted or "graph" in planned else "–",
         ", ".join(wanted) or "–",
@@ -374,7 +357,6 @@ def _method_row(name: str) -> str:
         chain(pipeline.generate),
         str(pipeline.bound()),
     ]
-    return "| " + " | ".join(cells) + " |"
 
 
 if __name__ == "__main__":
