@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.report.rows import grouped
 from graphrag_bench.terminal import clean_line
 
 if TYPE_CHECKING:
@@ -287,9 +288,7 @@ def plot_pareto(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int 
 def _axes_of(
     path: Path, marks: Sequence[Mark], x: str, y: str, span: int
 ) -> Iterator[tuple[Axes, dict[str, list[Mark]]]]:
-    series: dict[str, list[Mark]] = {}
-    for mark in marks:
-        series.setdefault(mark.series, []).append(mark)
+    series = grouped(marks, lambda mark: mark.series)
     height = (60.0 if span == 1 else 80.0) + _legend_height(list(series), span)
     with _drawing(path, span, height) as figure:
         axes = figure.add_subplot()

@@ -17,6 +17,7 @@ from graphrag_bench.report.rows import (
     REFERENCE_ROLES,
     corpus_notes,
     differing,
+    grouped,
     mark,
     verified_notes,
 )
@@ -158,25 +159,24 @@ def _repeats(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
-    groups: dict[tuple[str, int | None], list[Run]] = {}
-    for run in runs:
-        if run["role"] not in REFERENCE_ROLES and run["usage"]["context_tokens_per_question"]:
-            groups.setdefault((run["dataset"], run.get("budget_context")), []).append(run)
+    def length(run: Run) -> float:
+        return float(run["usage"]["context_tokens_per_question"] or 0)
+
+    packed = [run for run in runs if run["role"] not in REFERENCE_ROLES and length(run)]
+    groups = grouped(packed, lambda run: (run["dataset"], run.get("budget_context")))
     for (dataset, budget), group in groups.items():
-        ordered = sorted(group, key=lambda run: float(run["usage"]["context_tokens_per_question"]))
-        (short, least), (long, most) = (
-            (run["title"], run["usage"]["context_tokens_per_question"])
-            for run in (ordered[0], ordered[-1])
-        )
-        if most > MOST_UNEQUAL * least:
+        ordered = sorted(group, key=length)
+        short, long = ordered[0], ordered[-1]
+        if length(long) > MOST_UNEQUAL * length(short):
             reason = (
-                f"{short} does not fill the {budget:,} tokens"
+                f"{short['title']} does not fill the {budget:,} tokens"
                 if budget
                 else "budget_context=N gives all one budget"
             )
             yield (
-                f"! {dataset}: contexts differ by more than 10 % ({short} {least:.0f} tokens, "
-                f"{long} {most:.0f}), which favours the longer ones: {reason}"
+                f"! {dataset}: contexts differ by more than 10 % ({short['title']} "
+                f"{length(short):.0f} tokens, {long['title']} {length(long):.0f}), which favours "
+                f"the longer ones: {reason}"
             )
 
 
@@ -185,10 +185,8 @@ def same_contexts(runs: Sequence[Run]) -> Iterator[str]:
 
     Runs that differ in models or prompts alone are to have the same contexts and are not named.
     """
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        if context_digest := run.get("contexts", {}).get("digest"):
-            groups.setdefault((run["dataset"], context_digest), []).append(run)
+    known = [run for run in runs if run.get("contexts", {}).get("digest")]
+    groups = grouped(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():
         names = differing(group) if len(group) > 1 else []
         if names:
@@ -232,25 +230,22 @@ def asking_notes(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _answer_forms(runs: Sequence[Run]) -> Iterator[str]:
-    sets: dict[str, dict[str, list[Run]]] = {}
-    for run in runs:
-        if forms := run.get("answer_forms"):
-            counts = ", ".join(f"{name} ({n})" for name, n in forms.items())
-            sets.setdefault(run["dataset"], {}).setdefault(counts, []).append(run)
-    for dataset, groups in sets.items():
-        kinds = {tuple(sorted(group[0]["answer_forms"])) for group in groups.values()}
-        settings = {run["settings"].get("answers") for group in groups.values() for run in group}
-        for counts, group in groups.items():
+    def counts(run: Run) -> str:
+        return ", ".join(f"{name} ({n})" for name, n in run["answer_forms"].items())
+
+    asked = [run for run in runs if run.get("answer_forms")]
+    for dataset, of_set in grouped(asked, lambda run: run["dataset"]).items():
+        kinds = {tuple(sorted(run["answer_forms"])) for run in of_set}
+        settings = {run["settings"].get("answers") for run in of_set}
+        for forms, group in grouped(of_set, counts).items():
             if len(kinds) > 1 and len(settings) > 1:
-                yield f"! {dataset}: answer forms differ between runs; {_titles(group)}: {counts}"
+                yield f"! {dataset}: answer forms differ between runs; {_titles(group)}: {forms}"
             elif set(group[0]["answer_forms"]) != {"short"}:
-                yield f"{dataset}: answer forms (questions): {counts}"
+                yield f"{dataset}: answer forms (questions): {forms}"
 
 
 def _reader_prompts(runs: Sequence[Run]) -> Iterator[str]:
-    readers: dict[str, list[Run]] = {}
-    for run in runs:
-        readers.setdefault(run.get("reader_prompt", "own"), []).append(run)
+    readers = grouped(runs, lambda run: run.get("reader_prompt", "own"))
     if len(readers) > 1:
         users = "; ".join(f"{name} for {_titles(group)}" for name, group in sorted(readers.items()))
         yield f"! reader prompts differ: {users} (reader_prompt)"
@@ -269,20 +264,17 @@ def long_text_notes(runs: Sequence[Run]) -> list[str]:
 
     One line for the same texts of several runs; it names them where it does not hold of all.
     """
-    titles: dict[str, dict[str, None]] = {}
     embedding = [run for run in runs if run.get("long_texts")]
-    for run in embedding:
-        for row in run["long_texts"]:
-            fit = Fit.of(row)
-            if fit.n_long:
-                sign = "! " if fit.long_texts == "cut" else ""
-                line = f"{sign}{run['dataset']}: {fit.message(row['what'])}"
-                titles.setdefault(line, {})[str(run["title"])] = None
-    n_titles = len({run["title"] for run in embedding})
-    notes = [
-        line if len(named) == n_titles else f"{line} ({', '.join(named)})"
-        for line, named in titles.items()
+    fits = [(run, row["what"], Fit.of(row)) for run in embedding for row in run["long_texts"]]
+    lines = [
+        (f"{'! ' * (fit.long_texts == 'cut')}{run['dataset']}: {fit.message(what)}", run)
+        for run, what, fit in fits
+        if fit.n_long
     ]
+    notes, every = [], _titles(embedding)
+    for line, group in grouped(lines, lambda one: one[0]).items():
+        named = _titles(run for _, run in group)
+        notes.append(line if named == every else f"{line} ({named})")
     if unknown := _titles(run for run in runs if _UNKNOWN in run.get("embedder", "")):
         notes.append(
             "! how many tokens the embedder reads is not known, and its server may have cut longer "

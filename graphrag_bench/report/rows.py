@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from graphrag_bench.errors import UserError, unknown
 
@@ -20,6 +20,8 @@ EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
 _USUAL_CUT = 5
 Run = Mapping[str, Any]
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 
 def usual_metrics(names: Iterable[str]) -> list[str]:
@@ -35,21 +37,29 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
     return [name for name in (f"{EVIDENCE}{cut}", IN_CONTEXT, *_ANSWERS) if name in known]
 
 
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return the items by a key, groups and items in the order in which they come."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
 def differ(first: Run, second: Run) -> bool:
     """Return whether two runs are known to be over different corpora."""
     corpora = first.get("corpus"), second.get("corpus")
     return None not in corpora and corpora[0] != corpora[1]
 
 
-def _corpora(runs: Sequence[Run], *, of_each_set: bool) -> dict[str, dict[str, list[str]]]:
-    """The names of the runs by data set, or all together, and by fingerprint of the corpus."""
-    sets: dict[str, dict[str, list[str]]] = {}
-    for run in runs:
-        if run.get("corpus"):
-            corpora = sets.setdefault(str(run["dataset"]) if of_each_set else "", {})
-            name = f"{run['title']} {run.get('key')} on {run['dataset']}"
-            corpora.setdefault(str(run["corpus"])[:SHOWN], []).append(name)
-    return {name: corpora for name, corpora in sets.items() if len(corpora) > 1}
+def _corpora(runs: Sequence[Run], *, of_each_set: bool) -> dict[str, dict[str, list[Run]]]:
+    """Runs over several corpora by data set, or all together, and by fingerprint of the corpus."""
+    known = [run for run in runs if run.get("corpus")]
+    sets = {}
+    for name, group in grouped(known, lambda run: str(run["dataset"]) * of_each_set).items():
+        corpora = grouped(group, lambda run: str(run["corpus"])[:SHOWN])
+        if len(corpora) > 1:
+            sets[name] = corpora
+    return sets
 
 
 def corpus_notes(runs: Sequence[Run]) -> list[str]:
@@ -64,11 +74,11 @@ def corpus_notes(runs: Sequence[Run]) -> list[str]:
 def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
     """Raise UserError where runs, by default those of one data set, are over different corpora."""
     for corpora in _corpora(runs, of_each_set=of_each_set).values():
-        groups = [
-            f"corpus {corpus}: {', '.join(names[:_MOST_NAMED])}"
-            + f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED)
-            for corpus, names in corpora.items()
-        ]
+        groups = []
+        for corpus, group in corpora.items():
+            names = [f"{run['title']} {run['key']} on {run['dataset']}" for run in group]
+            more = f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED)
+            groups.append(f"corpus {corpus}: {', '.join(names[:_MOST_NAMED])}{more}")
         raise UserError(
             f"Runs over different corpora are not paired: {'; '.join(groups)}. Name runs over "
             "one corpus, or add --across-corpora."
