@@ -44,7 +44,6 @@ from graphrag_bench.graphs.entity_passage import entity_passage as build_entity_
 from graphrag_bench.graphs.extraction import nlp_extraction
 from graphrag_bench.graphs.knowledge_graph import kg as build_kg
 from graphrag_bench.progress import Progress
-from graphrag_bench.run.execute import building_store
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world.facts import WorldSettings
@@ -259,7 +258,7 @@ def versions(size: int) -> list[Step]:
 def built_anew(experiment: Experiment, corpus: Dataset) -> Step:
     """Build every artifact of a corpus, none of which may be there."""
     models = experiment.models.over(corpus)
-    plan, store = experiment.plan_for(models), building_store(experiment, QUIET)
+    plan, store = experiment.plan_for(models), experiment.store(QUIET)
     _refuse(any(store.holds(item) for item in plan), "artifacts")
     times, n_bytes = {}, 0
     for item in plan:

@@ -30,7 +30,7 @@ from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.pipeline.pipeline import Finished, run
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Progress
-from graphrag_bench.run.execute import build_resources, building_store, start_state
+from graphrag_bench.run.execute import build_resources, start_state
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.values import Question, RetrievalState
 
@@ -51,7 +51,7 @@ def peak_mb() -> float:
 
 def built(experiment: Experiment, progress: Progress) -> dict[str, float]:
     """Build every artifact in its order; seconds and peak memory of each by name."""
-    store = building_store(experiment, progress)
+    store = experiment.store(progress)
     found: dict[str, float] = {}
     for planned in experiment.plan:
         peak_from_here()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.artifacts.store import Incomplete, Store
+from graphrag_bench.artifacts.store import Incomplete
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import documents_of
 from graphrag_bench.errors import UserError
@@ -22,13 +22,14 @@ from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.run.budgets import empty_blocks, store_chunk_size
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.folder import RunFolder, write_whole
+from graphrag_bench.run.folder import ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import context_rows, record, timing_rows
-from graphrag_bench.run.results import repeated, results, write_provenance, write_references
+from graphrag_bench.run.results import repeated, results, write_references
 from graphrag_bench.terminal import clean_line
 from graphrag_bench.text import short
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
+from graphrag_bench.version import environment
 
 Failed = tuple[str, Failure]
 """A question's id, and the failure in place of its answer."""
@@ -98,7 +99,7 @@ def _as_far_as_it_goes(
     """
     experiment = replace(experiment, incomplete={})
     while True:
-        store = building_store(experiment, progress, allow_incomplete=True)
+        store = experiment.store(progress, allow_incomplete=True)
         try:
             for models in experiment.scoped(questions).values():
                 store.resources(experiment.plan_for(models), set(experiment.wanted), models)
@@ -119,7 +120,10 @@ def _finish(
     folder = experiment.folder
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
-    write_provenance(experiment, folder)
+    unstated = {"paths", "shard", "given", "budget_asked"}
+    folder.write_config(experiment.settings.model_dump(exclude=unstated))
+    if not (folder.path / ENVIRONMENT).is_file():
+        folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
     write_references(experiment, selected)
     store_chunk_size(experiment.settings, experiment.dataset, experiment.room.chunk)
     _charge(experiment, folder, selected)
@@ -174,31 +178,11 @@ def build_resources(
     experiment: Experiment, models: Models, progress: Progress, answering: bool = True
 ) -> dict[str, Any]:
     """Return the artifacts and models that the steps need, built where they are missing."""
-    store = building_store(experiment, progress)
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
-    resources = store.resources(experiment.plan_for(models), wanted, models)
+    plan = experiment.plan_for(models)
+    resources = experiment.store(progress).resources(plan, wanted, models)
     return resources | {name: models[name] for name in Models.NAMES if name in needs}
-
-
-def building_store(
-    experiment: Experiment, progress: Progress, *, allow_incomplete: bool = False
-) -> Store:
-    """Return the store that builds what an experiment needs, with the gates of its models."""
-    failures = experiment.settings.failures
-    return Store(
-        experiment.artifacts,
-        progress,
-        failures.limit,
-        failures.after,
-        failures.in_a_row,
-        gates=experiment.models.gates,
-        explains=experiment.settings.graph.per == "all",
-        shared=experiment.shared_artifacts,
-        allow_incomplete=allow_incomplete,
-        allow_cut=float(failures.allow_cut),
-        load=experiment.models.shared.load,
-    )
 
 
 def _run_block(

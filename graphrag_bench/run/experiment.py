@@ -21,6 +21,7 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, refuse
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import FormName, answer_form, form_of_part
 from graphrag_bench.run.budgets import Room, lengthened, room_of, with_budget
 from graphrag_bench.run.folder import RunFolder
@@ -256,9 +257,18 @@ class Experiment:
             raise UserError(f"paths.shared_artifacts: there is no folder '{path}'.")
         return Path(path) / safe_name(self.dataset.corpus_name)
 
-    def store(self) -> Store:
-        """The stored artifacts; what builds them is given the rest."""
-        return Store(self.artifacts, shared=self.shared_artifacts)
+    def store(self, progress: Progress | None = None, *, allow_incomplete: bool = False) -> Store:
+        """The stored artifacts, built within the limits and gates of this run."""
+        failures = self.settings.failures
+        return Store(
+            self.artifacts, progress or Progress(),
+            failures.limit, failures.after, failures.in_a_row, self.models.gates,
+            explains=self.settings.graph.per == "all",
+            shared=self.shared_artifacts,
+            allow_incomplete=allow_incomplete,
+            allow_cut=float(failures.allow_cut),
+            load=self.models.shared.load,
+        )  # fmt: skip
 
     @property
     def extraction(self) -> str:

@@ -147,11 +147,9 @@ class RunFolder:
 
     def _excluded(self, own: Path) -> list[Path]:
         division = self.shard.partition("-of-")[2]
-        return [
-            path
-            for path in sorted(self.path.glob("run*.lock"))
-            if path != own and not (division and path.name.endswith(f"-of-{division}.lock"))
-        ]
+        every = set(self.path.glob("run*.lock")) - {own}
+        same = set(self.path.glob(f"run*-of-{division}.lock")) if division else set()
+        return sorted(every - same)
 
     def timing(self) -> list[Row]:
         """The timing rows of all shards."""

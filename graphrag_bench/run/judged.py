@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from graphrag_bench.errors import UserError, did_you_mean
@@ -17,8 +17,6 @@ JUDGED = "judged.jsonl"
 the judge gave none, with `missing` and `reason`), `judge` (identity of the model), `how` (a
 fingerprint of the prompts), `of` (a fingerprint of what was judged)."""
 
-_SAME = ("question", "metric", "judge", "how")
-
 
 def judged_rows(folder: Path) -> list[Row]:
     """The valid rows, in file order: a later row replaces an earlier one.
@@ -27,7 +25,7 @@ def judged_rows(folder: Path) -> list[Row]:
     """
     latest: dict[tuple[object, ...], Row] = {}
     for row in read_lines(folder / JUDGED):
-        key = tuple(row.get(name) for name in _SAME)
+        key = tuple(row.get(name) for name in ("question", "metric", "judge", "how"))
         latest.pop(key, None)
         latest[key] = row
     return list(latest.values())
@@ -47,12 +45,11 @@ def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | 
 
 def in_order(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[str]) -> list[Row]:
     """The rows by question, metric and judge, in the orders given; others last, by name."""
-    of_question: Mapping[str, int] = {name: row for row, name in enumerate(questions)}
-    of_metric: Mapping[str, int] = {name: row for row, name in enumerate(metrics)}
+    first, second = ({name: at for at, name in enumerate(of)} for of in (questions, metrics))
 
     def place(row: Row) -> tuple[object, ...]:
         name, metric = row["question"], row["metric"]
-        at = of_question.get(name, len(of_question)), of_metric.get(metric, len(of_metric))
+        at = first.get(name, len(first)), second.get(metric, len(second))
         return *at, name, metric, row["judge"], row["how"]
 
     return sorted(rows, key=place)

@@ -182,10 +182,7 @@ class Steps(MutableSequence[Step]):
         return len(self._places())
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self._method[stage][row] for stage, row in self._places()[index]]
-        stage, row = self._places()[index]
-        return self._method[stage][row]
+        return [self._method[stage][row] for stage, row in self._places()][index]
 
     def __setitem__(self, index: Any, step: Any) -> None:
         stage, row = self._places()[index]
@@ -210,11 +207,9 @@ class Steps(MutableSequence[Step]):
         return f"<Steps: {', '.join(counts)}; print(steps) shows them>"
 
     def __str__(self) -> str:
-        places = enumerate(self._places())
-        return "\n".join(
-            f"{index} {stage}: {json.dumps(self._method[stage][row], default=str)}"
-            for index, (stage, row) in places
-        )
+        rows = zip(self._places(), self, strict=True)
+        lines = (f"{stage}: {json.dumps(step, default=str)}" for (stage, _), step in rows)
+        return "\n".join(f"{index} {line}" for index, line in enumerate(lines))
 
 
 EXTRACTIONS = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})
@@ -271,25 +266,19 @@ def _imported_choices(settings: RunSettings) -> dict[str, str]:
 def complete(choices: Choices, dataset: Dataset) -> None:
     """Put variants in place of `auto`, and in what follows from the graph.
 
-    `auto` reads the facts that are planted in a synthetic world, the triples that a data set comes
-    with, an OpenIE file where there is one, and otherwise what a tagger finds; a graph that is
-    `auto` has the names of such triples as they are, and is a knowledge graph of texts elsewhere.
-
-    Node names are those of the extraction where the graph is made of it, and otherwise those of
-    the graph, titles among them where they are; a rich knowledge graph asks a language model for
-    keywords, and for categories among the entities.
+    `auto` reads the facts planted in a synthetic world, the triples of a data set, its OpenIE
+    file, or what a tagger finds; a graph that is `auto` is made of such triples, and of texts
+    elsewhere. Node names are those of the extraction where the graph is made of it, and otherwise
+    those of the graph; a rich knowledge graph asks a language model for keywords and categories.
     """
     if choices["chunk_table"].get("variant") == "auto":
         choices["chunk_table"]["variant"] = dataset.card.chunking
     planted = dataset.world is not None
     if choices["extraction"].get("variant") == "auto":
         presplit = choices["chunk_table"]["variant"] == "presplit"
-        there = {
-            "planted": planted,
-            "subgraphs": dataset.subgraphs is not None,
-            "openie_file": presplit and dataset.openie is not None,
-        }
-        choices["extraction"]["variant"] = next((name for name in there if there[name]), "nlp")
+        there = {"planted": planted, "subgraphs": dataset.subgraphs is not None,
+                 "openie_file": presplit and dataset.openie is not None, "nlp": True}  # fmt: skip
+        choices["extraction"]["variant"] = next(name for name in there if there[name])
     if choices.get("graph", {}).get("variant") == "auto":
         choices["graph"]["variant"] = "kg" if dataset.subgraphs is None else "subgraphs"
     if choices["text_extraction"].get("variant") == "auto":

@@ -1,4 +1,4 @@
-"""What a run folder states: its configuration, the metrics of its records, and of its repeats."""
+"""What a run folder states: the metrics of its records and repeats, and what it refers to."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from graphrag_bench.llm.ledger import Sums, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import context_budget
 from graphrag_bench.run.experiment import Experiment, forms_of
-from graphrag_bench.run.folder import ENVIRONMENT, REFERENCES, DamagedRun, RunFolder, read_json
+from graphrag_bench.run.folder import REFERENCES, DamagedRun, RunFolder, read_json
 from graphrag_bench.run.method import EXTRACTIONS
 from graphrag_bench.run.plan import estimates
 from graphrag_bench.run.scoring import score, scoring_of, shares
 from graphrag_bench.run.stored import StoredRun, paths_of
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
-from graphrag_bench.version import commit, environment
+from graphrag_bench.version import commit
 
 _OF_CHUNKS = EXTRACTIONS | {"pseudo_questions"}
 """The artifacts that are read out of the chunks."""
@@ -39,14 +39,6 @@ _STATED = (
     "profile", "fidelity", "limit", "split", "dev_share", "answer", "reader_prompt",
 )  # fmt: skip
 _OF_EVIDENCE = ("evidence", "all_evidence")
-
-
-def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
-    """Write the resolved configuration, and once where the run comes from."""
-    values = experiment.settings.model_dump(exclude={"paths", "shard", "given", "budget_asked"})
-    folder.write_config(values)
-    if not (folder.path / ENVIRONMENT).is_file():
-        folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
 
 
 def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:

@@ -91,12 +91,10 @@ class Session:
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
         """Yield the overrides of each cell with its checked experiment, or what is wrong."""
         for overrides in cells:
-            outcome: Experiment | UserError
             try:
-                outcome = self.experiment(composed(overrides, name=name), swept=True)
+                yield overrides, self.experiment(composed(overrides, name=name), swept=True)
             except UserError as error:
-                outcome = error
-            yield overrides, outcome
+                yield overrides, error
 
     def with_references(self, experiment: Experiment) -> list[Experiment]:
         """Return the experiment, then its reference rows."""

@@ -313,9 +313,8 @@ def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
 def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -> str:
     """The identity of a model; of one that is not installed the one that is stored.
 
-    What is stored are the recipes and runs below a home, and the recipes of a shared store. Raises
-    UserError when nothing stored is of the model, and when several versions of it have made what is
-    stored.
+    It is looked for in the recipes and runs below a home, and in the recipes of a shared store.
+    Raises UserError when nothing stored is of the model, or when it is of several versions.
     """
     try:
         return str(model.identity)
