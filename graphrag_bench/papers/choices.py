@@ -159,7 +159,9 @@ def _row_name(recipe: Recipe, labels: Sequence[str], words: Sequence[str]) -> st
     """The method, its model where there are several, the printed settings that set anything."""
     method = recipe.cell.method
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
-    items = [item.removeprefix(f"{method} ") for item in recipe.items]
+    rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
+    setting = [item for item, row in rows if recipe.heeded([*row.run, *row.also])]
+    items = [item.removeprefix(f"{method} ") for item in setting]
     ours = [word.partition("=")[2] for word in words if word.startswith("method=")]
     parts = [part for part in (method, model, *items, *labels) if part] or ours
     return ".".join(map(_slug, parts))

@@ -222,7 +222,7 @@ class Recipe:
 
     def on(self, *extra: str) -> Recipe:
         """Return one of several runs, by the settings that concern its method."""
-        return replace(self, extra=self._heeded(extra))
+        return replace(self, extra=self.heeded(extra))
 
     @property
     def required(self) -> tuple[str, ...] | None:
@@ -233,7 +233,7 @@ class Recipe:
         own = [*(method.run or [])] if method else []
         if table.shape.graph and self.metric.kind == "graph":
             own.append(f"method={table.shape.graph}")
-        of_rows = self._heeded(word for row in table.rows_of(self.cell) for word in row.run)
+        of_rows = self.heeded(word for row in table.rows_of(self.cell) for word in row.run)
         return merged([*own, *of_rows, *self.extra])
 
     @property
@@ -260,9 +260,11 @@ class Recipe:
             return merged([*own, *_COUNTING, _ALONE])
         added = [*table.paper.settings, *table.shape.settings]
         added += self.method.also if self.method else []
-        added += self._heeded(word for row in table.rows_of(self.cell) for word in row.also)
-        end = [_ALONE, *(_SIZES if table.counts else ())]
-        return merged([*added, *own, *self._models(), *end])
+        added += self.heeded(word for row in table.rows_of(self.cell) for word in row.also)
+        models = [f"llm={table.owner}.{self.model}"] if self.model in table.paper.llms else []
+        if table.paper.embedder:
+            models.append(f"embedder={table.owner}.{table.paper.embedder}")
+        return merged([*added, *own, *models, _ALONE, *(_SIZES if table.counts else ())])
 
     @property
     def words(self) -> tuple[str, ...] | None:
@@ -284,18 +286,8 @@ class Recipe:
         """The printed name of the judge: the answering model where the paper names none."""
         return self.cell.stated("evaluator") or self.table.paper.llm
 
-    @property
-    def items(self) -> list[str]:
-        """The printed settings that set anything for the method, on every run of the cell."""
-        rows = zip(self.cell.setting, self.table.rows_of(self.cell), strict=True)
-        return [item for item, row in rows if self._heeded([*row.run, *row.also])]
-
-    def _models(self) -> list[str]:
-        paper, owner = self.table.paper, self.table.owner
-        llm = [f"llm={owner}.{self.model}"] if self.model in paper.llms else []
-        return llm + ([f"embedder={owner}.{paper.embedder}"] if paper.embedder else [])
-
-    def _heeded(self, words: Iterable[str]) -> tuple[str, ...]:
+    def heeded(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return those settings of a row that concern the method."""
         ignored = tuple(self.method.ignores) if self.method else ()
         return tuple(word for word in words if word and not word.startswith(ignored))
 
@@ -372,13 +364,12 @@ def load_table(full_name: str) -> PaperTable:
     paper = load_paper(paper_name)
     shape = paper.tables[name]
     file = FOLDER / paper_name / f"{name}.csv"
-    cells = _cells(file) if file.is_file() else _unprinted(shape.grid, paper)
+    grid = _unprinted(shape.grid, paper) if shape.grid else []
+    cells = _cells(file) if file.is_file() else grid
     return PaperTable(paper_name, name, paper, shape, tuple(cells))
 
 
-def _unprinted(grid: Grid | None, paper: Paper) -> list[Printed]:
-    if grid is None:
-        return []
+def _unprinted(grid: Grid, paper: Paper) -> list[Printed]:
     return [
         Printed(
             dataset, method, "", metric, grid.llm, _items(row), "",

@@ -38,25 +38,23 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     details = parameter_details([(run.dataset, run.method) for run in scored], metrics)
     of_run = {(run.dataset, run.key): text for run, text in zip(scored, details, strict=True)}
     notes = corpus_notes(metrics)
-    rows = [_cells(run, of_run.get((run.dataset, run.key), ""), bool(notes)) for run in runs]
     corpus = ("corpus",) if notes else ()
+    rows = []
+    for run in runs:
+        own = run.metrics
+        n = shown_n(own) if own else str(run.n_rows)
+        failed, answered = (str(own.get(name, MISSING)) for name in ("failed", "answered"))
+        fingerprints = [str(own.get(name) or MISSING)[:SHOWN] for name in corpus]
+        model = str(own.get("llm") or MISSING) if own else "not scored"
+        method = f"{run.method} {of_run.get((run.dataset, run.key), '')}".strip()
+        rows.append((run.dataset, *fingerprints, method, run.key, n, failed, answered,
+                     run.changed, model, f"{run.n_bytes / 1e6:.1f}"))  # fmt: skip
     texts = ("data set", *corpus, "method", "key", "changed", "model")
     heads = ("data set", *corpus, "method", "key", "n", "failed", "answered", "changed", "model",
              "MB")  # fmt: skip
     if len(scored) < len(runs):
         notes.append("not scored: the run was stopped; run the same command again to resume")
     return Table(caption, heads, tuple(rows), tuple(notes), texts=texts)
-
-
-def _cells(run: ListedRun, details: str, several_corpora: bool) -> tuple[str, ...]:
-    metrics = run.metrics
-    n = shown_n(metrics) if metrics else str(run.n_rows)
-    failed, answered = (str(metrics.get(name, MISSING)) for name in ("failed", "answered"))
-    corpus = [str(metrics.get("corpus") or MISSING)[:SHOWN]] if several_corpora else []
-    model = str(metrics.get("llm") or MISSING) if metrics else "not scored"
-    method = f"{run.method} {details}".strip()
-    size = f"{run.n_bytes / 1e6:.1f}"
-    return (run.dataset, *corpus, method, run.key, n, failed, answered, run.changed, model, size)
 
 
 def run_sheet(runs: Sequence[Run], settings: Sequence[Mapping[str, Any]]) -> Table:

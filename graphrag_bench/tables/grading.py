@@ -9,6 +9,7 @@ its methods compare.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -415,12 +416,14 @@ def chosen(rows: Mapping[Row, Sequence[Candidate]]) -> dict[Row, Candidate]:
 
 
 def _largest_group(candidates_of: Mapping[Row, Sequence[Candidate]]) -> Group | None:
-    rows: dict[Group, set[Row]] = {}
+    n_rows: Counter[Group] = Counter()
     others: dict[Group, int] = {}
-    for row, runs in candidates_of.items():
-        for one in runs:
-            if not one.grade.comparable:
-                rows.setdefault(one.group, set()).add(row)
-                others[one.group] = len(one.grade.others)
-    ranked = sorted(rows, key=lambda group: (-len(rows[group]), others[group], -group[2], group))
-    return ranked[0] if ranked else None
+    for runs in candidates_of.values():
+        groups = {one.group: len(one.grade.others) for one in runs if not one.grade.comparable}
+        n_rows.update(groups.keys())
+        others |= groups
+
+    def place(group: Group) -> tuple[int, int, int, Group]:
+        return -n_rows[group], others[group], -group[2], group
+
+    return min(n_rows, key=place, default=None)

@@ -22,19 +22,23 @@ def run(mean: float, **fields: Any) -> dict[str, Any]:
     return {**held, "metrics": {METRIC: {"mean": mean}}, **fields}
 
 
-def test_the_highest_mean_wins_and_of_equal_ones_the_first() -> None:
-    row, selection = best_of([run(0.4), run(0.6), run(0.6), run(0.5)], METRIC)
-    assert (row, selection["n_equal"]) == (1, 1)
+@pytest.mark.parametrize(
+    ("runs", "row", "n_equal", "n_configurations"),
+    [
+        ([run(0.4), run(0.6), run(0.6), run(0.5)], 1, 1, 4),
+        ([run(0.1), run(1.0, role="ceiling"), run(0.2)], 2, 0, 2),
+        ([run(0.9, failed=1), run(0.2)], 1, 0, 2),
+    ],
+)
+def test_the_first_highest_mean_wins_without_reference_rows_and_failed_runs_are_counted(
+    runs: list[dict[str, Any]], row: int, n_equal: int, n_configurations: int
+) -> None:
+    best, selection = best_of(runs, METRIC)
+    assert (best, selection["n_equal"]) == (row, n_equal)
+    assert selection["n_configurations"] == n_configurations
 
 
-def test_floor_and_ceiling_are_no_configurations() -> None:
-    row, selection = best_of([run(0.1), run(1.0, role="ceiling"), run(0.2)], METRIC)
-    assert (row, selection["n_configurations"]) == (2, 2)
-
-
-def test_a_run_with_failed_questions_is_counted_but_not_chosen() -> None:
-    row, selection = best_of([run(0.9, failed=1), run(0.2)], METRIC)
-    assert (row, selection["n_configurations"]) == (1, 2)
+def test_failed_runs_alone_are_no_choice() -> None:
     with pytest.raises(UserError, match="retry those that failed"):
         best_of([run(0.9, failed=1)], METRIC)
 
@@ -58,10 +62,7 @@ def test_a_run_is_marked_unless_it_is_scored_on_other_questions(
 ) -> None:
     held = run(0.5, split=split, dev_share=dev_share, selections=[ON_DEV])
     assert mark(held) == (MARK if marked else "")
-
-
-def test_one_configuration_is_no_selection() -> None:
-    assert mark(run(0.5, selections=[{**ON_DEV, "n_configurations": 1}])) == ""
+    assert mark({**held, "selections": [{**ON_DEV, "n_configurations": 1}]}) == ""
 
 
 def test_of_fifty_equal_configurations_the_winner_is_too_high_on_dev_and_not_on_test() -> None:

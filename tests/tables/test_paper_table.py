@@ -37,14 +37,6 @@ def filled(table: PaperTable, **figures: Figure) -> dict[Printed, Filled]:
     return {c: Filled(figures[c.method]) if c.method in figures else gap for c in table.cells}
 
 
-def test_the_size_that_makes_a_row_c_stands_under_the_table() -> None:
-    table = load_table("zhou2025/table5")
-    part = Grade(("documents: 1,890, not 29,898",), ("top_k: 9, not 4",))
-    held = filled(table, ZeroShot=replace(FIGURE, grade=part), DALK=FIGURE)
-    notes = comparison_tables(table, held)[0].notes
-    assert "grade, further, ZeroShot: documents: 1,890, not 29,898" in notes
-
-
 def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
     table = popqa()
     (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
@@ -75,6 +67,10 @@ def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
     assert "grade B: questions: 200, not 1,172" in notes
     assert "grade, further, ZeroShot: damping: 0.5, not 0.1" in notes
     assert "grade, further, DALK: top_k: 9, not 4" in notes
+    part = Grade(("documents: 1,890, not 29,898",), ("top_k: 9, not 4",))
+    held = filled(table, ZeroShot=replace(FIGURE, grade=part), DALK=FIGURE)
+    notes = comparison_tables(table, held)[0].notes
+    assert "grade, further, ZeroShot: documents: 1,890, not 29,898" in notes
 
 
 def test_a_figure_that_was_chosen_on_its_own_questions_says_so() -> None:
@@ -103,42 +99,18 @@ def test_a_table_ends_with_one_command_where_a_run_is_missing() -> None:
     assert not any("graphrag-bench " in note for note in whole.notes)
 
 
-def test_a_row_that_failed_says_so_with_its_error() -> None:
-    table = popqa()
+def test_a_row_that_failed_says_so_and_a_doubtful_cell_has_a_dagger_with_its_note() -> None:
+    table = replace(TABLE5, cells=tuple(c for c in TABLE5.cells if c.dataset == "HotpotQA"))
     held = filled(table)
     held |= {c: Filled(failure="no server") for c in table.cells if c.method == "DALK"}
     (shown,) = comparison_tables(table, held)
-    assert shown.rows[2][:3] == ("DALK", "45.604", "failed")
-    assert "failed, DALK: no server" in shown.notes
-
-
-def test_a_doubtful_cell_has_a_dagger_and_its_note_stands_below() -> None:
-    cells = [c for c in TABLE5.cells if c.dataset == "HotpotQA"]
-    table = replace(TABLE5, cells=tuple(cells))
-    (shown,) = comparison_tables(table, filled(table))
     (dalk,) = [row for row in shown.rows if row[0] == "DALK"]
-    assert dalk[3] == "47.232†"
+    assert dalk[2:4] == ("failed", "47.232†")
+    assert "failed, DALK: no server" in shown.notes
     assert [note for note in shown.notes if note.startswith("† DALK, Recall: equals DALK")]
 
 
-def test_ranks_are_compared_over_the_rows_of_grade_c() -> None:
-    notes = " ".join(rank_note(6, 30))
-    assert notes.endswith("Accuracy: Spearman +1.00, Kendall +1.00 (n = 6)")
-    assert "none: the figures of one side are all alike (n = 6)" in " ".join(rank_note(6, 30, 1.0))
-
-
-def test_few_methods_or_questions_have_no_rank_correlation_and_the_line_says_why() -> None:
-    assert rank_note(5, 30) == [
-        "rank correlation with the paper, Accuracy: none over 5 methods: an order of fewer than 6 "
-        "is often chance"
-    ]
-    assert rank_note(6, 29) == [
-        "rank correlation with the paper, Accuracy: none over 29 questions: fewer than 30 do not "
-        "settle the order of methods"
-    ]
-
-
-def rank_note(n_methods: int, n_questions: int, same: float | None = None) -> list[str]:
+def rank_note(n_methods: int, n_questions: int, same: float | None) -> list[str]:
     """The notes on ranks of the first methods of Table 5 on PopQA, ours as the paper's or alike."""
     cells = [c for c in TABLE5.cells if c.dataset == "PopQA" and c.metric == "Accuracy"]
     cells = [c for c in cells if c.value is not None][:n_methods]
@@ -146,6 +118,22 @@ def rank_note(n_methods: int, n_questions: int, same: float | None = None) -> li
     table = replace(TABLE5, cells=tuple(cells))
     notes = comparison_tables(table, filled(table, **ours))[0].notes
     return [note for note in notes if note.startswith("rank correlation")]
+
+
+@pytest.mark.parametrize(
+    ("n_methods", "n_questions", "same", "said"),
+    [
+        (6, 30, None, "Spearman +1.00, Kendall +1.00 (n = 6)"),
+        (6, 30, 1.0, "none: the figures of one side are all alike (n = 6)"),
+        (5, 30, None, "none over 5 methods: an order of fewer than 6 is often chance"),
+        (6, 29, None, "none over 29 questions: fewer than 30 do not settle the order of methods"),
+    ],
+)
+def test_ranks_are_compared_over_rows_of_grade_c_unless_methods_or_questions_are_few(
+    n_methods: int, n_questions: int, same: float | None, said: str
+) -> None:
+    (note,) = rank_note(n_methods, n_questions, same)
+    assert note == f"rank correlation with the paper, Accuracy: {said}"
 
 
 def test_rank_correlation_by_hand() -> None:
