@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,15 +55,8 @@ def test_a_pair_is_in_the_chunks_of_any_of_its_rows(graph):
 
 
 def test_a_graph_with_types_and_descriptions_comes_back_with_them(graph, tmp_path):
-    rich = Graph(
-        **{name: getattr(graph, name) for name in (
-            "names", "source", "target", "weight", "synonym", "relations", "node_chunk",
-            "relationship_chunk",
-        )},
-        types=Texts.of(["person"] * 4),
-        facts=Texts.of(["they met"] * 4),
-    )  # fmt: skip
-    rich.save(tmp_path)
+    facts = Texts.of(["they met"] * 4)
+    replace(graph, types=Texts.of(["person"] * 4), facts=facts).save(tmp_path)
     loaded = Graph.load(tmp_path)
     assert loaded.attributes == graph.attributes | {"node.type", "relationship.description"}
     assert loaded.descriptions is None

@@ -31,10 +31,6 @@ def graph_with(edges, weight=None, node_chunk=None, n_nodes=None) -> Graph:
     return Graph.from_arrays(source, target, node_chunk, weight=weight, n_nodes=n_nodes)
 
 
-def found_in(made: Graph, **other) -> Communities:
-    return leiden(graph=made, **other)
-
-
 def members(found: Communities) -> list[list[int]]:
     return [np.flatnonzero(row).tolist() for row in found.nodes.toarray()]
 
@@ -47,7 +43,7 @@ def ring(n_cliques: int, size: int) -> list[tuple[int, int]]:
 
 
 def test_two_cliques_joined_by_an_edge_are_two_communities():
-    found = found_in(graph_with(CLIQUES))
+    found = leiden(graph=graph_with(CLIQUES))
     assert members(found) == [[0, 1, 2], [3, 4, 5]]
     assert found.level.tolist() == [0, 0]
     assert found.parent.tolist() == [-1, -1]
@@ -56,8 +52,8 @@ def test_two_cliques_joined_by_an_edge_are_two_communities():
 def test_weights_decide_where_the_border_runs():
     """Of the path 0-1-2-3 the outer edges hold, and then the inner one."""
     path = [(0, 1), (1, 2), (2, 3)]
-    assert members(found_in(graph_with(path, [9.0, 1.0, 9.0]))) == [[0, 1], [2, 3]]
-    heavy = members(found_in(graph_with(path, [1.0, 99.0, 1.0])))
+    assert members(leiden(graph=graph_with(path, [9.0, 1.0, 9.0]))) == [[0, 1], [2, 3]]
+    heavy = members(leiden(graph=graph_with(path, [1.0, 99.0, 1.0])))
     assert any({1, 2} <= set(community) for community in heavy)
 
 
@@ -69,7 +65,7 @@ def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_par
     """
     triangles = [pair for at in (0, 3, 6, 9) for pair in combinations(range(at, at + 3), 2)]
     made = graph_with([*triangles, (2, 3), (5, 6), (8, 9)])
-    found = found_in(made, max_cluster_size=5, resolution=0.3)
+    found = leiden(graph=made, max_cluster_size=5, resolution=0.3)
     halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
     assert members(found) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
     assert found.level.tolist() == [0, 0, 1, 1, 1, 1]
@@ -77,7 +73,7 @@ def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_par
 
 
 def test_each_level_holds_a_node_once_and_level_zero_all_that_have_an_edge():
-    found = found_in(graph_with(ring(12, 3), n_nodes=38), max_cluster_size=5)
+    found = leiden(graph=graph_with(ring(12, 3), n_nodes=38), max_cluster_size=5)
     counts = found.nodes.toarray().astype(int)
     assert counts[found.level == 0].sum(axis=0).tolist() == [1] * 36 + [0, 0]
     for level in range(int(found.level.max()) + 1):
@@ -85,22 +81,22 @@ def test_each_level_holds_a_node_once_and_level_zero_all_that_have_an_edge():
 
 
 def test_nodes_without_a_positive_edge_are_in_no_community():
-    found = found_in(graph_with([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], n_nodes=6))
+    found = leiden(graph=graph_with([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], n_nodes=6))
     assert members(found) == [[0, 1]]
 
 
 def test_components_are_partitioned_each_by_itself_or_the_largest_alone():
     made = graph_with([(0, 1), (2, 3), (3, 4), (2, 4)])
-    assert members(found_in(made)) == [[0, 1], [2, 3, 4]]
-    assert members(found_in(made, use_lcc=True)) == [[2, 3, 4]]
+    assert members(leiden(graph=made)) == [[0, 1], [2, 3, 4]]
+    assert members(leiden(graph=made, use_lcc=True)) == [[2, 3, 4]]
     even = graph_with([(0, 1), (2, 3)])
-    assert members(found_in(even, use_lcc=True)) == [[0, 1]]
+    assert members(leiden(graph=even, use_lcc=True)) == [[0, 1]]
 
 
 def test_the_chunks_of_a_community_are_those_of_its_members():
     """Nodes 0, 1, 2 are in chunk 0, node 3 in chunk 1, nodes 4 and 5 in chunk 2."""
     chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
-    found = found_in(graph_with(CLIQUES, node_chunk=chunks))
+    found = leiden(graph=graph_with(CLIQUES, node_chunk=chunks))
     assert found.chunks.toarray().tolist() == [[True, False, False], [False, True, True]]
     assert found.occurrence.tolist() == [0.5, 1.0]
 
@@ -109,14 +105,14 @@ def test_chunks_with_weights_count_as_present():
     chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
     plain = graph_with(CLIQUES, node_chunk=chunks)
     weighted = replace(plain, node_chunk=plain.node_chunk.astype(np.int64) * 3)
-    found = found_in(weighted).chunks
+    found = leiden(graph=weighted).chunks
     assert found.dtype == bool
-    assert (found != found_in(plain).chunks).nnz == 0
+    assert (found != leiden(graph=plain).chunks).nnz == 0
 
 
 @pytest.mark.parametrize("n_nodes", [0, 1, 3])
 def test_a_graph_without_an_edge_has_no_community(n_nodes):
-    found = found_in(graph_with([], n_nodes=n_nodes))
+    found = leiden(graph=graph_with([], n_nodes=n_nodes))
     assert len(found) == 0
     assert found.nodes.shape == (0, n_nodes)
 

@@ -48,7 +48,6 @@ def joined(graph: Graph) -> set[tuple[str, str]]:
 def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
     """Two communities: Bo with all that tells of both, and Ada with what tells of her alone."""
     graph = made()
-    assert graph.types is not None and graph.descriptions is not None
     assert list(zip(graph.types, graph.descriptions, strict=True)) == [
         ("entity", "ada"),
         ("entity", "bo"),
@@ -121,7 +120,6 @@ def written(answer) -> dict[str, list[str]]:
     """The texts of attributes and elements that a model writes, and what it was asked."""
     scripted = Scripted(answer=answer)
     graph = made(llm_build=Metered(scripted))
-    assert graph.types is not None and graph.descriptions is not None
     pairs = list(zip(graph.types, graph.descriptions, strict=True))
     found = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
     return {**found, "asked": [chat[-1].content for chat in scripted.asked]}

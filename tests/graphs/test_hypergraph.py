@@ -38,7 +38,6 @@ def made(rows=ROWS, build=hypergraph, **settings) -> Graph:
 
 def edges(graph: Graph) -> dict[tuple[str, str], float]:
     """The weight of each edge by the texts of its ends."""
-    assert graph.descriptions is not None
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     told = [(graph.descriptions[head], graph.names[tail]) for head, tail in ends]
     return dict(zip(told, graph.weight.tolist(), strict=True))
@@ -46,7 +45,6 @@ def edges(graph: Graph) -> dict[tuple[str, str], float]:
 
 def test_entities_and_distinct_facts_are_nodes_with_their_texts():
     graph = made()
-    assert graph.types is not None and graph.descriptions is not None
     assert list(zip(graph.names, graph.types, graph.descriptions, strict=True)) == [
         ("ada", "entity", "ada: Ada there. ADA there."),
         ("bo", "entity", "bo: Bo there."),
@@ -79,7 +77,6 @@ def test_nodes_and_edges_are_in_the_chunks_that_tell_them():
 )
 def test_an_entity_is_told_of_by_as_much_as_fits_one_text_at_least(tokens, described):
     graph = made(description_tokens=tokens)
-    assert graph.descriptions is not None
     assert graph.descriptions[0] == described
 
 
@@ -128,5 +125,4 @@ def test_entities_of_similar_names_are_joined_by_their_cosine():
 
 def test_with_synonyms_entities_are_described_by_their_names_alone():
     graph = made(build=hypergraph_synonymy, embedder=Initials(), progress=QUIET)
-    assert graph.descriptions is not None
     assert graph.descriptions.take(range(3)) == ["ada", "bo", "ys"]

@@ -32,22 +32,21 @@ RICH = replace(
 )
 
 
-def indexed(builder, tmp_path, **given) -> list[list[float]]:
-    index = builder(embedder=EMBEDDER, progress=QUIET, **given)
-    return index.vectors.tolist()
+def indexed(builder, **given) -> list[list[float]]:
+    return builder(embedder=EMBEDDER, progress=QUIET, **given).vectors.tolist()
 
 
 def vectors(*texts: str) -> list[list[float]]:
     return EMBEDDER.encode(list(texts), kind="passage").tolist()
 
 
-def test_a_node_is_embedded_by_name_and_description_or_the_name_alone(tmp_path):
-    found = indexed(description_index, tmp_path, graph=RICH)
-    assert found == vectors("ada: A keeper.", "norvik", "tarn: A mount.")
+def test_a_node_is_embedded_by_name_and_description_or_the_name_alone():
+    told = "ada: A keeper.", "norvik", "tarn: A mount."
+    assert indexed(description_index, graph=RICH) == vectors(*told)
 
 
 @pytest.mark.parametrize("builder", [description_index, text_index, relationship_index])
-def test_an_index_in_float16_holds_the_same_vectors_rounded(builder, tmp_path):
+def test_an_index_in_float16_holds_the_same_vectors_rounded(builder):
     given = {"graph": RICH, "embedder": EMBEDDER, "progress": QUIET}
     full, half = builder(**given), builder(**given, stored_as="float16")
     assert (full.vectors.dtype, half.vectors.dtype) == (np.float32, np.float16)
@@ -55,12 +54,9 @@ def test_an_index_in_float16_holds_the_same_vectors_rounded(builder, tmp_path):
     assert half.statistics == full.statistics
 
 
-def test_a_text_node_is_embedded_by_its_description_or_else_its_name(tmp_path):
-    assert indexed(text_index, tmp_path, graph=RICH) == vectors("A keeper.", "norvik", "A mount.")
-
-
-def test_a_graph_without_descriptions_is_embedded_by_its_names(tmp_path):
-    assert indexed(text_index, tmp_path, graph=PLAIN) == vectors("ada", "norvik", "tarn")
+def test_a_text_node_is_embedded_by_its_description_or_else_its_name():
+    assert indexed(text_index, graph=RICH) == vectors("A keeper.", "norvik", "A mount.")
+    assert indexed(text_index, graph=PLAIN) == vectors("ada", "norvik", "tarn")
 
 
 def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_what_describes_it():
@@ -70,17 +66,17 @@ def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_what_de
     ]
 
 
-def test_a_relationship_can_be_its_description_alone_where_it_has_one(tmp_path):
+def test_a_relationship_can_be_its_description_alone_where_it_has_one():
     """Equation 5 of PathCoRAG compares the question with the description of an edge."""
     assert relationship_texts(RICH, "description") == ["Ada founded Norvik.", "norvik near tarn"]
     assert relationship_texts(PLAIN, "description") == relationship_texts(PLAIN)
-    found = indexed(relationship_index, tmp_path, graph=RICH, text="description")
+    found = indexed(relationship_index, graph=RICH, text="description")
     assert found == vectors("Ada founded Norvik.", "norvik near tarn")
 
 
-def test_a_community_without_a_report_has_a_vector_of_zeros(tmp_path):
+def test_a_community_without_a_report_has_a_vector_of_zeros():
     reports = Reports(Texts.of(["A", "B"]), Texts.of(["", "# B"]), np.zeros(2))
-    found = indexed(community_index, tmp_path, reports=reports)
+    found = indexed(community_index, reports=reports)
     assert found == [[0.0] * 32, *vectors("# B")]
 
 

@@ -61,7 +61,6 @@ def test_titles_rare_pairs_and_frequent_entities_can_be_left_out():
 def test_node_and_chunk_are_one_and_an_edge_is_of_both_its_passages():
     graph = made()
     assert list(graph.names) == [f"chunk {row}" for row in range(5)]
-    assert graph.descriptions is not None
     assert graph.descriptions[0] == "Norvik\nAda Marsh founded it."
     assert graph.node_chunk.toarray().tolist() == [[a == b for b in range(5)] for a in range(5)]
     assert graph.relationship_chunk.toarray()[0].tolist() == [True, True, False, False, False]
@@ -119,7 +118,6 @@ def hopped(given=ASKED, n_chunks=3, n_names=3, **settings) -> Graph:
 
 
 def hops(graph: Graph) -> list[tuple[int, int, str, str, float]]:
-    assert graph.facts is not None and graph.keywords is not None
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     told = zip(graph.facts, graph.keywords, np.round(graph.weight, 6).tolist(), strict=True)
     return [(*pair, *rest) for pair, rest in zip(ends, told, strict=True)]

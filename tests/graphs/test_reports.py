@@ -188,10 +188,8 @@ def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
     assert made.statistics["unreadable"] == 1
     assert model.fallbacks == 1
     silent = Scripted([("ada,", CallFailed("refused", "no")), ("", written_reply("Fine"))])
-    assert (list(by_model(silent).texts)[0], by_model(silent).statistics["without_report"]) == (
-        "",
-        1,
-    )
+    made = by_model(silent)
+    assert (made.texts[0], made.statistics["without_report"]) == ("", 1)
 
 
 def test_a_small_window_leaves_room_for_prompt_and_reply():
@@ -214,13 +212,11 @@ def world(order: str, rows: Sequence[str], more: Sequence[str] = ()) -> tuple[Gr
     names, every = list(order), [*rows, *more]
     ends = [[names.index(pair[end]) for pair in every] for end in (0, 1)]
     graph = Graph.from_arrays(*ends, np.eye(len(names)), names=names)
-    graph = Graph(
-        **{
-            **{field: getattr(graph, field) for field in graph.__dataclass_fields__},
-            "types": Texts.of(["person"] * len(names)),
-            "descriptions": Texts.of([f"{name} keeps lamp {name}. It burns." for name in names]),
-            "facts": Texts.of([f"{pair[0]} wrote to {pair[1]} of {pair}." for pair in every]),
-        }
+    graph = replace(
+        graph,
+        types=Texts.of(["person"] * len(names)),
+        descriptions=Texts.of([f"{name} keeps lamp {name}. It burns." for name in names]),
+        facts=Texts.of([f"{pair[0]} wrote to {pair[1]} of {pair}." for pair in every]),
     )
     parts = [(0, -1, WHOLE), (1, 0, LEFT), (1, 0, RIGHT)]
     others = "".join(sorted(set(names) - set(WHOLE)))
@@ -240,12 +236,10 @@ AFTER = world("zyx" + WHOLE[::-1], ROWS[::-1], ["xy", "xz", "yz"])
 """Two nodes came in front and are joined to x, so that x has three neighbours; all rows moved."""
 
 
-class _Keeping(Hashing):
+class Keeping(Hashing):
     """An embedder that keeps what it was asked for."""
 
-    def __init__(self) -> None:
-        super().__init__(32)
-        self.texts: set[str] = set()
+    texts: frozenset[str] = frozenset()
 
     def encode(self, texts: Sequence[str], **other: object) -> np.ndarray:
         self.texts |= set(texts)
@@ -278,7 +272,7 @@ def test_a_report_prompt_is_told_by_the_members_alone(budget):
 def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
     told, texts = [], []
     for graph, found in (BEFORE, AFTER):
-        embedder = _Keeping()
+        embedder = Keeping(32)
         made = extractive(
             communities=found, graph=graph, embedder=embedder, progress=QUIET,
             summary_tokens=12, finding_tokens=6,

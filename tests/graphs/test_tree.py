@@ -76,7 +76,6 @@ PAIRS = [[0.0], [0.1], [9.0], [9.1]]
 def test_leaves_come_first_then_the_summaries_layer_by_layer():
     """One dimension: growth goes on while more than two nodes are left."""
     graph = grown(PAIRS)
-    assert graph.descriptions is not None and graph.types is not None
     assert list(graph.names)[:4] == ["chunk 0", "chunk 1", "chunk 2", "chunk 3"]
     assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]
     assert list(graph.descriptions) == ["a", "b", "c", "d", "(ab)", "(cd)"]

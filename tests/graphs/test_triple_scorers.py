@@ -148,8 +148,6 @@ def learnt(training: TrainingSet, **settings: int) -> MlpWeights:
 def test_a_world_learns_from_another_world(world: Dataset) -> None:
     found = training_set(world)
     other = found.read(30)
-    assert other.world is not None
-    assert world.world is not None
     assert len(other.questions) == 30
     assert not {q.text for q in other.questions} & {q.text for q in world.questions}
     assert found.identity == training_set(world).identity
@@ -236,7 +234,6 @@ def recall_of_chains(
     data: Dataset, graph: Graph, scorer: VectorIndex | MlpTripleScorer, top_k: int = 50
 ) -> float:
     """The mean share of a question's chain among the best triples, its start being linked."""
-    assert data.world is not None
     known = data.world
 
     def node(entity: int) -> int:
