@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,9 +68,7 @@ def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:
     assert list(Fragments.of([], 2)) == []
 
 
-def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(
-    tmp_path: Path,
-) -> None:
+def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(tmp_path):
     hub().save(tmp_path)
     graph = Graph.load(tmp_path)
     assert chunks_of_node(graph, 0) == (0, 1, 2)

@@ -52,9 +52,7 @@ questions = st.lists(
 
 
 @given(questions)
-def test_what_a_question_gets_does_not_depend_on_the_others(
-    given_questions: list[tuple[list[int], list[int] | None]],
-) -> None:
+def test_what_a_question_gets_does_not_depend_on_the_others(given_questions):
     every = [asked(topics, own) for topics, own in given_questions]
     together = distances(SOURCE, TARGET, N_NODES, every)
     scored = scorer().scores(SOURCE, TARGET, every)

@@ -53,9 +53,7 @@ def test_weights_without_a_layer_around_them_and_safetensors_are_read_too(tmp_pa
         assert found["rel_mlp.bias"].tolist() == parameters()["rel_mlp.bias"].tolist()
 
 
-def test_a_checkpoint_is_known_by_what_its_files_hold_and_not_by_where_they_are(
-    tmp_path: Path,
-) -> None:
+def test_a_checkpoint_is_known_by_what_its_files_hold_and_not_by_where_they_are(tmp_path):
     first, same = (checkpoint(tmp_path / name / "gfm") for name in ("a", "b"))
     held = parameters()
     held["rel_mlp.bias"] = held["rel_mlp.bias"] + 1
@@ -119,17 +117,13 @@ def test_vectors_of_another_length_are_refused_even_under_the_same_name(tmp_path
         ({"layer_norm": False}, "layer_norm"),
     ],
 )
-def test_a_network_that_is_not_the_one_described_is_refused(
-    tmp_path: Path, network: dict, said: str
-) -> None:
+def test_a_network_that_is_not_the_one_described_is_refused(tmp_path, network, said):
     folder = checkpoint(tmp_path, told=config(**network))
     with pytest.raises(UserError, match=said):
         read(folder)
 
 
-def test_a_network_without_normalisation_and_short_cut_is_what_its_config_says(
-    tmp_path: Path,
-) -> None:
+def test_a_network_without_normalisation_and_short_cut_is_what_its_config_says(tmp_path):
     shape = Shape(TEXT, HIDDEN, 1, mlp_layers=1, layer_norm=False)
     told = config(hidden_dims=[HIDDEN], layer_norm=False, short_cut=False, num_mlp_layer=1)
     found = read(checkpoint(tmp_path, parameters(shape), told))

@@ -50,9 +50,7 @@ def table(world: World) -> ChunkTable:
     return presplit(corpus=world_dataset(load_card("world"), world))
 
 
-def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(
-    world: World, table: ChunkTable
-) -> None:
+def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(world, table):
     found = planted_extraction(chunk_table=table)
     names = [entity.name for entity in world.entities]
     by_passage: dict[str, set[Triple]] = {}

@@ -109,9 +109,7 @@ def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
 
 
 @given(subgraphs)
-def test_each_question_finds_exactly_its_own_distinct_triples(
-    given_triples: list[list[tuple[str, str, str]]],
-) -> None:
+def test_each_question_finds_exactly_its_own_distinct_triples(given_triples):
     data = holding({str(at): own for at, own in enumerate(given_triples)})
     graph = graph_of(data)
     assert len(set(graph.names)) == graph.n_nodes

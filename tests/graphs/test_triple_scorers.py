@@ -104,9 +104,7 @@ node = st.integers(0, 5)
 
 
 @given(st.lists(st.tuples(node, node), max_size=14), st.sets(node), st.sets(node))
-def test_it_is_what_a_list_of_all_shortest_paths_holds(
-    triples: list[tuple[int, int]], starts: set[int], ends: set[int]
-) -> None:
+def test_it_is_what_a_list_of_all_shortest_paths_holds(triples, starts, ends):
     graph = networkx.DiGraph(triples)
     graph.add_nodes_from(range(6))
     wanted: set[tuple[int, int]] = set()
@@ -154,9 +152,7 @@ def test_a_world_learns_from_another_world(world: Dataset) -> None:
     assert found.identity != training_set(other).identity
 
 
-def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the_run(
-    tmp_path: Path,
-) -> None:
+def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the_run(tmp_path):
     own = [{**row, "id": f"t{at}"} for at, row in enumerate(ROWS)]
     found = training_set(read_dataset("cwq", rog_folder(tmp_path / "a", ROWS, own)))
     assert [question.id for question in found.read(2).questions] == ["t0", "t1"]
