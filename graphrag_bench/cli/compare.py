@@ -54,14 +54,14 @@ def main(options: Namespace) -> None:
     comparison = pairs.Comparison.of(runs, options.limit)
     models = Models(settings, runs[0].require_dataset())
     home = Path(settings.paths.home)
-    panel = pairs.Panel.of(comparison, models, criteria, home, options.retry)
+    panel = pairs.Panel(comparison, models, criteria, home, options.retry)
     if options.plan:
-        duels = pairs.pending(comparison, panel)
-        n_tokens = pairs.prompt_tokens(comparison, panel, duels)
+        duels = pairs.pending(panel)
+        n_tokens = pairs.prompt_tokens(panel, duels)
         print(f"at most {len(duels)} calls, {n_tokens:,} prompt tokens (cl100k)")
         return
     models.charge(panel.folder / pairs.LEDGER, tuple)
-    rows = pairs.judge_pairs(comparison, panel, Progress())
+    rows = pairs.judge_pairs(panel, Progress())
     _write(comparison, panel, list(_matches(comparison, criteria, rows)), options)
 
 
@@ -89,7 +89,7 @@ def _write(
     printed = [with_cut_notes(rates, [run.metrics for run in comparison.runs])]
     printed.append(tables.audit_table(matches))
     printed += tables.matrix_tables(titles, matches) if len(titles) > 2 else []
-    if len(raters := pairs.raters(comparison, panel)) > 1:
+    if len(raters := pairs.raters(panel)) > 1:
         printed.append(tables.agreement_table(raters, comparison.scopes))
     for table in printed:
         show(table)

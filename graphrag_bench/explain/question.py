@@ -46,9 +46,6 @@ from graphrag_bench.values import Context, Question
 IN_CONTEXT, LEFT_OUT, MISSED = "in the context", "retrieved, not in the context", "missed"
 RETRIEVED = "retrieved"
 _USAGE = ("calls", "prompt_tokens", "completion_tokens")
-_REUSES = ("write", "read")
-"""The modes of the cache in which what is stored is taken."""
-_BUILD = "build"
 
 
 def own_question(experiment: Experiment, text: str) -> OwnQuestion:
@@ -59,7 +56,7 @@ def own_question(experiment: Experiment, text: str) -> OwnQuestion:
     """
     question = question_of(experiment, text)
     path = question_file(experiment.home, experiment.key, text, question.form)
-    if experiment.settings.cache.mode in _REUSES:
+    if experiment.settings.cache.mode in ("write", "read"):
         stored = _of_finished_run(experiment, question) or read_question(path)
         if stored is not None:
             return stored
@@ -179,11 +176,7 @@ def explanation(own: OwnQuestion, names: Names) -> dict[str, Any]:
     pieces = context.get("pieces", [])
     texts = own.texts if len(own.texts) == len(pieces) else [None] * len(pieces)
     return {
-        "question": own.question,
-        "dataset": own.dataset,
-        "method": own.method,
-        "title": own.title,
-        "key": own.key,
+        **{name: getattr(own, name) for name in ("question", "dataset", "method", "title", "key")},
         "status": own.row["status"],
         "answer": own.row.get("answer"),
         "fallbacks": list(own.row.get("fallbacks", ())),
@@ -268,7 +261,7 @@ class Calls:
         """
         self._lines: dict[str, list[Line]] = {}
         for line in read_ledger(*run.folder.files("ledger")):
-            if line.stage != _BUILD:
+            if line.stage != "build":
                 self._lines.setdefault(line.item, []).append(line)
         path = run.config.get("cache", {}).get("path")
         store = Path(path) if path else home / "cache" / "replies.sqlite"

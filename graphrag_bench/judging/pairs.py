@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -114,9 +114,8 @@ class Comparison:
 
     def duels(self) -> Iterator[Duel]:
         """Yield every question and pair, in both orders."""
-        for question in self.questions:
-            for a, b in self.pairs:
-                yield from ((question, a, b), (question, b, a))
+        for question, (a, b) in product(self.questions, self.pairs):
+            yield from ((question, a, b), (question, b, a))
 
     def shown(self, duel: Duel) -> dict[str, str]:
         """Return the texts that the judge is shown: the question, and the two answers."""
@@ -156,65 +155,61 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
     return f"{title} {run.folder.path.name[:6]}" if alike > 1 else title
 
 
-def panel_key(comparison: Comparison, judge: str, criteria: tuple[str, ...]) -> str:
-    """Return the name of the folder of a judge's verdicts."""
-    return digest(sorted(comparison.titles), judge, criteria, COMPARE.digest)
-
-
 @dataclass(frozen=True)
 class Panel:
-    """Who judges by what: the models, the criteria, and where verdicts are kept."""
+    """Who judges what: a comparison, the models and criteria, and where verdicts are kept.
 
+    HOME/comparisons/<key> is named by runs, judge, criteria and prompt.
+    """
+
+    comparison: Comparison
     models: Models
     criteria: tuple[str, ...]
-    folder: Path
+    home: Path
     retry: bool = False
 
-    @classmethod
-    def of(
-        cls, comparison: Comparison, models: Models, criteria: tuple[str, ...], home: Path,
-        retry: bool = False,
-    ) -> Panel:  # fmt: skip
-        """Return the panel; HOME/comparisons/<key> is named by runs, judge, criteria and prompt."""
-        key = panel_key(comparison, models.identity("llm_judge"), criteria)
-        return cls(models, criteria, home / "comparisons" / key, retry)
+    def key(self, judge: str) -> str:
+        """Return the name of the folder of a judge's verdicts."""
+        return digest(sorted(self.comparison.titles), judge, self.criteria, COMPARE.digest)
 
-    def rows(self) -> list[Row]:
-        """Return the valid verdicts."""
-        return _rows(self.folder / VERDICTS)
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of the verdicts."""
+        return self.home / "comparisons" / self.key(self.models.identity("llm_judge"))
 
 
-def _rows(file: Path) -> list[Row]:
-    """The verdicts of a file: a later row replaces an earlier one."""
-    names = ("question", "first", "second", "criterion")
-    return list({tuple(row[name] for name in names): row for row in read_lines(file)}.values())
+def verdict_rows(folder: Path) -> list[Row]:
+    """Return the valid verdicts of a folder: a later row replaces an earlier one."""
+    names, rows = ("question", "first", "second", "criterion"), read_lines(folder / VERDICTS)
+    return list({tuple(row[name] for name in names): row for row in rows}.values())
 
 
-def pending(comparison: Comparison, panel: Panel) -> list[Duel]:
+def pending(panel: Panel) -> list[Duel]:
     """Return the duels without a verdict: one call each, one more where it cannot be read."""
+    comparison = panel.comparison
     settled = ("",) if panel.retry else ("", "unreadable")
     done = {
         (row["question"], row["first"], row["second"], row["of"])
-        for row in panel.rows()
+        for row in verdict_rows(panel.folder)
         if row["missing"] in settled
     }
     return [duel for duel in comparison.duels() if (*duel, comparison.of_duel(duel)) not in done]
 
 
-def prompt_tokens(comparison: Comparison, panel: Panel, duels: Sequence[Duel]) -> int:
+def prompt_tokens(panel: Panel, duels: Sequence[Duel]) -> int:
     """Return the tokens of the prompts of some duels, as cl100k counts them."""
-    chats = (comparison.chat(duel, panel.criteria) for duel in duels)
+    chats = (panel.comparison.chat(duel, panel.criteria) for duel in duels)
     return sum(count_tokens(message.content) for chat in chats for message in chat)
 
 
-def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> list[Row]:
+def judge_pairs(panel: Panel, progress: Progress) -> list[Row]:
     """Return the verdicts of every pair, question, order and criterion, those of before too.
 
     `winner` is the key of a run, or null where the verdict is missing. Calls that failed are made
     again, unreadable replies with `retry` alone. Raises RunStopped when nothing further can
     succeed; what is done is kept.
     """
-    models, file = panel.models, panel.folder / VERDICTS
+    comparison, models, file = panel.comparison, panel.models, panel.folder / VERDICTS
     fields: dict[str, Any] = {name: (Choice, ...) for name in panel.criteria}
     choices = create_model("Choices", **fields)
     log, gate = models.ledger.at("judge", "compare"), gate_of(models, "compare")
@@ -239,9 +234,8 @@ def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> lis
         return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
 
     with locked(panel.folder / "compare.lock", judging(panel.folder)):
-        todo = pending(comparison, panel)
-        in_blocks(file, todo, rows_of, "comparing, both orders", progress)
-        rows = sorted(panel.rows(), key=place)
+        in_blocks(file, pending(panel), rows_of, "comparing, both orders", progress)
+        rows = sorted(verdict_rows(panel.folder), key=place)
         write_rows(file, rows)
     return rows
 
@@ -255,7 +249,7 @@ def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: D
     return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
 
 
-def raters(comparison: Comparison, panel: Panel) -> Mapping[str, Labels]:
+def raters(panel: Panel) -> Mapping[str, Labels]:
     """Return the labels of every judge that has compared these runs by these criteria and prompts.
 
     By the judge's identity. A tie is a pair whose winner changed with the order; a pair that lacks
@@ -264,16 +258,15 @@ def raters(comparison: Comparison, panel: Panel) -> Mapping[str, Labels]:
     names = {1.0: "A", 0.5: "tie", 0.0: "B"}
     labels_of: dict[str, dict[Item, str]] = {}
     for file in sorted(panel.folder.parent.glob(f"*/{VERDICTS}")):
-        rows = _rows(file)
+        rows = verdict_rows(file.parent)
         judge = str(rows[0]["judge"]) if rows else ""
-        if panel_key(comparison, judge, panel.criteria) != file.parent.name:
+        if panel.key(judge) != file.parent.name:
             continue
-        for a, b in comparison.pairs:
-            for criterion in panel.criteria:
-                for question, pair in both_orders(comparison, rows, a, b, criterion).items():
-                    if pair.points is not None:
-                        labels = labels_of.setdefault(judge, {})
-                        labels[question, a, b, criterion] = names[pair.points]
+        for (a, b), criterion in product(panel.comparison.pairs, panel.criteria):
+            for question, pair in both_orders(panel.comparison, rows, a, b, criterion).items():
+                if pair.points is not None:
+                    labels = labels_of.setdefault(judge, {})
+                    labels[question, a, b, criterion] = names[pair.points]
     return labels_of
 
 

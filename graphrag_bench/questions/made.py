@@ -62,12 +62,11 @@ def write_set(folder: Path, dataset: Dataset, questions: Sequence[Made]) -> None
         for d in dataset.documents
     ])  # fmt: skip
     write_rows(folder / QUESTIONS, rows)
-    texts = {document.id: document.passage for document in dataset.documents}
+    texts = {document.id: document.passage[:500] for document in dataset.documents}
     lines = []
     for row in rows:
-        evidence = "\n".join(f"[{name}] {texts[name][:500]}" for name in row["evidence"])
-        answers = _BETWEEN.join(row["answers"])
-        lines.append([row["id"], row["text"], answers, evidence, "", "", "", ""])
+        evidence = "\n".join(f"[{name}] {texts[name]}" for name in row["evidence"])
+        lines.append([row["id"], row["text"], _BETWEEN.join(row["answers"]), evidence, *[""] * 4])
     write_sheet(folder / REVIEW, _HEADS, lines)
     write_rows(folder / MADE, rows)
 

@@ -111,6 +111,19 @@ class _Case:
     documents: tuple[str, ...]
     answer: str
 
+    @classmethod
+    def of(cls, rows: Sequence[int], chains: Chains, table: ChunkTable) -> _Case:
+        matrix = chains.graph.relationship_chunk.tocsr()
+        chunks = list(dict.fromkeys(int(row_ids(matrix, row).min()) for row in rows))
+        names = [chains.graph.names[node] for node in chains.nodes(rows)]
+        return cls(
+            tuple(_as_written(name, chunks, table) for name in names),
+            chains.relations(rows),
+            tuple(table.passage(chunk) for chunk in chunks),
+            tuple(dict.fromkeys(table.documents_of(chunk)[0] for chunk in chunks)),
+            names[-1],
+        )
+
     @property
     def facts(self) -> list[str]:
         ends = zip(self.names, self.relations, self.names[1:], strict=False)
@@ -128,20 +141,6 @@ class _Case:
         """Whether a wording names the answer or a name on the way to it."""
         plain = f" {normalise_name(text)} "
         return any(f" {normalise_name(name)} " in plain for name in self.names[1:])
-
-
-def _case(rows: Sequence[int], chains: Chains, table: ChunkTable) -> _Case:
-    matrix = chains.graph.relationship_chunk.tocsr()
-    chunks = list(dict.fromkeys(int(row_ids(matrix, row).min()) for row in rows))
-    names = [chains.graph.names[node] for node in chains.nodes(rows)]
-    documents = dict.fromkeys(table.documents_of(chunk)[0] for chunk in chunks)
-    return _Case(
-        tuple(_as_written(name, chunks, table) for name in names),
-        chains.relations(rows),
-        tuple(table.passage(chunk) for chunk in chunks),
-        tuple(documents),
-        names[-1],
-    )
 
 
 def _as_written(name: str, chunks: Sequence[int], table: ChunkTable) -> str:
@@ -173,7 +172,7 @@ def specific_questions(
         wanted = n // len(hops) + (place < n % len(hops))
         rng = np.random.default_rng([seed, number])
         drawn = chains.drawn(number, wanted if meter is None else 2 * wanted, rng)
-        cases = [_case(rows, chains, table) for rows in drawn]
+        cases = [_Case.of(rows, chains, table) for rows in drawn]
         if meter is None:
             worded = [case.worded(_by_template(case)) for case in cases]
         else:
@@ -201,10 +200,9 @@ def _by_model(meter: Metered, cases: Sequence[_Case], wanted: int) -> tuple[list
             for case in part
         ]  # fmt: skip
         replies = ask_each(meter, chats, json_reading(Worded, "wording"), max_tokens=MAX_TOKENS)
-        for case, reply in zip(part, replies, strict=True):
-            text = " ".join(reply.question.split()) if isinstance(reply, Worded) else ""
-            if text and not case.leaks(text):
-                made.append(case.worded(text))
-            else:
-                refused += 1
+        texts = [one.question.split() if isinstance(one, Worded) else [] for one in replies]
+        pairs = [(case, " ".join(text)) for case, text in zip(part, texts, strict=True)]
+        worded = [case.worded(text) for case, text in pairs if text and not case.leaks(text)]
+        refused += len(part) - len(worded)
+        made += worded
     return made, refused
