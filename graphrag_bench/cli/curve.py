@@ -49,7 +49,7 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     """Print the table, and write the figure."""
-    check_figure(options, _KINDS)
+    check_figure(options)
     along, points = points_along(options.x, options.home, options.runs, options.dataset)
     known = {name for point in points for name in point.metrics["metrics"]}
     metrics = options.metrics or [next((name for name in _USUAL if name in known), _USUAL[0])]

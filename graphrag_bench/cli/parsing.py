@@ -15,7 +15,7 @@ from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import explained
 from graphrag_bench.config.sources import GROUPS, ROLES, file_of, names, read, search_in
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.report.figures import check_plot
+from graphrag_bench.report.figures import WIDTHS, check_plot
 from graphrag_bench.report.tables import COLUMNS
 
 WIDTH, COLUMN = 100, 36
@@ -67,9 +67,9 @@ class Parser(argparse.ArgumentParser):
         """Say what follows the command, a line for each way to use it."""
         self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
-    def rows(self, title: str, rows: Iterable[tuple[str, str]], description: str = "") -> None:
+    def rows(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
         """Show a section of words with their meanings, which are not parsed."""
-        lines = [description] if description else []
+        lines = []
         for head, meaning in rows:
             indent = "" if len(head) < COLUMN - 3 else f"{head}\n"
             first = " " * (COLUMN - 2) if indent else f"{head:<{COLUMN - 2}}"
@@ -105,9 +105,12 @@ class Parser(argparse.ArgumentParser):
         meaning: str,
         default: object = None,
         kind: Callable[[str], object] = str,
+        choices: Sequence[object] | None = None,
     ) -> None:
-        """Take an option with one value, which the help calls `shown`."""
-        self.add_argument(name, metavar=shown, help=meaning, default=default, type=kind)
+        """Take an option with one value, one of the `choices`, which the help calls `shown`."""
+        self.add_argument(
+            name, metavar=shown, help=meaning, default=default, type=kind, choices=choices
+        )
 
     def home(self, default: str | None = ".", meaning: str = HOME) -> None:
         """Take `--home`, which a run calls `paths.home`."""
@@ -133,9 +136,10 @@ class Parser(argparse.ArgumentParser):
         meaning = "also write a figure: .pdf, .svg or .png (needs the extra `figures`)"
         self.option("--plot", "FILE", meaning, kind=Path)
         span = "columns of a paper that the figure spans: 1 (85 mm, the default) or 2 (175 mm)"
-        self.option("--span", "1|2", span, 1, int)
+        self.option("--span", "1|2", span, 1, int, tuple(WIDTHS))
         if kinds:
-            self.option("--kind", "KIND", f"the figure: {', '.join(kinds)}; default: {usual}")
+            meaning = f"the figure: {', '.join(kinds)}; default: {usual}"
+            self.option("--kind", "KIND", meaning, choices=kinds)
 
     def action(
         self, name: str, work: Callable[[argparse.Namespace], int | None], meaning: str
@@ -267,13 +271,9 @@ def _within(name: str, parts: Iterable[str]) -> bool:
     return any(name == one or name.startswith(f"{one}.") for one in parts)
 
 
-def check_figure(options: argparse.Namespace, kinds: Sequence[str] = ()) -> None:
+def check_figure(options: argparse.Namespace) -> None:
     """Raise UserError, before any work, for a figure that cannot be written."""
-    kind = getattr(options, "kind", None)
-    if options.plot is None:
-        if kind is not None or options.span != 1:
-            raise UserError("--kind and --span are of a figure: they go with --plot FILE.")
-        return
-    if kind is not None and kind not in kinds:
-        raise UserError(f"--kind {kind}: there is none. {did_you_mean(kind, kinds)}")
-    check_plot(options.plot, options.span)
+    if options.plot is not None:
+        check_plot(options.plot, options.span)
+    elif getattr(options, "kind", None) is not None or options.span != 1:
+        raise UserError("--kind and --span are of a figure: they go with --plot FILE.")

@@ -70,7 +70,7 @@ def declare(parser: Parser) -> None:
         "export", _export, "the rankings of a run, and the gold, as TREC files"
     )
     listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
-    listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0])
+    listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     for action in (showing, exporting):
         action.word("run", "RUN", RUN)
     for action in (removing, citing):
@@ -112,8 +112,6 @@ def _import(options: Namespace) -> None:
 
 
 def _list(options: Namespace) -> None:
-    if options.format not in _FORMATS:
-        raise unknown("format", options.format, _FORMATS)
     home = Path(options.home)
     filters = {name: value for name in _FILTERS if (value := getattr(options, name))}
     runs, damaged = listed_runs(home, filters)

@@ -37,8 +37,7 @@ def declare(parser: Parser) -> None:
         for name, metric in ANSWER_METRICS.items()
     ]
     parser.rows("answer metrics", metrics)
-    unchanged = "What is not given is as the run was scored last."
-    parser.rows("how to score", setting_rows("evaluation."), unchanged)
+    parser.rows("how to score; the rest is as it was scored last", setting_rows("evaluation."))
 
 
 def main(options: Namespace) -> None:

@@ -30,7 +30,7 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import RUN, Parser, check_figure
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
+from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.papers.printed import (
     PaperTable,
     load_paper,
@@ -88,7 +88,7 @@ def declare(parser: Parser) -> None:
     parser.option("--metric", "NAME", "the main metric of the table of runs")
     parser.plot(_KINDS, "bars, and heat where rows and columns are numbers")
     formats = "terminal, markdown, latex (booktabs) or csv (a row for each cell)"
-    parser.option("--format", "FORMAT", formats)
+    parser.option("--format", "FORMAT", formats, choices=(_TERMINAL, *FORMATS))
     meaning = "write it there; .md, .tex and .csv choose the format"
     parser.option("--out", "FILE", meaning, kind=Path)
     parser.home()
@@ -96,12 +96,9 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     """Print the table."""
-    check_figure(options, _KINDS)
-    form = options.format or _TERMINAL
-    if options.out and not options.format:
-        form = _ENDINGS.get(options.out.suffix, "markdown")
-    if form not in (_TERMINAL, *FORMATS):
-        raise unknown("format", form, (_TERMINAL, *FORMATS))
+    check_figure(options)
+    ending = _ENDINGS.get(options.out.suffix, "markdown") if options.out else _TERMINAL
+    form = options.format or ending
     words = [word for word in options.words if "=" not in word]
     settings = [word for word in options.words if "=" in word]
     layout = {name: value for name in _LAYOUT if (value := getattr(options, name)) is not None}
