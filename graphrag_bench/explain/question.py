@@ -18,10 +18,9 @@ from graphrag_bench.explain.names import Names, explained_steps
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Line, read_ledger
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import Finished
 from graphrag_bench.pipeline.pipeline import run as run_pipeline
-from graphrag_bench.pipeline.steps import Execution, StepTrace
+from graphrag_bench.pipeline.steps import Execution, Failure, StepTrace
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, start_state
 from graphrag_bench.run.experiment import Experiment

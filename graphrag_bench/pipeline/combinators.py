@@ -9,9 +9,8 @@ from typing import Any, get_args
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Nested, Reader, combinator
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, combined, empty, split
-from graphrag_bench.pipeline.steps import Execution, Outcome, Step, Steps, run_steps
+from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
-from graphrag_bench.errors import UserError, caught, did_you_mean, nearest
+from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline import reader_prompts
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinators
-from graphrag_bench.pipeline.failure import Failure, own_lines
 from graphrag_bench.pipeline.pool import Pooled, pooled
 from graphrag_bench.pipeline.steps import (
     Execution,
+    Failure,
     OperatorStep,
     Outcome,
     Step,
     Steps,
     StepTrace,
+    attempt,
     run_steps,
 )
 from graphrag_bench.prompts import Prompt
@@ -29,7 +30,6 @@ from graphrag_bench.values import Question, RetrievalState
 STAGES = ("convert", "retrieve", "generate")
 BLOCK = 64
 """Questions that go through retrieval at a time."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -248,17 +248,6 @@ def refuse(problems: Sequence[str], what: str) -> None:
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(f"{len(problems)} problem(s) in {what}:\n{lines}")
-
-
-def attempt(step: str, work: Callable[[], T]) -> T | Failure:
-    """What `work` returns, or the Failure made from its error: a run outlives one question.
-
-    A UserError goes through: what the user must fix would fail every question alike.
-    """
-    result = caught(work)
-    if isinstance(result, Exception):
-        return Failure(step, type(result).__name__, str(result) or repr(result), own_lines(result))
-    return result
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import get_args
 
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Nested, Reader, combinator
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, combined
-from graphrag_bench.pipeline.steps import Execution, Outcome, Step, Steps, run_steps
+from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, run_steps
 from graphrag_bench.prompts import form_of_part
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
 from graphrag_bench.values import Answer, RetrievalState

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.steps import Done, Execution, OperatorStep, Outcome
+from graphrag_bench.pipeline.steps import Done, Execution, Failure, OperatorStep, Outcome
 from graphrag_bench.values import RetrievalState, RowScores
 
 _MOST = 2**14

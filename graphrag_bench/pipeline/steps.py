@@ -3,26 +3,80 @@
 from __future__ import annotations
 
 import time
+import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphrag_bench.contract import Operator, by_slot
+from graphrag_bench.contract import Operator, WrongReturn, by_slot
+from graphrag_bench.errors import caught
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Metered
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
 
 if TYPE_CHECKING:
     from graphrag_bench.pipeline.step_cache import StepCache
 
-Outcome = RetrievalState | Failure
+Work = Callable[[], Any]
+Attempt = Callable[[str, Work], Any]
+"""Called with a step's label and its work: gives the result, or its replacement."""
+
+_CORE = Path(__file__).resolve().parents[1]
+_MOST_FRAMES = 8
 _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What took the place of a result: the step, the kind of error and its message.
+
+    `where` are the lines of the traceback in the operator's own code, outermost first; they are for
+    people and never stored with a record.
+    """
+
+    step: str
+    kind: str
+    message: str
+    where: tuple[str, ...] = field(default=(), compare=False)
+
+
+def let_through(_: str, work: Work) -> Any:
+    """What `work` returns; its errors are raised, as anywhere outside a run."""
+    return work()
+
+
+def own_lines(error: BaseException) -> tuple[str, ...]:
+    """Where an error was raised: file, line and code, without the frames of graphrag_bench."""
+    if isinstance(error, WrongReturn):
+        return error.where
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
+    half = _MOST_FRAMES // 2
+    shown = own if len(own) <= _MOST_FRAMES else [*own[:half], *own[-half:]]
+    texts = [text.rstrip("\n") for text in traceback.format_list(shown)]
+    if len(shown) < len(own):
+        texts.insert(half, f"  ... {len(own) - len(shown)} more lines ...")
+    return tuple(line for text in texts for line in text.split("\n"))
+
+
+def attempt(step: str, work: Work) -> Any:
+    """What `work` returns, or the Failure made from its error: a run outlives one question.
+
+    A UserError goes through: what the user must fix would fail every question alike.
+    """
+    result = caught(work)
+    if isinstance(result, Exception):
+        return Failure(step, type(result).__name__, str(result) or repr(result), own_lines(result))
+    return result
+
+
+Outcome = RetrievalState | Failure
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,9 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import documents_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import RunStopped
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import Finished, run
 from graphrag_bench.pipeline.step_cache import Results, StepCache
-from graphrag_bench.pipeline.steps import Execution
+from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.run.budgets import empty_blocks, store_chunk_size
 from graphrag_bench.run.experiment import Experiment

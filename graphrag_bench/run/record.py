@@ -20,9 +20,8 @@ from graphrag_bench.algorithms import path_values
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import Finished
-from graphrag_bench.pipeline.steps import StepTrace
+from graphrag_bench.pipeline.steps import Failure, StepTrace
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.run.folder import Row, RunFolder, read_lines, write_whole
 from graphrag_bench.values import Answer, Context, Piece, Question, Ranked, RetrievalState

@@ -16,9 +16,8 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.explain.names import Names, explained
 from graphrag_bench.llm.calls import Chat
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import Finished, run
-from graphrag_bench.pipeline.steps import Execution
+from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, start_state
 from graphrag_bench.run.experiment import Experiment

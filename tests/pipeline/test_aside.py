@@ -5,8 +5,8 @@ from typing import Any
 from tiny_runs import START, outcomes
 
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import build
+from graphrag_bench.pipeline.steps import Failure
 
 
 def aside(keep: Any, *steps: dict[str, Any]) -> dict[str, Any]:

@@ -5,9 +5,8 @@ from typing import Any
 import tiny_operators
 from tiny_runs import CHUNKS, START, outcomes
 
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import build
-from graphrag_bench.pipeline.steps import Execution, Outcome
+from graphrag_bench.pipeline.steps import Execution, Failure, Outcome
 from graphrag_bench.values import RetrievalState
 
 PLAN, TOTAL = {"op": "tiny.plan"}, {"op": "tiny.total"}

@@ -8,9 +8,8 @@ from tiny_runs import CHUNKS, START, nodes, outcomes
 
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import BLOCK, build, run
-from graphrag_bench.pipeline.steps import Execution
+from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.values import Answer, Mentions, Query, Question, RetrievalState
 
 

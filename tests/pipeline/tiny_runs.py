@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from graphrag_bench.pipeline.pipeline import attempt, build
-from graphrag_bench.pipeline.steps import Execution, Outcome, run_steps
+from graphrag_bench.pipeline.pipeline import build
+from graphrag_bench.pipeline.steps import Execution, Outcome, attempt, run_steps
 from graphrag_bench.values import Question, RetrievalState
 
 START, CHUNKS = {"op": "tiny.start"}, {"op": "tiny.chunks"}

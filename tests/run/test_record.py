@@ -16,9 +16,8 @@ from graphrag_bench.algorithms.path_values import (
     StepNodes,
 )
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.pipeline import Finished
-from graphrag_bench.pipeline.steps import Calls, StepTrace
+from graphrag_bench.pipeline.steps import Calls, Failure, StepTrace
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.run.record import record, summary, timing_rows
 from graphrag_bench.values import (
