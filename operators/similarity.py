@@ -1,6 +1,6 @@
 """Vector search for a question, or for the texts of a query in its place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -48,29 +48,15 @@ def searched(
     return [[next(hits) for _ in group] for group in groups]
 
 
-def scaled_scores(
-    question: Sequence[Question],
-    query: Sequence[Query | None],
-    index: VectorIndex,
-    embedder: Embedder,
-    scale: Scale,
-    among: BoolArray | None = None,
-) -> Iterator[FloatArray]:
-    """The similarity of every row of an index to each question or its query, float64 (n_rows,).
-
-    One question after the other, so that the scores of a block are never held together. Of several
-    query texts the best one counts; without a text all rows have 0. `min_max` puts the least
-    similar of the rows `among` (all of them for None) at 0 and the most similar at 1, all of them
-    at 1 where all are alike; the other rows keep their place on that scale.
-    """
-    groups = vectors_of(question, query, embedder)
-    return (scaled(group, index, scale, among) for group in groups)
-
-
 def scaled(
     vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None = None
 ) -> FloatArray:
-    """`scaled_scores` of one question whose texts have these vectors."""
+    """The similarity of every row of an index to a question's texts, float64 (n_rows,).
+
+    Of several vectors the best one counts; without one all rows have 0. `min_max` puts the least
+    similar of the rows `among` (all of them for None) at 0 and the most similar at 1, all of them
+    at 1 where all are alike; the other rows keep their place on that scale.
+    """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
     cosine = np.max([index.scores(vector) for vector in vectors], axis=0).astype(np.float64)

@@ -57,22 +57,18 @@ def triples_context(
     best = best_first(relationships.scores, relationships.ids)
     rows = relationships.ids.tolist()
     lines = [line(graph, (row,), form) for row in rows]
-    n_tokens = [tokenizer.count(text) for text in lines]
-    n_kept = len(rows)
-    if context_budget.tokens is not None:
-        n_kept = fit([n_tokens[at] for at in best.tolist()], context_budget.tokens)
-    fits[best[:n_kept]] = True
-    cut = tuple(("relationship", str(rows[at])) for at in best[n_kept:].tolist())
-    scores = relationships.scores
+    n_tokens = [tokenizer.count(lines[at]) for at in best.tolist()]
+    most = context_budget.tokens
+    n_fitting = len(rows) if most is None else fit(n_tokens, most)
+    fits[best[:n_fitting]] = True
+    cut = tuple(("relationship", str(rows[at])) for at in best[n_fitting:].tolist())
     pieces = []
     for places in _lines(graph, rows, np.flatnonzero(fits).tolist(), form):
         path = tuple(rows[at] for at in places)
         text, name = line(graph, path, form), "+".join(map(str, path))
-        score = float(max(scores[at] for at in places))
-        chunks = chunks_of_triples(graph, path)
-        pieces.append(
-            Piece("relationship", name, text, score, tokenizer.count(text), chunks=chunks)
-        )
+        score, chunks = float(relationships.scores[places].max()), chunks_of_triples(graph, path)
+        n_of_line = tokenizer.count(text)
+        pieces.append(Piece("relationship", name, text, score, n_of_line, chunks=chunks))
     return Context(tuple(pieces), cut, 1.0)
 
 

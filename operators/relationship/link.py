@@ -14,7 +14,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, Ranked, Relationship
-from operators.similarity import Scale, scaled_scores
+from operators.similarity import Scale, scaled, vectors_of
 
 PROMPT = Prompt("operators:prompts/filter_triples.j2")
 
@@ -43,14 +43,11 @@ def link(
     facts = ~np.asarray(graph.synonym, bool)
     typed = relationships_of(graph, types)
     among = np.flatnonzero(facts if typed is None else facts & typed)
-    wanted = [query is None or len(query) > 0 for query in query]
-    similarities = scaled_scores(question, query, relationship_index, embedder, scale, facts)
-    return [
-        Ranked[Relationship].top(scores, top_k, among=among)
-        if some
-        else Ranked[Relationship].empty()
-        for scores, some in zip(similarities, wanted, strict=True)
-    ]
+    rankings: list[Ranked[Relationship]] = []
+    for vectors in vectors_of(question, query, embedder):
+        scores = scaled(vectors, relationship_index, scale, facts)
+        rankings.append(Ranked.top(scores, top_k, among=among if len(vectors) else ()))
+    return rankings
 
 
 @operator("relationship.filter.none", unordered="the order given")
