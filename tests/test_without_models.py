@@ -11,7 +11,7 @@ from toy_runs import Ended, command, run_folder, shell
 
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.stored import identity_of
+from graphrag_bench.run.models import identity_of
 
 pytestmark = pytest.mark.slow
 

@@ -37,8 +37,7 @@ from graphrag_bench.run.method import (
     unresolved,
 )
 from graphrag_bench.run.models import Models, Shared, key_of
-from graphrag_bench.run.scoring import check_scoring
-from graphrag_bench.run.stored import dataset_of
+from graphrag_bench.run.scoring import check_scoring, dataset_of
 from graphrag_bench.text import safe_name, short
 from graphrag_bench.values import Question
 
@@ -128,14 +127,14 @@ class Experiment:
         """Refuse a `build` entry for what nothing builds, or, unless swept, this run does not."""
         planned = {item.resource for item in self.plan}
         known = planned | (resources() if swept else set())
-        replaced = EXTRACTIONS if self.settings.graph.import_from else frozenset()
-        problems = []
-        for resource in {**self.method.choices, **self.settings.build}:
-            if resource not in known | (replaced - set(self.settings.build)):
-                hint = did_you_mean(resource, sorted(planned))
-                problems.append(
-                    f"build.{resource} is set, but this method builds no '{resource}'. {hint}"
-                )
+        if self.settings.graph.import_from:
+            known |= EXTRACTIONS - set(self.settings.build)
+        problems = [
+            f"build.{resource} is set, but this method builds no '{resource}'. "
+            + did_you_mean(resource, sorted(planned))
+            for resource in {**self.method.choices, **self.settings.build}
+            if resource not in known
+        ]
         problems += [
             f"build.{item.resource}=planted reads a synthetic world alone: dataset=world."
             for item in self.plan
@@ -205,16 +204,11 @@ class Experiment:
         gold = []
         if self.method.keys.given:
             gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
+        data, settings = self.dataset, self.settings
         parts: list[object] = [
-            self.dataset.corpus_digest,
-            self.dataset.questions_digest,
-            self.settings.graph.per,
-            self.settings.seed,
-            pipeline.describe(),
-            inputs,
-            gold,
-            _forms_in_key(pipeline, self.dataset.questions),
-        ]
+            data.corpus_digest, data.questions_digest, settings.graph.per, settings.seed,
+            pipeline.describe(), inputs, gold, _forms_in_key(pipeline, data.questions),
+        ]  # fmt: skip
         if self.incomplete:  # those of one scope are in no plan of the whole
             parts.append(sorted(self.incomplete.items()))
         return digest(*parts)

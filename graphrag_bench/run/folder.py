@@ -207,6 +207,18 @@ class RunFolder:
         return _mapping(path, values)
 
 
+def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
+    """Return the values of nested mappings by path, below `path`; with `lists` of lists too."""
+    if lists and isinstance(value, list):
+        value = dict(enumerate(value))
+    if not isinstance(value, Mapping):
+        return {path: value}
+    values: dict[str, Any] = {}
+    for name, inner in value.items():
+        values |= paths_of(inner, f"{path}.{name}" if path else str(name), lists=lists)
+    return values
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """What a JSON file of a run holds, {} where it is missing; raises DamagedRun for no mapping."""
     try:

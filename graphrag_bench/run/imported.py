@@ -12,8 +12,8 @@ from graphrag_bench.data.rankings import NO_PASSAGE, Ranking, Rankings, read_ran
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import REFERENCES, Row, RunFolder, write_rows, write_whole
-from graphrag_bench.run.scoring import score, scoring_of
-from graphrag_bench.run.stored import StoredRun, dataset_of, scored_questions
+from graphrag_bench.run.scoring import dataset_of, score, scoring_of
+from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 from graphrag_bench.version import commit

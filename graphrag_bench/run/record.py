@@ -89,15 +89,15 @@ def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:
     if not isinstance(context, Context) or context.pieces:
         return None
     empty = [
-        (slot, f"{step.step} found no {slot.replace('_', ' ')}")
+        (step.step, slot)
         for step in trace
         for slot, value in step.wrote.items()
         if slot != "context" and isinstance(value, Sized) and not len(value)
     ]
-    if context.cut and "points" not in dict(empty):
+    if context.cut and "points" not in {slot for _, slot in empty}:
         return f"the budget cut all {len(context.cut)} rows"
     if empty:
-        return empty[0][1]
+        return f"{empty[0][0]} found no {empty[0][1].replace('_', ' ')}"
     return "there was nothing to retrieve from: the question was given no row"
 
 
@@ -187,8 +187,8 @@ def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
     for step in finished.trace:
         seconds[step.step] = seconds.get(step.step, 0.0) + step.seconds
     for name, total in seconds.items():
-        spent = {"seconds": round(total, 6), "workers": workers}
-        yield {"question": finished.question.id, "step": name, **spent}
+        row = {"step": name, "seconds": round(total, 6), "workers": workers}
+        yield {"question": finished.question.id, **row}
 
 
 def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row]:

@@ -19,11 +19,11 @@ from graphrag_bench.llm.ledger import Sums, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import context_budget
 from graphrag_bench.run.experiment import Experiment, forms_of
-from graphrag_bench.run.folder import REFERENCES, DamagedRun, RunFolder, read_json
+from graphrag_bench.run.folder import REFERENCES, DamagedRun, RunFolder, paths_of, read_json
 from graphrag_bench.run.method import EXTRACTIONS
 from graphrag_bench.run.plan import estimates
 from graphrag_bench.run.scoring import score, scoring_of, shares
-from graphrag_bench.run.stored import StoredRun, paths_of
+from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 from graphrag_bench.version import commit

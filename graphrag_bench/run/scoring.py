@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from graphrag_bench.config.settings import EvaluationSettings
+from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import Dataset, Gold, counted, name_of
+from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.evaluation import retrieval
 from graphrag_bench.evaluation.answers import (
     Normaliser,
@@ -71,6 +73,14 @@ def scoring_of(
         context_texts(folder, rows, dataset),
         judged_scores(folder),
     )
+
+
+def dataset_of(settings: DatasetSettings, home: str | Path) -> Dataset:
+    """Read the data set that settings name; raises UserError."""
+    return read_dataset(
+        settings.name, settings.root, settings.openie, settings.own,
+        home=home, questions=settings.questions,
+    )  # fmt: skip
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:

@@ -208,15 +208,12 @@ def check_names(settings: RunSettings) -> None:
     A misspelt name thus costs nothing. Whether the data set has what a metric needs is seen when a
     run has been scored.
     """
-    known = {*names("method"), str(settings.method.get("name")), NONE}
-    if settings.evaluation.baseline not in known:
-        raise UserError(
-            f"evaluation.baseline: {unknown('method', settings.evaluation.baseline, known)}"
-        )
-    cuts, sizes = settings.evaluation.cuts, settings.evaluation.evidence_tokens
-    evidence = metric_names(("retrieved", "context"), cuts, sizes)
-    answers = metric_names(("answer", "judge"), cuts, sizes)
-    for name in settings.evaluation.compared:
+    scoring, known = settings.evaluation, {*names("method"), str(settings.method.get("name")), NONE}
+    if scoring.baseline not in known:
+        raise UserError(f"evaluation.baseline: {unknown('method', scoring.baseline, known)}")
+    evidence = metric_names(("retrieved", "context"), scoring.cuts, scoring.evidence_tokens)
+    answers = metric_names(("answer", "judge"), scoring.cuts, scoring.evidence_tokens)
+    for name in scoring.compared:
         if name not in (*evidence, *answers):
             raise UserError(f"evaluation.compared: {unknown('metric', name, evidence + answers)}")
     if (wanted := settings.objective) is None:

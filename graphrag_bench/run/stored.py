@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from graphrag_bench.artifacts.store import RECIPE
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
-from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.embedding.nlp import Spacy, may_be
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.progress import Progress
-from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder
-from graphrag_bench.run.scoring import check_scoring, question_scores, score, scoring_of
-
-
-def dataset_of(settings: DatasetSettings, home: str | Path) -> Dataset:
-    """Read the data set that settings name; raises UserError."""
-    return read_dataset(
-        settings.name, settings.root, settings.openie, settings.own,
-        home=home, questions=settings.questions,
-    )  # fmt: skip
+from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder, paths_of
+from graphrag_bench.run.scoring import check_scoring, dataset_of, question_scores, score, scoring_of
 
 
 @dataclass(frozen=True)
@@ -171,18 +159,6 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     return by_beginning(name, runs, "run", place, lambda run: str(run.metrics.get("method")))
 
 
-def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
-    """Return the values of nested mappings by path, below `path`; with `lists` of lists too."""
-    if lists and isinstance(value, list):
-        value = dict(enumerate(value))
-    if not isinstance(value, Mapping):
-        return {path: value}
-    values: dict[str, Any] = {}
-    for name, inner in value.items():
-        values |= paths_of(inner, f"{path}.{name}" if path else str(name), lists=lists)
-    return values
-
-
 def numbers_of(run: StoredRun) -> dict[str, float]:
     """Return the settings of a run that are numbers, by path; of its data set and models too."""
     return {
@@ -308,41 +284,3 @@ def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
             hint = did_you_mean(name, EvaluationSettings.model_fields)
             raise UserError(f"There is no setting 'evaluation.{name}'. {hint}") from None
         raise UserError(f"evaluation.{name}={fault['input']!r}: {fault['msg']}.") from None
-
-
-def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -> str:
-    """The identity of a model; of one that is not installed the one that is stored.
-
-    It is looked for in the recipes and runs below a home, and in the recipes of a shared store.
-    Raises UserError when nothing stored is of the model, or when it is of several versions.
-    """
-    try:
-        return str(model.identity)
-    except UserError as error:
-        is_likely = getattr(model, "may_be", None)
-        if isinstance(model, Spacy):
-            is_likely = partial(may_be, model)
-        if is_likely is None:
-            raise
-        names = ("llm", "llm_build") if name in ("llm", "llm_build") else (name,)
-        likely = sorted({one for one in _stored_identities(home, shared, names) if is_likely(one)})
-        if len(likely) == 1:
-            return likely[0]
-        if not likely:
-            raise
-        raise UserError(
-            f"{error} Several versions of it have made what is stored here, and any may be meant: "
-            f"{', '.join(likely)}."
-        ) from None
-
-
-def _stored_identities(home: Path, shared: Path | None, names: Sequence[str]) -> Iterator[str]:
-    stores = [home / "artifacts", *([shared] if shared else [])]
-    recipes = [path for store in stores for path in store.glob(f"*/*/*/{RECIPE}")]
-    for path in (*recipes, *home.glob(f"runs/*/*/*/{METRICS}")):
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            inputs = values.get("inputs") if path.name == RECIPE else values
-            yield from (inputs[name] for name in names if isinstance(inputs.get(name), str))
-        except (OSError, ValueError, AttributeError):  # another's file, or one half written
-            continue
