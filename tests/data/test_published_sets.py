@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,24 @@ from published_sets import (
     written,
 )
 
-from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.dataset import Dataset, Document, Gold
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
+
+Read = Callable[[str, dict[str, object]], Dataset]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """The data set of a card, read from these files."""
+    return lambda name, files: read_dataset(name, written(tmp_path, files))
+
 
 GARDEN = "Who waters the garden?\nA. Nobody\nB. The moon\nC. Vera\nD. Rain"
 
 
-def test_the_facts_of_a_news_query_name_its_articles_and_are_its_spans(tmp_path: Path) -> None:
-    data = read_dataset("multihoprag", written(tmp_path, news()))
+def test_the_facts_of_a_news_query_name_its_articles_and_are_its_spans(read: Read) -> None:
+    data = read("multihoprag", news())
     assert data.documents == (
         Document("0", "Rams win", "The Rams won in Tarn."),
         Document("1", "Coach", "Odd coaches the Rams."),
@@ -36,9 +46,9 @@ def test_the_facts_of_a_news_query_name_its_articles_and_are_its_spans(tmp_path:
     assert (null.evidence, null.spans, null.hops) == ((), (), None)
 
 
-def test_the_two_question_sets_of_a_quality_article_share_its_document(tmp_path: Path) -> None:
+def test_the_two_question_sets_of_a_quality_article_share_its_document(read: Read) -> None:
     lines = [quality_line("w1"), quality_line("w2", label=4, difficult=0)]
-    data = read_dataset("quality", written(tmp_path, {"QuALITY.v1.htmlstripped.dev": lines}))
+    data = read("quality", {"QuALITY.v1.htmlstripped.dev": lines})
     (article,) = data.documents
     assert (article.id, article.scope, article.title) == ("10001", "10001", "The Garden")
     assert [(row.id, row.scope) for row in data.questions] == [
@@ -52,25 +62,25 @@ def test_the_two_question_sets_of_a_quality_article_share_its_document(tmp_path:
     assert (first.type, second.type) == ("hard", "easy")
 
 
-def test_quality_is_read_from_train_and_dev_and_never_from_test(tmp_path: Path) -> None:
+def test_quality_is_read_from_train_and_dev_and_never_from_test(read: Read) -> None:
     other = {**quality_line("w3"), "article_id": "10002", "set_unique_id": "10002_w3"}
     files = {
         "QuALITY.v1.0.1.htmlstripped.train": [other],
         "QuALITY.v1.0.1.htmlstripped.dev": [quality_line("w1")],
         "QuALITY.v1.0.1.htmlstripped.test": [quality_line("w9", label=None)],
     }
-    data = read_dataset("quality", written(tmp_path, files))
+    data = read("quality", files)
     assert [row.id for row in data.questions] == ["10001_w1-1", "10002_w3-1"]
 
 
-def test_a_quality_label_that_no_option_has_is_told(tmp_path: Path) -> None:
+def test_a_quality_label_that_no_option_has_is_told(read: Read) -> None:
     lines = [quality_line("w1", label=5)]
     with pytest.raises(UserError, match="option 5 is right, and there are 4"):
-        read_dataset("quality", written(tmp_path, {"QuALITY.v1.htmlstripped.dev": lines}))
+        read("quality", {"QuALITY.v1.htmlstripped.dev": lines})
 
 
-def test_a_squality_story_has_its_questions_with_every_reference(tmp_path: Path) -> None:
-    data = read_dataset("squality", written(tmp_path, {"test.jsonl": [squality_line()]}))
+def test_a_squality_story_has_its_questions_with_every_reference(read: Read) -> None:
+    data = read("squality", {"test.jsonl": [squality_line()]})
     assert [(row.id, row.scope) for row in data.questions] == [
         ("70001-1", "70001"),
         ("70001-2", "70001"),
@@ -80,21 +90,19 @@ def test_a_squality_story_has_its_questions_with_every_reference(tmp_path: Path)
     assert (plot.type, detail.type) == ("plot", "detail")
 
 
-def test_every_transcript_is_asked_for_its_plot(tmp_path: Path) -> None:
+def test_every_transcript_is_asked_for_its_plot(read: Read) -> None:
     line = {"id": "fd_1", "pid": "fd_1_0", "input": "ANN: Hi.\nBO: Go!", "output": "Ann meets Bo."}
     hidden = {**line, "id": "fd_2", "output": None}
-    data = read_dataset("summscreen", written(tmp_path, {"validation.jsonl": [line, hidden]}))
+    data = read("summscreen", {"validation.jsonl": [line, hidden]})
     first, second = data.questions
     assert first.text == second.text
     assert (first.scope, data.documents[0].text) == ("fd_1", "ANN: Hi.\nBO: Go!")
     assert [gold.answers for gold in data.gold.values()] == [("Ann meets Bo.",), ()]
 
 
-def test_asqa_keeps_the_aliases_of_every_sub_answer_apart(tmp_path: Path) -> None:
+def test_asqa_keeps_the_aliases_of_every_sub_answer_apart(read: Read) -> None:
     other = {**asqa_row(), "sample_id": "-78"}
-    data = read_dataset(
-        "alce_asqa", written(tmp_path, {"asqa_eval_gtr_top100.json": [asqa_row(), other]})
-    )
+    data = read("alce_asqa", {"asqa_eval_gtr_top100.json": [asqa_row(), other]})
     assert [document.id for document in data.documents] == ["501", "502"]
     gold = data.gold["-77"]
     assert gold.sub_answers == (("Ada", "A. M."), ("Bo",))
@@ -102,28 +110,23 @@ def test_asqa_keeps_the_aliases_of_every_sub_answer_apart(tmp_path: Path) -> Non
     assert gold.evidence == ()
 
 
-def test_equal_contexts_of_infinitebench_are_one_book(tmp_path: Path) -> None:
+def test_equal_contexts_of_infinitebench_are_one_book(read: Read) -> None:
     rows = [book_row(0, "Una rows."), book_row(1, "Bo rows."), book_row(2, "Una rows.")]
-    data = read_dataset("infinitebench_qa", written(tmp_path, {"longbook_qa_eng.jsonl": rows}))
+    data = read("infinitebench_qa", {"longbook_qa_eng.jsonl": rows})
     assert [document.text for document in data.documents] == ["Una rows.", "Bo rows."]
     assert [row.scope for row in data.questions] == ["book-1", "book-2", "book-1"]
     assert data.gold["0"] == Gold(("Una",))
 
 
 @pytest.mark.parametrize("answer", [["Una"], ["Una", "B"], "Una"])
-def test_the_right_option_of_infinitebench_is_found_by_its_text(
-    tmp_path: Path, answer: object
-) -> None:
+def test_the_right_option_of_infinitebench_is_found_by_its_text(read: Read, answer: object) -> None:
     row = book_row(0, "Una rows.", answer=answer, options=["Bo", "Una", "Cy", "Di"])
-    folder = written(tmp_path, {"longbook_choice_eng.jsonl": [row]})
-    data = read_dataset("infinitebench_mc", folder)
+    data = read("infinitebench_mc", {"longbook_choice_eng.jsonl": [row]})
     assert data.questions[0].text == "Who rows?\nA. Bo\nB. Una\nC. Cy\nD. Di"
     assert (data.gold["0"].correct, data.gold["0"].answers) == (1, ("Una",))
 
 
-def test_the_questions_of_graphrag_bench_belong_to_the_text_of_their_source(
-    tmp_path: Path,
-) -> None:
+def test_the_questions_of_graphrag_bench_belong_to_the_text_of_their_source(read: Read) -> None:
     corpus = [{"corpus_name": f"Novel-{n}", "context": f"Text {n}."} for n in (1, 2)]
     asked = {"question": "Who?", "answer": "Una", "question_type": "Fact Retrieval",
              "evidence": ["Una does it."], "evidence_relations": "Una does it"}  # fmt: skip
@@ -131,8 +134,7 @@ def test_the_questions_of_graphrag_bench_belong_to_the_text_of_their_source(
         {**asked, "id": "Novel-aa", "source": "Novel-1"},
         {**asked, "id": "Novel-aa", "source": "Novel-2"},
     ]
-    folder = written(tmp_path, {"novel.json": corpus, "novel_questions.json": rows})
-    data = read_dataset("graphragbench_novel", folder)
+    data = read("graphragbench_novel", {"novel.json": corpus, "novel_questions.json": rows})
     assert [(row.id, row.scope) for row in data.questions] == [
         ("Novel-aa", "Novel-1"),
         ("Novel-aa (Novel-2)", "Novel-2"),
@@ -141,22 +143,20 @@ def test_the_questions_of_graphrag_bench_belong_to_the_text_of_their_source(
     assert data.gold["Novel-aa"] == gold
 
 
-def test_the_medical_corpus_is_one_object_and_its_name_may_be_written_otherwise(
-    tmp_path: Path,
-) -> None:
+def test_the_medical_corpus_is_one_object_and_its_name_may_be_written_otherwise(read: Read) -> None:
     files = {
         "medical.json": {"corpus_name": "Medical", "context": "Rest helps."},
         "medical_questions.json": [
             {"id": "m1", "source": "medical", "question": "What helps?", "answer": "Rest"}
         ],
     }
-    data = read_dataset("graphragbench_medical", written(tmp_path, files))
+    data = read("graphragbench_medical", files)
     assert data.questions[0].scope == data.documents[0].scope == "Medical"
     files["medical_questions.json"] = [
         {"id": "m1", "source": "Law", "question": "What helps?", "answer": "Rest"}
     ]
     with pytest.raises(UserError, match="no text is named 'Law'; there are: Medical"):
-        read_dataset("graphragbench_medical", written(tmp_path, files))
+        read("graphragbench_medical", files)
 
 
 def novel_files(questions: object) -> dict[str, object]:
@@ -170,8 +170,8 @@ NOVEL_QUESTION = {"QID": "Q1", "Aspect": "times", "Complexity": "mh", "Question"
                   "Options": {"A": "once", "B": "twice", "C": None}}  # fmt: skip
 
 
-def test_a_novel_without_published_answers_is_asked_with_its_options(tmp_path: Path) -> None:
-    data = read_dataset("novelqa", written(tmp_path, novel_files([NOVEL_QUESTION])))
+def test_a_novel_without_published_answers_is_asked_with_its_options(read: Read) -> None:
+    data = read("novelqa", novel_files([NOVEL_QUESTION]))
     (asked,) = data.questions
     assert (asked.id, asked.scope, asked.text) == (
         "B00/Q1",
@@ -182,20 +182,19 @@ def test_a_novel_without_published_answers_is_asked_with_its_options(tmp_path: P
     assert (gold.correct, gold.answers, gold.type) == (None, (), "mh")
 
 
-def test_a_novel_with_the_authors_answers_has_them_and_the_evidence(tmp_path: Path) -> None:
+def test_a_novel_with_the_authors_answers_has_them_and_the_evidence(read: Read) -> None:
     whole = {**NOVEL_QUESTION, "Gold": "B", "Answer": "two", "Evidences": ["Una rowed."]}
-    data = read_dataset("novelqa", written(tmp_path, novel_files({"Q1": whole})))
+    data = read("novelqa", novel_files({"Q1": whole}))
     gold = data.gold["B00/Q1"]
     assert (gold.correct, gold.answers, gold.spans) == (1, ("twice",), ("Una rowed.",))
     whole["Gold"] = "D"
     with pytest.raises(UserError, match=r"B00.json, Q1: Gold is 'D', the options are A, B"):
-        read_dataset("novelqa", written(tmp_path, novel_files({"Q1": whole})))
+        read("novelqa", novel_files({"Q1": whole}))
 
 
-def test_hotpotqa_as_published_makes_its_corpus_of_the_contexts(tmp_path: Path) -> None:
+def test_hotpotqa_as_published_makes_its_corpus_of_the_contexts(read: Read) -> None:
     other = {**hotpot_row(), "_id": "5a02"}
-    folder = written(tmp_path, {"hotpot_dev_distractor_v1.json": [hotpot_row(), other]})
-    data = read_dataset("hotpotqa", folder)
+    data = read("hotpotqa", {"hotpot_dev_distractor_v1.json": [hotpot_row(), other]})
     assert data.documents == (
         Document("0", "Boat", "The boat is red. Una built it."),
         Document("1", "Una", "Una was born in Tarn."),
@@ -206,10 +205,10 @@ def test_hotpotqa_as_published_makes_its_corpus_of_the_contexts(tmp_path: Path) 
     assert (gold.answers, gold.type) == (("Tarn",), "bridge")
 
 
-def test_supporting_facts_become_spans_and_those_behind_the_end_do_not(tmp_path: Path) -> None:
+def test_supporting_facts_become_spans_and_those_behind_the_end_do_not(read: Read) -> None:
     row = hotpot_row()
     row["context"] = row["context"][:2]  # type: ignore[index]
-    data = read_dataset("2wikimultihopqa", written(tmp_path, {"dev.json": [row]}))
+    data = read("2wikimultihopqa", {"dev.json": [row]})
     assert data.gold["5a01"].spans == ("Una built it.", "Una was born in Tarn.")
     assert data.gold["5a01"].evidence == ("0", "1")
 
@@ -238,10 +237,8 @@ def test_the_columns_of_the_hub_say_the_same_as_the_pairs(tmp_path: Path) -> Non
     assert hub.gold == first.gold
 
 
-def test_musique_as_published_makes_its_corpus_of_the_paragraphs(tmp_path: Path) -> None:
-    data = read_dataset(
-        "musique", written(tmp_path, {"musique_ans_v1.0_dev.jsonl": [musique_row()]})
-    )
+def test_musique_as_published_makes_its_corpus_of_the_paragraphs(read: Read) -> None:
+    data = read("musique", {"musique_ans_v1.0_dev.jsonl": [musique_row()]})
     assert [document.title for document in data.documents] == ["Boat", "Una", "Hill"]
     gold = data.gold["2hop__1_2"]
     assert (gold.evidence, gold.hops) == (("0", "1"), 2)
@@ -252,58 +249,56 @@ POPQA = {"id": 11, "subj": "Una", "prop": "place of birth", "obj": "Tarn",
          "question": "Where is Una from?", "possible_answers": '["Tarn Town", "Tarn"]'}  # fmt: skip
 
 
-def test_popqa_answers_are_a_list_in_a_text_and_its_paragraphs_the_evidence(
-    tmp_path: Path,
-) -> None:
+def test_popqa_answers_are_a_list_in_a_text_and_its_paragraphs_the_evidence(read: Read) -> None:
     passages = [{"title": "Bo", "text": "Bo."}, {"title": "Una", "text": "Una is from Tarn."}]
     marked = [{**passages[1], "is_supporting": True}, {**passages[0], "is_supporting": False}]
     files = {"corpus.json": passages, "questions.json": [{**POPQA, "paragraphs": marked}]}
-    data = read_dataset("popqa", written(tmp_path, files))
+    data = read("popqa", files)
     assert data.gold["11"] == Gold(("Tarn Town", "Tarn"), ("1",), "place of birth")
 
 
-def test_the_table_of_popqa_is_read_over_a_corpus_of_your_own(tmp_path: Path) -> None:
+def test_the_table_of_popqa_is_read_over_a_corpus_of_your_own(read: Read) -> None:
     cells = {**POPQA, "possible_answers": '"[""Tarn Town""]"'}
     table = "\t".join(cells) + "\n" + "\t".join(map(str, cells.values())) + "\n"
     files: dict[str, object] = {"corpus.json": [{"title": "Bo", "text": "Bo."}]}
-    data = read_dataset("popqa", written(tmp_path, {**files, "popQA.tsv": table}))
+    data = read("popqa", {**files, "popQA.tsv": table})
     assert data.gold["11"] == Gold(("Tarn Town", "Tarn"), (), "place of birth")
     bad = table.replace('"[""Tarn Town""]"', "Tarn")
     with pytest.raises(UserError, match=r"popQA.tsv, line 2.*'Tarn' is not a JSON list"):
-        read_dataset("popqa", written(tmp_path, {**files, "popQA.tsv": bad}))
+        read("popqa", {**files, "popQA.tsv": bad})
 
 
-def test_the_evidence_of_a_published_ultradomain_question_is_its_context(tmp_path: Path) -> None:
+def test_the_evidence_of_a_published_ultradomain_question_is_its_context(read: Read) -> None:
     row = {"input": "What grows?", "answers": ["Rye"], "context": "Rye grows.", "length": 2,
            "context_id": "c", "label": "cs", "meta": {"title": "Fields"}, "_id": "x"}  # fmt: skip
     rows = [row, {**row, "input": "Where?", "meta": {"title": "Fields"}, "answers": [" "]}]
-    data = read_dataset("ultradomain_cs", written(tmp_path, {"cs.jsonl": rows}))
+    data = read("ultradomain_cs", {"cs.jsonl": rows})
     assert data.documents == (Document("0", "Fields", "Rye grows."),)
     assert [gold.evidence for gold in data.gold.values()] == [("0",), ("0",)]
     assert [gold.answers for gold in data.gold.values()] == [("Rye",), ()]
 
 
-def test_the_sets_of_zhou_et_al_are_read_with_every_answer_between_bars(tmp_path: Path) -> None:
+def test_the_sets_of_zhou_et_al_are_read_with_every_answer_between_bars(read: Read) -> None:
     lines = '{"title": "Una", "context": "Una is from Tarn.", "id": 9}\n{"context": "Bo."}\n'
     asked = '{"question": "Where?", "answer": "Tarn|Tarn Town", "id": 4}\n' + (
         '{"question": "Who won?", "answer": 7, "qa_pairs": [{"short_answers": ["Ada", "A."]}]}'
     )
-    data = read_dataset("popqa", written(tmp_path, {"Corpus.json": lines, "Question.json": asked}))
+    data = read("popqa", {"Corpus.json": lines, "Question.json": asked})
     assert data.documents == (Document("0", "Una", "Una is from Tarn."), Document("1", "", "Bo."))
     assert data.gold["0"] == Gold(("Tarn", "Tarn Town"))
     assert data.gold["1"] == Gold(("7",), sub_answers=(("Ada", "A."),))
 
 
-def test_a_folder_in_no_known_shape_is_told_what_is_read(tmp_path: Path) -> None:
+def test_a_folder_in_no_known_shape_is_told_what_is_read(read: Read) -> None:
     with pytest.raises(UserError) as error:
-        read_dataset("hotpotqa", written(tmp_path, {"train.json": []}))
+        read("hotpotqa", {"train.json": []})
     assert "holds train.json" in str(error.value)
     assert "corpus.json, questions.json; or hotpot_dev_distractor_v1.json" in str(error.value)
 
 
-def test_options_and_spans_can_be_given_in_a_set_of_your_own(tmp_path: Path) -> None:
+def test_options_and_spans_can_be_given_in_a_set_of_your_own(read: Read) -> None:
     row = {"id": "q", "text": "Who?", "options": ["Bo", "Una"], "correct": 1, "spans": ["Una did."]}
     files = {"corpus.jsonl": [{"id": "a", "text": "Una did."}], "questions.jsonl": [row]}
-    data = read_dataset("jsonl", written(tmp_path, files))
+    data = read("jsonl", files)
     assert data.questions[0].text == "Who?\nA. Bo\nB. Una"
     assert data.gold["q"] == Gold(("Una",), options=("Bo", "Una"), correct=1, spans=("Una did.",))
