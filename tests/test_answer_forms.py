@@ -185,14 +185,7 @@ def test_the_answers_of_parts_have_the_form_of_the_whole_or_a_paragraph(tmp_path
     assert form_of_part("summary", abstract=False) == "paragraph"
     assert form_of_part("short", abstract=True) == "paragraph"
     asked.clear()
-    run_folder(
-        *TOY,
-        "method=pankrag",
-        "answers=short",
-        "reference_rows=off",
-        "limit=1",
-        f"paths.home={tmp_path}",
-    )
+    run_folder(*TOY, "method=pankrag", "answers=short", "limit=1", f"paths.home={tmp_path}")
     ends = [text.rsplit("\n", 1)[-1] for text in asked if text.endswith("nswer:")]
     assert ends == ["Short answer:", "Answer:", "Short answer:"]  # a fact, an overview, the end
 

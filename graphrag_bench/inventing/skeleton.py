@@ -12,7 +12,7 @@ import jinja2
 
 from graphrag_bench.config.sources import built_in
 from graphrag_bench.contract import operators
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError, unknown
 
 KINDS = ("chunk", "node", "relationship", "question")
 """The kinds of operators that there is a skeleton of: what they write, or read where they begin."""
@@ -35,14 +35,10 @@ class Skeleton:
         """
         kind, dot, name = operator.partition(".")
         if not dot or not name:
-            raise UserError(
-                f"An operator is named KIND.NAME, e.g. chunk.mine; the kinds are {_listed()}."
-            )
+            kinds = ", ".join(KINDS)
+            raise UserError(f"An operator is named KIND.NAME, as chunk.mine; kinds: {kinds}.")
         if kind not in KINDS:
-            raise UserError(
-                f"There is no skeleton of the kind '{kind}'. {did_you_mean(kind, KINDS)} "
-                f"The kinds are {_listed()}."
-            )
+            raise unknown("skeleton of the kind", kind, KINDS)
         made = cls(kind, _name(name), _name(package or name))
         if made.operator in {one.name for one in operators.all()}:
             raise UserError(f"There is an operator {made.operator} already; take another name.")
@@ -73,12 +69,11 @@ class Skeleton:
         return texts
 
     def _text(self, template: str) -> str:
-        loader = jinja2.FileSystemLoader(_TEMPLATES)
-        made = jinja2.Environment(
-            loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True,
-            lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(_TEMPLATES), undefined=jinja2.StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
         )  # fmt: skip
-        return made.get_template(f"{template}.j2").render(
+        return environment.get_template(f"{template}.j2").render(
             kind=self.kind, name=self.name, function=self.name, package=self.package,
             module=self.module, operator=self.operator,
         )  # fmt: skip
@@ -112,10 +107,6 @@ class Skeleton:
             imported.append(lines.pop())
         path.write_text("\n".join([*lines, *sorted(imported), ""]), encoding="utf-8")
         return path
-
-
-def _listed() -> str:
-    return f"{', '.join(KINDS[:-1])} and {KINDS[-1]}"
 
 
 def _name(given: str) -> str:

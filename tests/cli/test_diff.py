@@ -44,13 +44,7 @@ def changed_corpus(folder: Path, home: Path, text: str, *more: str) -> Path:
     """A run of BM25 on one question, over a corpus that says something else each time."""
     corpus = [{"id": "a", "text": f"Una rows. {text}"}, {"id": "b", "text": "Bo sinks."}]
     write_set(folder, corpus, [{"id": "q", "text": "Who rows?", "evidence": ["a"]}])
-    settings = [
-        "dataset=jsonl",
-        f"dataset.root={folder}",
-        *WEIGHTLESS,
-        "answer=off",
-        "reference_rows=off",
-    ]
+    settings = ["dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "answer=off"]
     return run_folder(*settings, "method=bm25", f"paths.home={home}", *more)
 
 
