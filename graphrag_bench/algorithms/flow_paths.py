@@ -16,6 +16,8 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 if TYPE_CHECKING:
     from graphrag_bench.algorithms.flow_kernels import Found, Rules
 
+NodePath = tuple[int, ...]
+NodePair = tuple[int, int]
 Direction = Literal["both", "out"]
 Dedup = Literal["reversal", "node_set"]
 Select = Literal["reliability", "hop_first", "random"]
@@ -82,12 +84,18 @@ def chosen(candidates: Found, ways: Neighbours, selection: Selection) -> list[Pa
         best = _best_of_pairs(nodes, scores, selection.per_pair_top)
         nodes, scores = nodes[best], scores[best]
     if selection.select != "reliability":
-        walks = list(_each_once(nodes, scores, selection.dedup).values())
-        hops = [len(walk) - 1 for walk, _ in walks]
-        best_walks = [
-            walks[row] for row in selected(hops, selection.top_k, selection.select, selection.seed)
-        ]
-        return [Path(walk, ways.rows_along(walk), score) for walk, score in best_walks]
+        every = list(_each_once(nodes, scores, selection.dedup).values())
+        hops = [len(walk) - 1 for walk, _ in every]
+        rows = selected(hops, selection.top_k, selection.select, selection.seed)
+        paths = [every[row] for row in rows]
+    else:
+        paths = _most_reliable(nodes, scores, selection)
+    return [Path(walk, ways.rows_along(walk), score) for walk, score in paths]
+
+
+def _most_reliable(
+    nodes: IntArray, scores: FloatArray, selection: Selection
+) -> list[tuple[NodePath, float]]:
     wanted = len(scores) if selection.top_k is None else selection.top_k
     n_candidates = 4 * wanted
     while True:
@@ -96,9 +104,7 @@ def chosen(candidates: Found, ways: Neighbours, selection: Selection) -> list[Pa
             rows = np.flatnonzero(scores >= np.partition(scores, -n_candidates)[-n_candidates])
         paths = _each_once(nodes[rows], scores[rows], selection.dedup)
         if len(paths) >= wanted or len(rows) == len(scores):
-            return [Path(walk, ways.rows_along(walk), score) for walk, score in paths.values()][
-                :wanted
-            ]
+            return list(paths.values())[:wanted]
         n_candidates *= 4
 
 
@@ -119,9 +125,9 @@ def selected(hops: Sequence[int], top_k: int | None, select: Select, seed: int) 
 
 def _each_once(
     nodes: IntArray, scores: FloatArray, dedup: Dedup
-) -> dict[tuple[int, ...], tuple[tuple[int, ...], float]]:
+) -> dict[NodePath, tuple[NodePath, float]]:
     lower, turned = _lower(nodes)
-    first: dict[tuple[int, ...], tuple[tuple[int, ...], float]] = {}
+    first: dict[NodePath, tuple[NodePath, float]] = {}
     for row in np.lexsort((turned, *lower.T[::-1], _hops(nodes), -scores)).tolist():
         walk = tuple(node for node in nodes[row].tolist() if node >= 0)
         same = tuple(node for node in lower[row].tolist() if node >= 0)
@@ -151,10 +157,6 @@ def _best_of_pairs(nodes: IntArray, scores: FloatArray, most: int) -> IntArray:
     new = np.concatenate([[True], (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)])[: len(order)]
     begins = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
     return np.asarray(order[np.arange(len(order)) - begins < most], np.int64)
-
-
-NodePath = tuple[int, ...]
-NodePair = tuple[int, int]
 
 
 def edge_flow_paths(

@@ -19,9 +19,10 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.knowledge_graph import SYNONYM, synonym_pairs, with_rows
+from graphrag_bench.graphs.merging import fitting
 from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
-from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
 
 ENTITY, HYPEREDGE = "entity", "hyperedge"
@@ -161,17 +162,10 @@ def _read(extraction: FactExtraction, min_entities: int) -> _Facts:
     return found
 
 
-def _described(name: str, said: Iterable[str], most_tokens: int | None) -> str:
-    kept: list[str] = []
-    used = 0
-    for text in said if most_tokens != 0 else ():
-        used += count_tokens(text) if most_tokens is not None else 0
-        if kept and most_tokens is not None and used > most_tokens:
-            break
-        kept.append(text)
-    return f"{name}: {' '.join(kept)}" if kept else name
+def _described(name: str, texts: Iterable[str], most_tokens: int | None) -> str:
+    chosen = fitting(list(texts), most_tokens) if most_tokens != 0 else []
+    return f"{name}: {' '.join(chosen)}" if chosen else name
 
 
-def _cells(held: array[int]) -> IntArray:
-    found: IntArray = np.array(held, np.int64).reshape(-1, 2)
-    return found
+def _cells(pairs: array[int]) -> IntArray:
+    return np.array(pairs, np.int64).reshape(-1, 2)

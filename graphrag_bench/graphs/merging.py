@@ -169,10 +169,11 @@ def _joined(
     notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int, most_tokens: int | None
 ) -> Texts:
     rows = _grouped(((row, text) for row, text, _ in notes), n_rows)
-    return Texts.of([BETWEEN.join(sorted(_fitting(texts, most_tokens))) for texts in rows])
+    return Texts.of([BETWEEN.join(sorted(fitting(texts, most_tokens))) for texts in rows])
 
 
-def _fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
+def fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
+    """The first distinct texts that fit so many tokens together, one at least; all for None."""
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
         return distinct

@@ -133,14 +133,8 @@ def _read(
     if aliases == "resolved":
         named = (one for of_chunk in stated for one in of_chunk if one.phrase == ALSO)
         names = {normalise_name(one.tail): one.head for one in named}
-    rumours = [
-        (row, place)
-        for row, of_chunk in enumerate(stated)
-        for place, one in enumerate(of_chunk)
-        if one.rumour
-    ]
-    chosen = faults.chosen("rumours", len(rumours), faults.rumours)
-    believed = {rumours[at] for at in chosen}
+    rumours = [(r, at) for r, row in enumerate(stated) for at, one in enumerate(row) if one.rumour]
+    believed = {rumours[at] for at in faults.chosen("rumours", len(rumours), faults.rumours)}
     rows = []
     for row, of_chunk in enumerate(stated):
         believable = [not one.rumour or (row, at) in believed for at, one in enumerate(of_chunk)]
