@@ -101,25 +101,15 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
     llm = Listening()
     question = Question("q", "Who taught Mira Holt?", form=form)
     prompt = experiment().method.pipeline.generate[-1].operators()[0].settings["prompt"]
-    if step == "direct":
-        direct(question, CONTEXT, llm=llm, prompt=prompt)
-    elif step == "reduce":
-        reduce(
-            question,
-            Points(("Otto.",), (90,)),
-            llm=llm,
-            tokenizer=BytePairs(),
-            context_budget=UNBOUNDED,
-            prompt=REDUCE,
-        )
-    elif step == "triples":
-        from_triples(question, CONTEXT, llm=llm)
-    elif step == "enough":
-        if_enough(question, CONTEXT, llm=llm)
-    elif step == "stepwise":
-        stepwise(question, CONTEXT, llm=llm)
+    if step == "reduce":
+        reduce(question, Points(("Otto.",), (90,)), llm=llm, tokenizer=BytePairs(),
+               context_budget=UNBOUNDED, prompt=REDUCE)  # fmt: skip
+    elif step in ("direct", "listed"):
+        own = prompt if step == "direct" else replace(prompt, name=TRIPLETS)
+        {"direct": direct, "listed": listed}[step](question, CONTEXT, llm=llm, prompt=own)
     else:
-        listed(question, CONTEXT, llm=llm, prompt=replace(prompt, name=TRIPLETS))
+        answers = {"triples": from_triples, "enough": if_enough, "stepwise": stepwise}
+        answers[step](question, CONTEXT, llm=llm)
     wanted = answer_form(form)
     assert llm.most[-1] == wanted.max_tokens == {"short": 48, "paragraph": 512}[form]
     if step != "enough":

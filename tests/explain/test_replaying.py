@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, refused, run_folder
 
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import ablation, ablation_table
@@ -107,17 +108,21 @@ def test_a_replay_gives_the_scores_of_a_run_with_that_setting(home: Path, tmp_pa
 
 
 def test_only_what_comes_after_the_change_is_computed(home: Path) -> None:
-    first = command("replay", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
-    assert first.code == 0, first.err
-    other = command("replay", str(run(home).folder.path), "--set", "context.chunks.top_k=1")
-    computed = other.out.split("computed ")[1]
+    player = Player.of_run(run(home), home)
+    player.as_it_is()
+    after = player.with_changes([read_change("set", "context.chunks.top_k=1")]).found
+    computed = " ".join(label for label, n in after.computed.items() if n)
     assert "context.chunks" in computed and "node.ppr" not in computed
-    for words, reason in (
-        ([], "Nothing is changed"),
-        (["--drop", "node.ppr"], "reads 'node_scores', which no earlier step writes"),
-        (["--set", "node.ppr.dampin=0.9"], "'damping'"),
+    for change, message in (
+        (Change("drop", "node.ppr"), "reads 'node_scores', which no earlier step writes"),
+        (Change("set", "node.ppr", "dampin", 0.9), "'damping'"),
     ):
-        assert reason in refused(str(run(home).folder.path), *words, name="replay")
+        with pytest.raises(UserError, match=message):
+            player.with_changes([change])
+    shown = command("replay", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
+    assert (shown.code, "computed " in shown.out) == (0, True)
+    nothing = command("replay", str(run(home).folder.path))
+    assert (nothing.code, "Nothing is changed" in nothing.err) == (2, True)
 
 
 def test_a_flip_is_told_with_the_step_that_moved_the_passage(home: Path) -> None:
@@ -212,3 +217,10 @@ def test_an_ablation_has_every_step_that_can_be_without_and_says_what_cannot(hom
     table = ablation_table(made)
     assert table.rows[0][0] == "the whole method"
     assert len(table.rows) == len(made.rows) + 1
+
+
+def test_a_loop_of_steps_is_left_out_whole_or_said_to_be_needed(tmp_path: Path) -> None:
+    words = [*QUIET, "method=ircot", "limit=1", f"paths.home={tmp_path}"]
+    made = ablation(Player.of_settings(composed(words), calls=True), "evidence_recall@2")
+    tried = {row.part for row in made.rows} | {part for part, _ in made.needed}
+    assert any(part.endswith(" repeat") for part in tried)
