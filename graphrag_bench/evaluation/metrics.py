@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Literal
 
@@ -38,7 +39,6 @@ class AnsweredQuestion:
 
 
 Scores = dict[str, float]
-Score = Callable[[AnsweredQuestion], float]
 
 
 @dataclass(frozen=True)
@@ -58,30 +58,20 @@ class AnswerMetric:
 def _of(
     name: str,
     meaning: str,
-    score: Score,
+    metric: Callable[..., float | Scores],
     needs: str = "answers",
     package: str = "",
 ) -> AnswerMetric:
-    """A metric of one value, for questions whose gold has what it needs."""
+    """A metric of one value where the gold has what it needs; a package reads words its own way."""
 
     def values(answered: AnsweredQuestion) -> Scores:
-        return {name: score(answered)} if getattr(answered.gold, needs) else {}
+        if not (wanted := getattr(answered.gold, needs)):
+            return {}
+        reading = () if package else (answered.reading,)
+        value = metric(answered.answer, wanted, *reading)
+        return {name: value[name] if isinstance(value, dict) else value}
 
     return AnswerMetric(meaning, values, package)
-
-
-def _by_reading(metric: Callable[[str, Sequence[str], Reading], float]) -> Score:
-    return lambda answered: metric(answered.answer, answered.gold.answers, answered.reading)
-
-
-def _by_text(metric: Callable[..., float], **how: object) -> Score:
-    return lambda answered: metric(answered.answer, answered.gold.answers, **how)
-
-
-def _of_parts(name: str) -> Score:
-    return lambda answered: str_scores(
-        answered.answer, answered.gold.sub_answers, answered.reading
-    )[name]
 
 
 def _of_options(answered: AnsweredQuestion) -> Scores:
@@ -104,14 +94,14 @@ def _of_list(answered: AnsweredQuestion) -> Scores:
 
 ANSWER_METRICS: dict[str, AnswerMetric] = {
     **{
-        name: _of(name, (metric.__doc__ or "").partition("\n")[0].rstrip("."), _by_reading(metric))
+        name: _of(name, (metric.__doc__ or "").partition("\n")[0].rstrip("."), metric)
         for name, metric in (
             ("accuracy", accuracy), ("recall", recall), ("recall_concat", recall_concat),
             ("exact_match", exact_match), ("f1", f1),
         )
     },
     **{
-        name: _of(name, f"{meaning} (ALCE)", _of_parts(name), needs="sub_answers")
+        name: _of(name, f"{meaning} (ALCE)", str_scores, needs="sub_answers")
         for name, meaning in (
             ("strrec", "The share of the sub-answers found"),
             ("strem", "Whether all sub-answers are found"),
@@ -127,16 +117,16 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED)),
     ),
     **{
-        f"bleu_{n}": _of(f"bleu_{n}", f"Cumulative BLEU-{n} of words", _by_text(bleu, order=n),
+        f"bleu_{n}": _of(f"bleu_{n}", f"Cumulative BLEU-{n} of words", partial(bleu, order=n),
                          package="sacrebleu")
         for n in (1, 2)
     },
     **{
         f"rouge_{n.lower()}": _of(f"rouge_{n.lower()}", f"ROUGE-{n} F1 of words",
-                                  _by_text(rouge, kind=f"rouge{n}"), package="rouge-score")
+                                  partial(rouge, kind=f"rouge{n}"), package="rouge-score")
         for n in ("1", "2", "L")
     },
-    "meteor": _of("meteor", "METEOR of words", _by_text(meteor), package="nltk"),
+    "meteor": _of("meteor", "METEOR of words", meteor, package="nltk"),
 }  # fmt: skip
 """Every answer metric by name; what it gives is the better the higher, but for option_unread."""
 

@@ -13,37 +13,35 @@ def fate(question: str = "q", right: bool | None = True, **verdicts: bool | None
     return Fate(question, "d", {**ALL, "answered": right, **verdicts}, right)
 
 
-def test_evidence_that_passes_every_stage_is_not_lost() -> None:
-    assert fate().lost is None
+NOT_RETRIEVED = {"retrieved": False, "cut": None, "prompt": False}
+NOT_ANSWERED = {"right": False}
 
 
-def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass() -> None:
-    assert fate(right=False).lost == "answered"
-    assert fate(retrieved=False, cut=None, prompt=False, right=False).lost == "retrieved"
-    gone = dict.fromkeys(STAGES[2:], False)
-    assert fate(right=False, **gone).lost == "extracted"
-
-
-def test_what_a_later_stage_found_on_another_way_was_not_lost() -> None:
-    found = fate(extracted=False, linked=False)
-    assert found.lost is None
-    assert found.reached_otherwise == ("extracted", "linked")
-    cut = fate(linked=False, cut=False, prompt=False, right=False)
-    assert (cut.lost, cut.reached_otherwise) == ("cut", ("linked",))
-
-
-def test_being_linked_does_not_make_up_for_not_being_extracted() -> None:
-    one = fate(extracted=False, linked=True, retrieved=False, cut=None, prompt=False)
-    assert one.lost == "extracted"
-
-
-def test_a_stage_of_which_nothing_is_known_loses_nothing() -> None:
-    one = fate(extracted=None, linked=None, retrieved=False, cut=None, prompt=False, right=False)
-    assert one.lost == "retrieved"
+@pytest.mark.parametrize(
+    ("verdicts", "lost", "otherwise"),
+    [
+        ({}, None, ()),
+        (NOT_ANSWERED, "answered", ()),
+        (NOT_RETRIEVED | NOT_ANSWERED, "retrieved", ()),
+        (dict.fromkeys(STAGES[2:], False) | NOT_ANSWERED, "extracted", ()),
+        # what a later stage found on another way was not lost
+        ({"extracted": False, "linked": False}, None, ("extracted", "linked")),
+        ({"linked": False, "cut": False, "prompt": False} | NOT_ANSWERED, "cut", ("linked",)),
+        # being linked does not make up for not being extracted
+        ({"extracted": False, "linked": True} | NOT_RETRIEVED, "extracted", ()),
+        # a stage of which nothing is known loses nothing
+        ({"extracted": None, "linked": None} | NOT_RETRIEVED | NOT_ANSWERED, "retrieved", ()),
+    ],
+)
+def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass(
+    verdicts: dict[str, bool | None], lost: str | None, otherwise: tuple[str, ...]
+) -> None:
+    found = fate(**verdicts)  # type: ignore[arg-type]
+    assert (found.lost, found.reached_otherwise) == (lost, otherwise)
 
 
 def test_a_right_answer_does_not_find_lost_evidence_again() -> None:
-    one = fate(retrieved=False, cut=None, prompt=False, right=True)
+    one = fate(**NOT_RETRIEVED, right=True)
     assert one.lost == "retrieved"
     counted = funnel(STAGES, [one]).counts()
     assert [count.anyway for count in counted if count.stage == "retrieved"] == [1]
@@ -52,10 +50,10 @@ def test_a_right_answer_does_not_find_lost_evidence_again() -> None:
 def test_losses_and_what_passed_sum_to_all_documents() -> None:
     """Question a: one lost in retrieval, one unanswered; b: all passed; c: one not extracted."""
     fates = [
-        fate("a", False, retrieved=False, cut=None, prompt=False),
+        fate("a", False, **NOT_RETRIEVED),
         fate("a", False),
         fate("b"),
-        fate("c", False, extracted=False, retrieved=False, cut=None, prompt=False),
+        fate("c", False, extracted=False, **NOT_RETRIEVED),
     ]
     made = funnel(STAGES, fates)
     counts = {count.stage: count for count in made.counts()}
@@ -95,7 +93,7 @@ def test_a_loss_has_a_bar_a_number_a_share_and_its_questions() -> None:
 
 
 def test_remarks_that_are_longer_than_the_line_go_on_below_themselves() -> None:
-    lost = [fate(f"q{n}", True, retrieved=False, cut=None, prompt=False) for n in range(1200)]
+    lost = [fate(f"q{n}", True, **NOT_RETRIEVED) for n in range(1200)]
     found = [fate(f"f{n}", True, extracted=False, linked=False) for n in range(1200)]
     unknown = [fate(f"u{n}", True, retrieved=None, cut=None, prompt=None) for n in range(1200)]
     lines = list(funnel_lines(funnel(STAGES, [*lost, *found, *unknown])))
