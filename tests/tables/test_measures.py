@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +38,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     load_plugins(["operators", "methods"])
     return tmp_path
-
-
-@dataclass(frozen=True)
-class WithRows(Told):
-    """A run whose rows are told too."""
-
-    told_rows: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> dict[str, Any]:  # type: ignore[override]
-        return self.told_rows
 
 
 def at(place: str, run: Told) -> Told:
@@ -181,8 +170,8 @@ def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
     assert found is not None
     assert (found.value, found.n) == (20.0, 2)
     assert step_tokens(rows.values(), "retrieve") is None
-    plain = told("pathcorag", usage={"context_tokens_per_question": 8000.0})
-    run = WithRows(plain.folder, held=plain.held, told_rows=rows)
+    run = told("pathcorag", usage={"context_tokens_per_question": 8000.0})
+    run = replace(run, told_rows=rows)
     write_rows(run.folder.path / "timing.jsonl", SERIAL)
     held = beside(load_table("pathcorag/table4"), [run], home=home, dataset="")
     values = {
@@ -226,7 +215,7 @@ def test_layers_are_those_of_the_tree_that_was_searched(home: Path) -> None:
     assert shares == pytest.approx([*lower, 1 - sum(lower)])
 
 
-def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions() -> None:
+def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions(home: Path) -> None:
     pieces = [{"kind": "node", "id": "chunk 3"}, {"kind": "node", "id": "summary 1.0"}]
     rows = [
         {"context": {"pieces": pieces, "cut": [["node", "summary 12.1"], ["node", "chunk 0"]]}},
@@ -238,16 +227,9 @@ def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions()
     assert shares[0] is not None and shares[0].n == 2
     other = [{"context": {"pieces": [{"kind": "node", "id": "Ada Marsh"}], "cut": []}}]
     assert layer_share(other, "0") is None
-
-
-def test_table_13_is_filled_from_the_rows_of_raptor(home: Path) -> None:
-    pieces = [{"kind": "node", "id": "chunk 3"}, {"kind": "node", "id": "summary 1.0"}]
-    plain = told("raptor")
-    run = WithRows(plain.folder, held=plain.held,
-                   told_rows={"a": {"context": {"pieces": pieces, "cut": []}}})  # fmt: skip
-    filled = collected(load_table("zhou2025tr/table13"), [run], FigureSource(home))
-    values = {c.setting[0]: one.figure.value for c, one in filled.items()
-              if c.dataset == "MultihopQA" and one.figure}  # fmt: skip
+    run = replace(told("raptor"), told_rows={"a": {"context": {"pieces": pieces, "cut": []}}})
+    held = beside(load_table("zhou2025tr/table13"), [run], home=home, dataset="MultihopQA")
+    values = {setting[0]: one.figure.value for (*_, setting), one in held.items() if one.figure}
     assert values == {"layer=0": 50.0, "layer=1": 50.0, "layer=>1": 0.0}
 
 

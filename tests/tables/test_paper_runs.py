@@ -33,13 +33,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @dataclass(frozen=True)
 class Told(StoredRun):
-    """A run whose `metrics.json` is told here."""
+    """A run whose `metrics.json` and rows are told here."""
 
     held: Mapping[str, Any] = field(default_factory=dict)
+    told_rows: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def metrics(self) -> Mapping[str, Any]:  # type: ignore[override]
         return self.held
+
+    @property
+    def rows(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return self.told_rows
 
     @property
     def scopes(self) -> Mapping[str, str | None]:  # type: ignore[override]
