@@ -18,7 +18,7 @@ from toy_runs import (
     write_set,
 )  # fmt: skip
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import composed, method_of
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import names
 from graphrag_bench.llm.windows import window_of
@@ -43,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def method(name: str, profile: str = "default") -> Method:
-    return read_method(composed([f"method={name}", f"profile={profile}"])["method"])
+    return read_method(method_of(name, profile, "default"))
 
 
 def prepared(name: str, *words: str) -> Experiment:
@@ -95,7 +95,7 @@ def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(
     name: str, profile: str
 ) -> None:
     """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
-    raw = composed([f"method={name}", f"profile={profile}"])["method"]
+    raw = method_of(name, profile, "default")
     blocks = [op for op in packers(read_method(raw).pipeline) if "context" in op.operator.returns]
     shares = [op.settings.get("share") for op in blocks]
     own = [share for share in shares if isinstance(share, int) and share > 1]
