@@ -61,8 +61,11 @@ def n_replies(store: Path) -> int:
 
 @pytest.mark.parametrize("name", ["shared.jsonl", "shared.jsonl.gz"])
 def test_an_exported_file_is_a_store_for_the_next_home(home: Path, name: str) -> None:
-    assert export_rows(STORE, Path(name)) == n_replies(Path(name)) == 6
-    assert import_rows(Path(name), "other" / STORE) == 6
+    exported = command("cache", "export", name)
+    assert exported.out == f"6 rows from {STORE} to {name}\n"
+    assert n_replies(Path(name)) == 6
+    imported = command("cache", "import", name, "--home", "other")
+    assert imported.out == f"6 rows from {name} to other/{STORE}\n"
     asked.clear()
     again = run_folder(*VANILLA, "paths.home=other")
     assert not asked

@@ -16,10 +16,8 @@ from filelock import FileLock
 from toy_runs import TOY, command, refused, run_folder
 
 from graphrag_bench.cli import runs
-from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.run import cleanup
-from graphrag_bench.run.imported import Source, import_run
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +111,7 @@ def test_what_only_a_removed_run_referred_to_is_listed_collected_and_built_again
     cleanup.remove_run(target)
     assert collectable(home) == own - shared
     assert all((home / path).is_dir() for path in own)
-    cleanup.collect(home, cleanup.garbage(home)[0])
+    assert command("runs", "gc", "--delete").code == 0
     assert {path for path in own if (home / path).is_dir()} == shared
     assert not (home / "artifacts" / "toy" / "graph").exists()
     run_folder(*QUIET, "method=hipporag", "limit=4")
@@ -154,7 +152,7 @@ def test_where_a_run_does_not_say_what_it_used_all_artifacts_of_its_set_stay(hom
 def test_the_csv_has_a_row_for_each_scored_run_and_the_settings_that_differ(home: Path) -> None:
     results = home / "results.jsonl"
     results.write_text('{"question": "q1", "documents": ["ada"]}\n')
-    import_run(Source(results, "Other"), DatasetSettings(name="toy"), home)
+    assert command("runs", "import", str(results), "dataset=toy", "name=Other").code == 0
     rows = list(csv.DictReader(io.StringIO(command("runs", "ls", "--format", "csv").out)))
     bm25, hipporag, other = sorted(rows, key=lambda row: row["method"])
     assert [(row["method"], row["limit"], row["n"]) for row in (bm25, hipporag, other)] == [
