@@ -20,6 +20,7 @@ QUIET = [*TOY, "reference_rows=off", "answer=off"]
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COLUMNS", "400")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

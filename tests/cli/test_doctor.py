@@ -31,7 +31,7 @@ def examined(*words: str) -> dict[str, tuple[str, str]]:
     """The result and text of each check, as `part check`."""
     values = composed(words)
     checks = [*examine(check_settings(values)), *examine_texts(values)]
-    return {f"{check.part} {check.name}": (check.result, check.said) for check in checks}
+    return {f"{check.part} {check.name}": (check.result, check.text) for check in checks}
 
 
 def of_server(url: str, *more: str) -> list[str]:
