@@ -16,7 +16,7 @@ from graphrag_bench.text import Encoding, count_tokens, token_spans
 
 _START = r"(?:^|[/:])"
 _O200K = re.compile(_START + r"(?:(?:chat)?gpt-(?:4o|4\.1|4\.5|5|oss)|o[1-9](?![a-z0-9]))")
-_CL100K = re.compile(_START + r"(?:gpt-(?:4|3\.5)|text-embedding-(?:3-|ada-002))")
+_CL100K = re.compile(_START + r"gpt-(?:4|3\.5)|text-embedding-(?:3-|ada-002)")
 Span = tuple[int, int]
 """Start and end of a token, in characters of the text."""
 

@@ -25,6 +25,7 @@ TEXT = "こんにちは世界"
         ("ft:gpt-4o-mini-2024:lab::x:0a1b", "o200k"),
         ("gpt-4-turbo:0a1b", "cl100k"),
         ("gpt-3.5-turbo:0a1b", "cl100k"),
+        ("my-text-embedding-3-small", "cl100k"),
         ("qwen3:8b:0a1b", "cl100k (stand-in)"),
         ("olmo1:0a1b", "cl100k (stand-in)"),
         ("SmolLM2.gguf@0a1b:0a1b", "cl100k (stand-in)"),
