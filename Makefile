@@ -9,8 +9,8 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 export HF_HUB_OFFLINE ?= 1
 # modules are compiled once and not again in each process that a test starts
 export PYTHONDONTWRITEBYTECODE :=
-# more workers than two cores: tests of kills, servers and outages wait
-PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25
+# one worker more than two cores: tests of kills, servers and outages wait
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=25
 
 .PHONY: help quickstart test test-ray test-parity test-browser quick checked lint types imports \
   unit docs clean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # before NumPy loads: two workers share two cores
+
+gc.set_threshold(50_000, 20, 50)  # the modules of models are many objects to look through
 
 import pytest
 from fake_openai import FakeOpenAI, running
