@@ -142,7 +142,7 @@ def any_length(graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int)
     """
     from scipy.sparse.csgraph import connected_components
 
-    from graphrag_bench.algorithms.k_shortest_kernels import shortest_loopless
+    from graphrag_bench.algorithms.loopless_kernels import shortest_loopless
 
     near = fewest_hops(graph, pairs, similarity, k=k, most=MOST_HOPS)
     _, component = connected_components(graph.adjacency, directed=False)
@@ -192,8 +192,8 @@ def cheapest(
     come first, then the lower node tuple. All else as `fewest_hops`, which is much faster.
     Source: PathCoRAG, section 4.3, with the costs of our specification, section 2.4.
     """
-    from graphrag_bench.algorithms.k_shortest_kernels import cheapest as search
-    from graphrag_bench.algorithms.k_shortest_kernels import least_costs
+    from graphrag_bench.algorithms.loopless_kernels import cheapest as search
+    from graphrag_bench.algorithms.loopless_kernels import least_costs
 
     edges = edges_of(graph, similarity)
     places = edges.similarity[edges.rows].astype(np.int64)

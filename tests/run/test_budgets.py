@@ -16,7 +16,7 @@ from toy_runs import (
     run_folder,
     table_of,
     write_set,
-)  # fmt: skip
+)
 
 from graphrag_bench.config.compose import composed, method_of
 from graphrag_bench.config.plugins import load_plugins
