@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -92,11 +93,11 @@ def _composition(
 
 def _times(overrides: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Yield the files that may be composed with their times: what is edited is composed again."""
-    chosen = (Path(word.partition("=")[2]) for word in overrides)
-    own = (path for folder in folders() for path in sorted(folder.rglob("*.yaml")))
+    chosen = (word.partition("=")[2] for word in overrides)
+    own = (str(path) for folder in folders() for path in sorted(folder.rglob("*.yaml")))
     for path in (*own, *chosen):
-        if path.is_file():
-            yield str(path.absolute()), path.stat().st_mtime_ns
+        if os.path.isfile(path):  # a value may be too long for a path
+            yield os.path.abspath(path), os.stat(path).st_mtime_ns
 
 
 @contextmanager

@@ -108,6 +108,15 @@ def test_an_own_file_comes_before_ours_but_a_method_has_a_name_of_its_own(here: 
     assert composed(["method=vanilla"])["method"]["name"] == "mine"
 
 
+def test_an_own_file_that_is_edited_is_read_again_by_python(here: Path) -> None:
+    own = here / "configs" / "chunking" / "mine.yaml"
+    own.parent.mkdir(parents=True)
+    for size in (50, 60):
+        own.write_text(f"variant: token\nsize: {size}\n")
+        values = composed(["dataset=toy", "chunking=mine"], method=method_file("vanilla"))
+        assert values["chunking"]["size"] == size
+
+
 def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(here: Path) -> None:
     write(here / "configs" / "method" / "mine.yaml", "mine")
     broken = here / "configs" / "method" / "broken.yaml"
