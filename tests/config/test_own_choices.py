@@ -11,7 +11,7 @@ import graphrag_bench as gb
 from graphrag_bench.cli.parsing import with_folders
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import read
+from graphrag_bench.config.sources import method_file, read
 from graphrag_bench.errors import UserError
 
 METHOD = """name: {name}
