@@ -22,6 +22,7 @@ from graphrag_bench.values import (
     RetrievalState,
     Subgraph,
     best_of,
+    best_of_each,
     in_turn,
     unique,
 )
@@ -105,22 +106,26 @@ def _union(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
     return Ranked(ids[first], scores[first])
 
 
-def _scored(
-    values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any], add: Any = np.add
-) -> Ranked[Any]:
+def _summed(values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any]) -> Ranked[Any]:
     rows, places = np.unique(np.concatenate([v.ids for v in values]), return_inverse=True)
-    scores = np.full(len(rows), 0.0 if add is np.add else -np.inf)
-    add.at(scores, places, np.concatenate([points(v) for v in values]))
+    scores = np.zeros(len(rows))
+    np.add.at(scores, places, np.concatenate([points(v) for v in values]))
     return best_of(rows, scores, len(rows))
+
+
+def _best(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
+    ids, scores = (np.concatenate([getattr(v, name) for v in values]) for name in ("ids", "scores"))
+    rows, best = best_of_each(ids, scores)
+    return best_of(rows, best, len(rows))
 
 
 _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
     "interleave": in_turn,
     "union": _union,
-    "max": lambda values: _scored(values, lambda v: v.scores, np.maximum),
-    "sum": lambda values: _scored(values, lambda v: v.scores),
-    "sum_of_normalised": lambda values: _scored(values, lambda v: _normalised(v.scores)),
-    "reciprocal_rank_fusion": lambda values: _scored(
+    "max": _best,
+    "sum": lambda values: _summed(values, lambda v: v.scores),
+    "sum_of_normalised": lambda values: _summed(values, lambda v: _normalised(v.scores)),
+    "reciprocal_rank_fusion": lambda values: _summed(
         values, lambda v: 1.0 / (_FUSION + 1 + np.arange(len(v)))
     ),
 }
