@@ -76,8 +76,11 @@ def sign_flip_p(
 def _sign_p(wins: int, losses: int, weight: float) -> float:
     """By counting in whole numbers, where importing `scipy.stats` takes half a second."""
     n, fewer = wins + losses, min(wins, losses)
-    further = sum(math.comb(n, k) for k in range(fewer))
-    as_far = math.comb(n, fewer) * (1 if 2 * fewer == n else 2)
+    ways, further = 1, 0
+    for k in range(fewer):
+        further += ways
+        ways = ways * (n - k) // (k + 1)
+    as_far = ways if 2 * fewer == n else 2 * ways
     return 2 * further / 2**n + weight * (as_far / 2**n) if n else 1.0
 
 

@@ -171,11 +171,14 @@ def _names(scores: Scores) -> list[str]:
 def _paired(
     metric: str, first: Scores, second: Scores, scopes: Mapping[str, str | None]
 ) -> tuple[list[float], list[float], list[str | None]] | None:
-    questions = [q for q in first if metric in first[q] and metric in second.get(q, {})]
-    if not questions:
+    if not (questions := _shared(metric, first, second)):
         return None
     before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
     return before, after, [scopes.get(q) for q in questions]
+
+
+def _shared(metric: str, first: Scores, second: Scores) -> list[str]:
+    return [q for q in first if metric in first[q] and metric in second.get(q, {})]
 
 
 def paired_differences(
@@ -226,7 +229,7 @@ def difference_table(
 
 def flipped_line(name: str, first: Scores, second: Scores) -> str:
     """Return `metric: gained q1, q2; lost q3` for the second run, at most 20 questions of each."""
-    both = [q for q in first if name in first[q] and name in second.get(q, {})]
+    both = _shared(name, first, second)
     flips = {
         "gained": [q for q in both if second[q][name] > first[q][name]],
         "lost": [q for q in both if second[q][name] < first[q][name]],

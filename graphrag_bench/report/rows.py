@@ -206,8 +206,7 @@ def _by_group(
     groups: Sequence[Hashable], runs: Sequence[Run], describe: Callable[[Sequence[Run]], list[str]]
 ) -> list[str]:
     texts = [""] * len(runs)
-    for group in dict.fromkeys(groups):
-        rows = [row for row, one in enumerate(groups) if one == group]
+    for rows in grouped(range(len(groups)), groups.__getitem__).values():
         for row, text in zip(rows, describe([runs[row] for row in rows]), strict=True):
             texts[row] = text
     return texts

@@ -92,7 +92,8 @@ class StoredRun:
         if self.dataset is None:
             name = self.config["dataset"].get("name")
             raise UserError(
-                f"The data set '{name}' of {self.folder.path} is not at hand; its gold is needed."
+                f"The data set '{name}' of {self.folder.path} is not at hand; its questions and "
+                "gold answers are needed."
             )
         return self.dataset
 

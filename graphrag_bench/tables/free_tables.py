@@ -149,8 +149,8 @@ def pivot_cells(runs: Sequence[PivotRun], layout: Layout) -> list[PivotCell]:
     for (line, part, column), group in groups.items():
         shared = tuple(runs[row] for row in group["run"].unique())
         of_question = group.groupby("question", sort=False).agg({"score": "mean", "scope": "last"})
-        scopes = of_question["scope"].where(of_question["scope"].notna(), None)
-        mean = mean_with_interval(of_question["score"].tolist(), scopes=scopes.tolist())
+        scopes = [one if isinstance(one, str) else None for one in of_question["scope"]]
+        mean = mean_with_interval(of_question["score"].tolist(), scopes=scopes)
         cells[line, part, column] = PivotCell(line, part, column, mean, shared)
     parts = sorted(scores["part"].unique(), key=_in_order)
     ordered = product(_values(runs, layout.rows), parts, _values(runs, layout.cols))

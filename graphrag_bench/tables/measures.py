@@ -152,6 +152,7 @@ class FigureSource:
 
     home: Path
     _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
+    _absent: set[str] = field(default_factory=set)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
@@ -164,9 +165,12 @@ class FigureSource:
         Without titles; counted once and stored by the digest of the corpus. Empty where the data
         set is not at hand any more, or has another corpus now.
         """
-        digest = str(run.metrics.get("corpus", ""))
-        dataset = run.dataset if digest and digest not in self._sizes else None
-        if dataset is not None and dataset.corpus_digest == digest:
+        digest = str(run.metrics.get("corpus") or "")
+        if not digest or digest in self._sizes or digest in self._absent:
+            return self._sizes.get(digest, {})
+        if (dataset := run.dataset) is None or dataset.corpus_digest != digest:
+            self._absent.add(digest)
+        else:
             documents = dataset.documents
             n_tokens = sum(count_tokens(one.text) for one in documents)
             self._sizes[digest] = {"documents": len(documents), "tokens": n_tokens}
@@ -242,7 +246,9 @@ class FigureSource:
                 return step_tokens(run.rows.values(), what)
             case "layers":
                 return layer_share(run.rows.values(), layer) if layer else None
-        return self._size(run, what)
+            case "count" | "graph":
+                return self._size(run, what)
+        return None
 
     def _size(self, run: StoredRun, what: str) -> Measured | None:
         n, dataset = run.metrics["n"], run.dataset

@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.tables.free_tables import Layout, PivotRun, long_pivot, pivot_table
+from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.tables.free_tables import (
+    Layout,
+    PivotRun,
+    long_pivot,
+    pivot_cells,
+    pivot_table,
+)
 
 ATTRIBUTES = {"q1": {"hops": "1"}, "q2": {"hops": "2"}, "q3": {"hops": "10"}, "q4": {}}
 
@@ -49,6 +56,9 @@ def test_questions_of_one_scope_are_drawn_together() -> None:
     assert "over questions and their scopes" in table.notes[0]
     apart = pivot_table([replace(scoped, attributes={})], LAYOUT)
     assert "[0.00, 1.00]" not in apart.rows[0][1]
+    half = {question: of for question, of in scopes.items() if question[0] == "a"}
+    (cell,) = pivot_cells([replace(scoped, attributes=half)], LAYOUT)
+    assert cell.mean == mean_with_interval([*scores.values()], scopes=["a"] * 12 + [None] * 12)
 
 
 def test_a_run_that_was_chosen_on_these_questions_is_marked() -> None:
