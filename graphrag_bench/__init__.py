@@ -6,8 +6,6 @@
 `docs/architecture.md` shows the tree and the layers.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from graphrag_bench.version import __version__ as __version__

@@ -1,7 +1,5 @@
 """The Python interface: data sets, pipelines to look at and change, runs as a data frame."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -53,7 +51,7 @@ def dataset(
 
 
 @shown_plainly
-def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
+def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
     """A method's pipeline, with its parameters and run settings by name.
 
     `source` is a name in configs/method, the path of a YAML file, or a mapping of your own; names
@@ -107,7 +105,7 @@ class Pipeline:
         """The steps, to look at and to change."""
         return Steps(self.method)
 
-    def renamed(self, name: str) -> Pipeline:
+    def renamed(self, name: str) -> "Pipeline":
         """A copy with another name, under which its runs are stored and shown."""
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
         return replace(self, method=method, settings=dict(self.settings))
@@ -142,7 +140,7 @@ class Pipeline:
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
     @shown_plainly
-    def run(self, data: Dataset | str, **settings: Any) -> Run:
+    def run(self, data: Dataset | str, **settings: Any) -> "Run":
         """Run on a data set (`limit=20`, `answer="off"`): the folder, key and figures of the CLI.
 
         What the run folder holds is not computed again.
@@ -204,7 +202,7 @@ class Run:
         return self.result.metrics
 
     @shown_plainly
-    def show(self, *others: Run, columns: str = "main") -> None:
+    def show(self, *others: "Run", columns: str = "main") -> None:
         """Print the table of this run and others, with their differences from the baseline.
 
         It has what `graphrag-bench run` prints; `columns="all"` prints every column and cost.
@@ -219,7 +217,7 @@ class Run:
         return tables_html(result_tables(results, differences(results), columns))
 
     @shown_plainly
-    def question(self, name: str) -> AnsweredInRun:
+    def question(self, name: str) -> "AnsweredInRun":
         """One stored question: in a notebook its answer, gold, evidence and graph.
 
         Raises UserError for a question that the run does not have, with the nearest.
@@ -253,7 +251,7 @@ class AnsweredInRun:
 
 
 @shown_plainly
-def stored_runs(home: str | Path = ".") -> pandas.DataFrame:
+def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     """One row for each question of each stored run, with its metrics where the gold is at hand.
 
     A setting that differs among the runs is a column named by its path, such as `method.damping`.

@@ -3,8 +3,6 @@
 Everything is plain `.npy`, written without pickles and read with `allow_pickle=False`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from itertools import pairwise
@@ -40,7 +38,7 @@ class Texts:
     offsets: NDArray[np.int64]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Texts:
+    def of(cls, texts: Sequence[str]) -> "Texts":
         """The column of these texts; lone surrogates are replaced."""
         encoded = [text.encode("utf-8", errors="replace") for text in texts]
         offsets = np.zeros(len(encoded) + 1, np.int64)
@@ -48,7 +46,7 @@ class Texts:
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
     @classmethod
-    def load(cls, folder: Path, name: str) -> Texts:
+    def load(cls, folder: Path, name: str) -> "Texts":
         """The column that `save` wrote."""
         return cls(load_array(folder, f"{name}.blob"), load_array(folder, f"{name}.offsets"))
 
@@ -76,7 +74,7 @@ class Texts:
         """The texts of some rows, in the order given."""
         return [self[int(row)] for row in np.asarray(rows)]
 
-    def joined(self, matrix: Any, separator: str) -> Texts:
+    def joined(self, matrix: Any, separator: str) -> "Texts":
         """For each row of a CSR matrix its columns' texts, in the order stored, with `separator`.
 
         The matrix has a column for each text.
@@ -153,12 +151,12 @@ class TextRows(Columns, Mapping[str, int]):
     order: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Mapping[str, int]) -> TextRows:
+    def of(cls, rows: Mapping[str, int]) -> "TextRows":
         """The columns of a mapping, in its order."""
         return cls.numbered(Texts.of(list(rows)), np.array(list(rows.values()), np.int64))
 
     @classmethod
-    def numbered(cls, keys: Texts, values: NDArray[np.int64]) -> TextRows:
+    def numbered(cls, keys: Texts, values: NDArray[np.int64]) -> "TextRows":
         """The columns of keys, which are distinct, and their numbers."""
         sums = np.array([crc32(key.encode()) for key in keys], np.uint32)
         order = np.argsort(sums, kind="stable")

@@ -7,8 +7,6 @@ other artifacts, and their return type is the artifact. A keyword-only `Prompt` 
 A batched operator is written for many questions, and its form for one is derived from it.
 """
 
-from __future__ import annotations
-
 import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence

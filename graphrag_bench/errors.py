@@ -1,7 +1,5 @@
 """Errors that the user can fix, each with one clear message; the command line exits with 2."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 from collections.abc import Callable, Iterable, Mapping

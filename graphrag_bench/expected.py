@@ -1,7 +1,5 @@
 """What builders are told to estimate what their calls of a model will cost."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

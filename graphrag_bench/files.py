@@ -1,7 +1,5 @@
 """The project's own files, in the package or the checkout around it, and YAML as plain values."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

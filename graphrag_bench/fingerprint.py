@@ -6,8 +6,6 @@ others. Editing a line that can change a result changes it; editing a comment do
 does editing what registers functions, reports progress, counts long texts or words errors.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib

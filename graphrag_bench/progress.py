@@ -1,7 +1,5 @@
 """Progress of long work: one live line with rate and time left, or a line now and then."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

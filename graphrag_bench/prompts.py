@@ -4,8 +4,6 @@ A prompt file may hold two blocks, `system` and `user`; without blocks it is one
 Corpus and model texts enter as values of variables and are never read as templates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, lru_cache
@@ -60,7 +58,7 @@ class Prompt:
         return file.read_text(encoding="utf-8")
 
     @property
-    def files(self) -> tuple[Prompt, ...]:
+    def files(self) -> "tuple[Prompt, ...]":
         """The prompts, of one file each, that it renders."""
         return (self,)
 
@@ -160,7 +158,7 @@ class ContextBudget:
             return share
         return max(round(share * self.tokens / self.whole), 2)
 
-    def at_most(self, tokens: int | None) -> ContextBudget:
+    def at_most(self, tokens: int | None) -> "ContextBudget":
         """Return the budget of a block that the method gives so many tokens, where it is its own.
 
         A budget for all methods stays.

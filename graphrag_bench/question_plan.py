@@ -1,7 +1,5 @@
 """Plans of sub-questions: their dependencies, their order, and the answers found so far."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
@@ -53,7 +51,7 @@ class Plan:
             layers.append([one for one in self.sub_questions if one.id in ready])
         return layers
 
-    def needed(self) -> Plan:
+    def needed(self) -> "Plan":
         """Return the plan without sub-questions that the final question does not depend on."""
         by_id = {one.id: one for one in self.sub_questions}
         needed: set[str] = set()

@@ -1,7 +1,5 @@
 """The registry: names to registered functions, typed, frozen once the plug-ins are loaded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ The command line writes through `cleaned`, so that one place holds for answers, 
 progress and errors; what draws with colours asks for the stream itself by `raw`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

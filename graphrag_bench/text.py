@@ -1,7 +1,5 @@
 """Names and tokens: the one normaliser of entity names, and token counts."""
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

@@ -4,8 +4,6 @@ Each job becomes one run of the tracker, that of the job's experiment; its refer
 runs of their own. A job is read from `cell.json` in its output directory.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -44,7 +42,7 @@ class Job:
     error: str = ""
 
     @classmethod
-    def read(cls, config: DictConfig) -> Job:
+    def read(cls, config: DictConfig) -> "Job":
         """The job of a Hydra configuration; one that left no cell has failed.
 
         Without a scored run its settings are the words that it was started with.
@@ -61,7 +59,7 @@ class Job:
         return cls(output.name, settings, error=error)
 
     @classmethod
-    def of(cls, run: StoredRun, files: tuple[Path, ...] = (), error: str = "") -> Job:
+    def of(cls, run: StoredRun, files: tuple[Path, ...] = (), error: str = "") -> "Job":
         """A stored run with the files to keep of it, as a job that ended with `error`."""
         held, folder = run.metrics, run.folder.path
         metrics = {"n": held["n"], "failed": held["failed"], **spending(held)}

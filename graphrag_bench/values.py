@@ -1,7 +1,5 @@
 """The values that flow through a pipeline, all frozen, and the slot each type lives in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from types import GenericAlias
@@ -82,12 +80,12 @@ class Ranked(Generic[T]):
         return len(self.ids)
 
     @classmethod
-    def empty(cls) -> Ranked[T]:
+    def empty(cls) -> "Ranked[T]":
         """No rows."""
         return cls(np.empty(0, np.int64), np.empty(0))
 
     @classmethod
-    def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> Ranked[T]:
+    def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> "Ranked[T]":
         """The `k` best rows of a score vector (all of them for None), ties by lower id.
 
         `among` restricts the choice to these rows. Scores that are not finite rank last.
@@ -104,15 +102,15 @@ class Ranked(Generic[T]):
         return cls(rows[order], values[rows[order]])
 
     @classmethod
-    def of(cls, scores: Mapping[int, float]) -> Ranked[T]:
+    def of(cls, scores: Mapping[int, float]) -> "Ranked[T]":
         """The rows with their scores in the order of the mapping."""
         return cls(np.array(list(scores), np.int64), np.array(list(scores.values())))
 
-    def head(self, k: int | None) -> Ranked[T]:
+    def head(self, k: int | None) -> "Ranked[T]":
         """The first `k` rows, all of them for None."""
         return type(self)(self.ids[:k], self.scores[:k])
 
-    def take(self, places: IntArray | NDArray[np.bool_]) -> Ranked[T]:
+    def take(self, places: IntArray | NDArray[np.bool_]) -> "Ranked[T]":
         """The rows at some places, or those where a mask is true, in the order given."""
         return type(self)(self.ids[places], self.scores[places])
 
@@ -370,7 +368,7 @@ class RetrievalState:
         """The value of a slot, or None when no step has written it."""
         return self.question if slot == "question" else self.slots.get(slot)
 
-    def write(self, values: Mapping[str, Any]) -> RetrievalState:
+    def write(self, values: Mapping[str, Any]) -> "RetrievalState":
         """A new state with these slots written, the question too; None values are left out."""
         new = {slot: value for slot, value in values.items() if value is not None}
         question = new.pop("question", self.question)

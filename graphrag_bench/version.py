@@ -1,7 +1,5 @@
 """The version of the package, and where a run comes from: commit, packages, hardware."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

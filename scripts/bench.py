@@ -10,8 +10,6 @@ memory of that process. stdout is a table in markdown.
   python scripts/bench.py embed --json FILE        the rows as JSON too
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json

@@ -19,8 +19,6 @@ them, `<artifact>_s` those of its steps, `mb` the megabytes of the artifacts wri
 this one. Models are loaded before. That of 50,000 documents takes half an hour.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time

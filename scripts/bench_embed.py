@@ -6,8 +6,6 @@ repeats that take turns; p50 and p95 are ours over the repeats, p95 the slow end
 from the store, against embedding them. Vectors that differ from the reference are an error.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ the reference `python -c "import numpy"`; the column `seconds`
 is the median of one start.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

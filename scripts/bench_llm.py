@@ -5,8 +5,6 @@ the ideal of `CONCURRENCY` calls at a time of that latency; `p50_s` and `p95_s` 
 call. A call that is lost, paid twice or mixed up with another is an error.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from functools import partial

@@ -11,8 +11,6 @@ relationships of the best 10 and their chunks (relationship.onehop, chunk.occurr
 chunk.fromrel); `question_ms` is the median. Writing the graph is not timed for either side.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import pickle
 import statistics

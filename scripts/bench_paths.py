@@ -5,8 +5,6 @@ median of many, p95 the slow end; `paths` is how many were found. Compiling is n
 question: the first one is not counted.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable

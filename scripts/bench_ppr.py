@@ -12,8 +12,6 @@ around that. Kernels are compiled before: `compile_s` and
 questions; the exact ones are those of igraph, ranked as ours: six decimals, then id.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

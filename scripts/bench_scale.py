@@ -9,8 +9,6 @@ readings. A passage has at least 66 words, about 100 tokens of MiniLM. The case 
 an hour; `python scripts/scaling.py` draws the curve.
 """
 
-from __future__ import annotations
-
 import resource
 import time
 from collections.abc import Sequence

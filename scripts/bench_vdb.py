@@ -9,8 +9,6 @@ error. Vectors are made in blocks in a file, which both sides map; the cases of 
 second file of half the size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path

@@ -7,8 +7,6 @@ One call for each answer, and one more where the reply cannot be read; settings 
 `graphrag-bench judge`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ copy. With `api` it writes site/api instead: the docstrings of the public module
 Usage: python scripts/docs_site.py [api]; `make docs` builds the whole site.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

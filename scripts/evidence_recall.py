@@ -8,8 +8,6 @@ Usage: python scripts/evidence_recall.py musique FOLDER [--home FOLDER]
   FOLDER  corpus.json, questions.json and openie*.json in HippoRAG's layout
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

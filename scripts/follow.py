@@ -11,8 +11,6 @@ Usage: python scripts/follow.py [PAGE ...] [--show] [--skip WORD,...]
   --skip  commands with one of these words are not run (keys, servers); default: gpt-4o-mini
 """
 
-from __future__ import annotations
-
 import argparse
 import doctest
 import os

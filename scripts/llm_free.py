@@ -10,8 +10,6 @@ Usage: python scripts/llm_free.py [--musique FOLDER] [--mix FOLDER] [--home FOLD
   --sets     only these of musique, sample, mix, world_300, world_1000, world_3000
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

@@ -4,8 +4,6 @@ recall@5 is that of docs/results/llm_free.md, and of musique_train100.md for met
 Usage: python scripts/methods_table.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

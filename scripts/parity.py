@@ -8,8 +8,6 @@ engine's own stores; both sides have the same vectors and the same recorded repl
 every question. Exit code 1 where a difference has no reason on the page.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

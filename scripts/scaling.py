@@ -6,8 +6,6 @@ docs/scaling.md between their markers, and draws docs/img/scaling.svg.
 Usage: python scripts/scaling.py FILE
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping, Sequence

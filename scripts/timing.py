@@ -1,7 +1,5 @@
 """How the suites of benchmarks time what they compare: in turns, by the clock, at the median."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@
 stored and imported before anything is counted: what is counted is the way, not the start.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shutil

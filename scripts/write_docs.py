@@ -4,8 +4,6 @@ Everything comes from the registry, configs/method/*.yaml and datasets/*/card.ya
 that the files are what this script writes. Usage: python scripts/write_docs.py
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence

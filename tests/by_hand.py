@@ -1,7 +1,5 @@
 """What numbers are worked out by hand with: ranked rows, and an embedder of written vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

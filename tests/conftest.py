@@ -1,7 +1,5 @@
 """What tests of several folders share; its being here puts this folder on the import path."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

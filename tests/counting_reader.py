@@ -1,7 +1,5 @@
 """A scripted model that answers every kind of prompt and counts tokens as cl100k does."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ One process (`fake_openai_server.py`) serves many scenarios, each under its own 
 returns the `base_url` of a new one, `stats` what it saw so far.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

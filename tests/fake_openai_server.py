@@ -1,7 +1,5 @@
 """The server behind `fake_openai`: as a program it prints its port and serves until stdin ends."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """A web server with some files, and faults as a test asks for."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

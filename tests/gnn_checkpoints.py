@@ -1,7 +1,5 @@
 """A checkpoint of a small graph network, in the layout and with the names of the release."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

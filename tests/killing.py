@@ -5,8 +5,6 @@ The model is a fake server, which reads its replies out of the prompts: building
 make calls, and the same prompt always gets the same reply.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """A PDF and a .docx file written by hand, as small as they may be."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Judges whose ways are known: what they answer follows from the prompt alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Small sets in the shapes in which the originals are published; everything in them is invented."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

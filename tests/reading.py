@@ -3,8 +3,6 @@
 The fake server replies so in its scenario `reads=True`; the same prompt always gets the same reply.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

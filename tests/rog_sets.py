@@ -1,7 +1,5 @@
 """A small set in RoG's format: three questions about a team, a river and nothing at all."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Graphs are mappings from a node to its neighbours, ascending; nothing is shared between two pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 A new resource or slot is added here once, and every operator that needs it is tested with it.
 """
 
-from __future__ import annotations
-
 import json
 import pathlib
 import re

@@ -1,7 +1,5 @@
 """A corpus to which a document is added costs what the document costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """To add one, touch the files that docs/architecture.md names, and no others."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

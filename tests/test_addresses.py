@@ -1,7 +1,5 @@
 """A password in an address is refused before anything is written, and nowhere shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every method asks for the form of answer that the question wants, and gives it as many tokens."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The Python interface gives what the command line gives, and can be looked at and changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

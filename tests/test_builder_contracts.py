@@ -1,7 +1,5 @@
 """What every registered offline builder keeps to: the same input, the same bytes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What every registered operator keeps to, whoever wrote it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module

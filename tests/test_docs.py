@@ -1,7 +1,5 @@
 """The generated pages are what the code says today, and a guide's example is the file itself."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a user got wrong is told at once, with the nearest names, and in Python without our code."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A method that goes another way than its own says so: in the answer, the record and the table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

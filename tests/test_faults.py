@@ -3,8 +3,6 @@
 Real processes are killed with SIGKILL, real servers fail, and texts and files are hostile.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

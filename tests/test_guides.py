@@ -1,7 +1,5 @@
 """The README and the guides, executed block by block on small data without weights."""
 
-from __future__ import annotations
-
 import importlib.util
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The guide for those who know Hydra: each command of it is run, and prints what stands below."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

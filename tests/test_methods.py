@@ -1,7 +1,5 @@
 """Every method says what it reproduces, how far it is verified, and how it links names."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

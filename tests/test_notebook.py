@@ -1,7 +1,5 @@
 """A notebook defines an operator, edits it, and compares it with vanilla."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Losses planted at each stage of the synthetic world are named by the funnel, every one."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping

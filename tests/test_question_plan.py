@@ -1,7 +1,5 @@
 """Plans of sub-questions: dependency order, and what is fixed in a plan that has none."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Every object of the Python interface is shown in less than 300 characters."""
 
-from __future__ import annotations
-
 import pytest
 from toy_runs import READER
 

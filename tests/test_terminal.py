@@ -1,7 +1,5 @@
 """Nothing that a corpus or a model wrote steers the terminal."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """Jobs of Hydra in experiment trackers, read back from MLflow's local store."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping
@@ -115,7 +113,7 @@ class Service(ModuleType):
         self.saved: list[str] = []
         self.code = -1
 
-    def init(self, **given: Any) -> Service:
+    def init(self, **given: Any) -> "Service":
         self.given = given
         return self
 

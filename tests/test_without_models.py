@@ -1,7 +1,5 @@
 """A finished run, its artifacts and replies are enough where no model is installed."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path

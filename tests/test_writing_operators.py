@@ -1,7 +1,5 @@
 """The page on writing an operator, block by block, and the operator of the guide to methods."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

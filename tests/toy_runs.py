@@ -1,7 +1,5 @@
 """The command on the toy set in the process, with a reader and a tagger that need no weights."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

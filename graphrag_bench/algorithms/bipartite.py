@@ -1,7 +1,5 @@
 """What is joined to chunks alone: entities by their sentences, keywords, and pseudo-questions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -4,8 +4,6 @@ Everything runs on one thread of the linear algebra library, so that the last bi
 depend on the number of processors.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Communities of a graph, level 0 the coarsest, and the reports that describe them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What chunks say of nodes and relationships: attributes, and fragments of descriptions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,7 +35,7 @@ class NodeAttributes(Columns):
     chunk: Any
 
     @classmethod
-    def of(cls, stated: Iterable[Stated], n_chunks: int) -> NodeAttributes:
+    def of(cls, stated: Iterable[Stated], n_chunks: int) -> "NodeAttributes":
         """The rows of what is stated; what has no letters in its name or value is left out."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:
@@ -123,7 +121,7 @@ class Fragments(Columns):
     @classmethod
     def coded(
         cls, texts: Iterable[str], row: ArrayLike, text: ArrayLike, chunk: ArrayLike, n_rows: int
-    ) -> Fragments:
+    ) -> "Fragments":
         """The fragments with places in `texts`, int64 (n,) each; doubles count once."""
         rows, places, chunks = (np.asarray(part, np.int64) for part in (row, text, chunk))
         order = np.lexsort((chunks, places, rows))
@@ -135,7 +133,7 @@ class Fragments(Columns):
         return cls(Texts.of(list(texts)), starts.astype(np.int64), places, chunks)
 
     @classmethod
-    def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> Fragments:
+    def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> "Fragments":
         """The fragments of (row, text, chunk)."""
         codes: dict[str, int] = {}
         coded = [(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read]
@@ -154,7 +152,7 @@ class Fragments(Columns):
         part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 
-    def take(self, rows: IntArray) -> Fragments:
+    def take(self, rows: IntArray) -> "Fragments":
         """The fragments of some rows, in the order given."""
         counts = np.diff(self.starts)[rows]
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -168,7 +166,7 @@ class Fragments(Columns):
             yield self.texts[place], chunk
 
 
-def chunks_of_node(graph: Graph, node: int) -> tuple[int, ...]:
+def chunks_of_node(graph: "Graph", node: int) -> tuple[int, ...]:
     """The chunks of which text stands in the description of a node, ascending.
 
     Those whose fragment stands in it word for word; where the graph has no fragments its chunk, if
@@ -178,7 +176,7 @@ def chunks_of_node(graph: Graph, node: int) -> tuple[int, ...]:
     return _standing(graph.node_fragments, node, described, graph.node_chunk)
 
 
-def chunks_of_relationship(graph: Graph, row: int) -> tuple[int, ...]:
+def chunks_of_relationship(graph: "Graph", row: int) -> tuple[int, ...]:
     """The chunks of which text stands in what a relationship says, ascending.
 
     As of a node; of a fact without a description, which is its name and ends, all that state it.
@@ -189,12 +187,12 @@ def chunks_of_relationship(graph: Graph, row: int) -> tuple[int, ...]:
     return _standing(graph.fact_fragments, row, described, graph.relationship_chunk)
 
 
-def chunks_of_triples(graph: Graph, rows: Iterable[int]) -> tuple[int, ...]:
+def chunks_of_triples(graph: "Graph", rows: Iterable[int]) -> tuple[int, ...]:
     """The chunks that state one of some facts by its ends and name, ascending."""
     return tuple(sorted({c for row in rows for c in row_ids(graph.relationship_chunk, row)}))
 
 
-def chunks_of_report(reports: Reports, community: int) -> tuple[int, ...]:
+def chunks_of_report(reports: "Reports", community: int) -> tuple[int, ...]:
     """The chunks of which a sentence stands in a report, ascending; none where a model wrote it."""
     return () if reports.chunks is None else tuple(row_ids(reports.chunks, community).tolist())
 

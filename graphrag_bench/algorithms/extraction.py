@@ -1,7 +1,5 @@
 """The extraction of each chunk: triples, described records, n-ary facts, or records by a schema."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Compiled loops of flow pruning: the flow of one start, and the paths that it leaves alive."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PathRAG's paths: those between nodes along which resource flows, by its paper and its release."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -39,7 +37,7 @@ class Selection(NamedTuple):
 
 
 def flow_paths(
-    graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction, selection: Selection
+    graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction, selection: Selection
 ) -> list[Path]:
     """The `top_k` most reliable alive paths between the nodes, best first.
 
@@ -58,7 +56,7 @@ def ways_of(graph: Graph, direction: Direction) -> Neighbours:
     return graph.neighbours if direction == "both" else graph.outward
 
 
-def alive(graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction) -> Found:
+def alive(graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction) -> "Found":
     """Every alive path between two of the nodes, both ways, in no particular order.
 
     Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows.
@@ -72,7 +70,7 @@ def alive(graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction
     return alive_paths(Ways(forth.starts, forth.nodes, *last), wanted, rules)
 
 
-def chosen(candidates: Found, ways: Neighbours, selection: Selection) -> list[Path]:
+def chosen(candidates: "Found", ways: Neighbours, selection: Selection) -> list[Path]:
     """The best of the paths found, in the order that `flow_paths` says, each once."""
     nodes, scores = candidates.nodes.astype(np.int64), np.round(candidates.scores, DECIMALS)
     if selection.at_most_half:
@@ -160,7 +158,7 @@ def _best_of_pairs(nodes: IntArray, scores: FloatArray, most: int) -> IntArray:
 
 
 def edge_flow_paths(
-    graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction, selection: Selection
+    graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction, selection: Selection
 ) -> list[Path]:
     """The paths with the highest mean flow along their edges, best first.
 

@@ -5,8 +5,6 @@ view groups rows by their unordered ends; views are made once, when first asked 
 questions read are stored with the graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,13 +23,7 @@ from graphrag_bench.algorithms.name_dictionary import (
     save_merges,
     unambiguous,
 )
-from graphrag_bench.algorithms.views import (
-    Neighbours,
-    Pairs,
-    load_views,
-    save_views,
-    transition_of,
-)
+from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_views, transition_of
 from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, cells, in_order
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import normalise_name, show_briefly
@@ -101,7 +93,7 @@ class Graph(Columns):
         names: Sequence[str] | None = None,
         n_nodes: int | None = None,
         relations: str | Sequence[str] | Texts = "related to",
-    ) -> Graph:
+    ) -> "Graph":
         """A graph from arrays, without synonymy edges; what is left out is empty, or 1 for weights.
 
         Chunks are CSR matrices or arrays; `relations` is a name for each row, or for all of them.
@@ -315,7 +307,7 @@ class Graph(Columns):
         save_views(folder, self)
 
     @classmethod
-    def load(cls, folder: Path) -> Graph:
+    def load(cls, folder: Path) -> "Graph":
         """The graph that `save` wrote, its columns and stored views by memory map."""
         parts: dict[str, Any] = {
             field_name: kind.load(folder / name)

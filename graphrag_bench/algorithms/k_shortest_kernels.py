@@ -4,8 +4,6 @@ A path of h hops joins two half paths in the middle: (h + 1) // 2 hops from one 
 the other. The half paths of a node are listed once, in a table, for all pairs that it is in.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

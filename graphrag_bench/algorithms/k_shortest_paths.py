@@ -1,7 +1,5 @@
 """PathCoRAG's paths: the k shortest between nodes of adjacent steps, and which are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -77,7 +75,7 @@ def fewest_hops(
     return PairPaths(pair, nodes, hops_of, costs, best.sums[pair, place] / costs)
 
 
-def _add_paths(edges: Edges, pairs: IntArray, hops: int, keep: int | None, best: Best) -> None:
+def _add_paths(edges: "Edges", pairs: IntArray, hops: int, keep: int | None, best: "Best") -> None:
     """Add the paths of so many hops of the pairs that have not k yet.
 
     Of an odd number the longer half is listed from one end of each pair, so that few ways are
@@ -122,7 +120,7 @@ def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
     return chosen
 
 
-def _floor(best: Best, keep: int | None) -> int:
+def _floor(best: "Best", keep: int | None) -> int:
     """The lowest sum of a path of four hops that may be among the `keep` best by mean."""
     from graphrag_bench.algorithms.k_shortest_kernels import NOTHING
 
@@ -235,7 +233,7 @@ def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple
     return tuple(rows)
 
 
-def edges_of(graph: Graph, similarity: FloatArray) -> Edges:
+def edges_of(graph: Graph, similarity: FloatArray) -> "Edges":
     """The neighbours, and similarities in millionths; a first row has the best of its pair."""
     from graphrag_bench.algorithms.k_shortest_kernels import Edges
 

@@ -1,7 +1,5 @@
 """How loops are compiled by numba, and the loops of forward push and of a graph network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Compiled searches of loopless paths of any length, or of any cost of a hop."""
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names of nodes: found in a text word by word, whatever their accents, and merged with aliases."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -82,7 +80,7 @@ class NameDictionary:
     @classmethod
     def of(
         cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
-    ) -> NameDictionary:
+    ) -> "NameDictionary":
         """The dictionary of names in row order, then of aliases; of equal keys the first counts.
 
         A name that begins with an article is found without it too; where that is another's name,

@@ -1,7 +1,5 @@
 """Random walks over a graph, and personalised PageRank: exact, or its top by forward push."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Path pooling: triples scored by the best of the paths, from and to the question's entities."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 import numpy as np

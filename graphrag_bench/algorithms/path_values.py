@@ -1,7 +1,5 @@
 """Values of operators over paths: ranked paths, explorations, reasoning steps and their nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,7 +111,7 @@ class StepNodes:
         return self.ids[here], self.scores[here]
 
     @classmethod
-    def empty(cls) -> StepNodes:
+    def empty(cls) -> "StepNodes":
         """No node and no step."""
         none = np.zeros(0, np.int64)
         return cls(none, none, np.zeros(0), 0)

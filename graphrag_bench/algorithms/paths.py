@@ -1,7 +1,5 @@
 """Parts of a graph between nodes: shortest paths joined into walks, and the tree of best prizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

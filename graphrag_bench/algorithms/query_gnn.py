@@ -1,7 +1,5 @@
 """The query-conditioned graph network of GFM-RAG: its weights and its inference, without torch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -91,7 +89,7 @@ class GnnWeights:
         np.savez(folder / _WEIGHTS, **named)  # type: ignore[arg-type]
 
     @classmethod
-    def load(cls, folder: Path) -> GnnWeights:
+    def load(cls, folder: Path) -> "GnnWeights":
         """The weights that `save` wrote."""
         with np.load(folder / _WEIGHTS, allow_pickle=False) as held:
             named = {name: held[name] for name in held.files}
@@ -127,7 +125,7 @@ class Edges(NamedTuple):
     kind: IntArray
     target: IntArray
 
-    def grouped(self, by: str, n_groups: int) -> tuple[IntArray, Edges]:
+    def grouped(self, by: str, n_groups: int) -> "tuple[IntArray, Edges]":
         """The edges by their `source`, `kind` or `target`, and where each group starts."""
         column = getattr(self, by)
         order = np.argsort(column, kind="stable")
@@ -243,7 +241,7 @@ class EntityScorer:
             save_array(folder, column, getattr(self, column))
 
     @classmethod
-    def load(cls, folder: Path) -> EntityScorer:
+    def load(cls, folder: Path) -> "EntityScorer":
         """The scorer that `save` wrote, its columns by memory map."""
         columns = (load_array(folder, name) for name in ("relations", "starts", "source", "kind"))
         return cls(GnnWeights.load(folder), *columns)

@@ -1,7 +1,5 @@
 """The trained triple scorer of SubgraphRAG: its features and its inference, without torch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,7 +66,7 @@ class MlpWeights:
         np.savez(folder / _WEIGHTS, **vars(self))
 
     @classmethod
-    def load(cls, folder: Path) -> MlpWeights:
+    def load(cls, folder: Path) -> "MlpWeights":
         """The weights that `save` wrote."""
         with np.load(folder / _WEIGHTS, allow_pickle=False) as held:
             return cls(**{name: held[name] for name in cls.__dataclass_fields__})
@@ -164,7 +162,7 @@ class MlpTripleScorer:
             save_array(folder, column, getattr(self, column))
 
     @classmethod
-    def load(cls, folder: Path) -> MlpTripleScorer:
+    def load(cls, folder: Path) -> "MlpTripleScorer":
         """The scorer that `save` wrote, its vectors by memory map."""
         names, readable, relations, relation = (
             load_array(folder, name) for name in ("names", "readable", "relations", "relation")

@@ -1,7 +1,5 @@
 """What questions read of a graph besides its own columns: made of them, and stored beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -41,7 +39,7 @@ class Neighbours:
     rows: Int32Array
 
     @classmethod
-    def along(cls, here: IntArray, there: IntArray, n_nodes: int) -> Neighbours:
+    def along(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
         """The neighbours `there` of `here` by rows (n_relationships,), in their direction."""
         rows = np.flatnonzero(here != there)
         codes, first = np.unique(here[rows] * max(n_nodes, 1) + there[rows], return_index=True)
@@ -53,7 +51,9 @@ class Neighbours:
         )
 
     @classmethod
-    def joined(cls, source: IntArray, target: IntArray, rows: IntArray, n_nodes: int) -> Neighbours:
+    def joined(
+        cls, source: IntArray, target: IntArray, rows: IntArray, n_nodes: int
+    ) -> "Neighbours":
         """The neighbours by distinct pairs of nodes and the first row of each, int64 (n_pairs,)."""
         from scipy.sparse import csr_matrix
 
@@ -96,7 +96,9 @@ class Pairs(Columns):
     first: IntArray
 
     @classmethod
-    def joining(cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int) -> Pairs:
+    def joining(
+        cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int
+    ) -> "Pairs":
         """The pairs of rows (n_relationships,), sorted by (smaller end, larger end)."""
         low, high = np.minimum(source, target), np.maximum(source, target)
         codes, first, of = np.unique(

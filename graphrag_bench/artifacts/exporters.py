@@ -1,7 +1,5 @@
 """Graphs as files for other tools: GraphML, and the parquet tables of Microsoft GraphRAG."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

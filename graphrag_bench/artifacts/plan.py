@@ -1,7 +1,5 @@
 """Which artifacts a run needs, in which order, under which keys: the closure of its needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -57,11 +55,11 @@ class Planned:
         """What the key was made of, for `recipe.json`."""
         return {**self._parts, "inputs": dict(self.inputs), "key": self.key}
 
-    def without(self, missing: str) -> Planned:
+    def without(self, missing: str) -> "Planned":
         """Return the artifact without these parts, under a key of its own."""
         return replace(self, missing=missing).keyed()
 
-    def keyed(self) -> Planned:
+    def keyed(self) -> "Planned":
         """Return the artifact under the key that its parts give."""
         return replace(self, key=digest(*self._parts.values(), dict(self.inputs)))
 
@@ -104,10 +102,7 @@ def plan(
 
 class _Planner:
     def __init__(
-        self,
-        choices: Mapping[str, Choice],
-        identities: Identities,
-        incomplete: Mapping[str, str],
+        self, choices: Mapping[str, Choice], identities: Identities, incomplete: Mapping[str, str]
     ) -> None:
         self.choices, self.identities, self.incomplete = choices, identities, incomplete
         self.planned: dict[str, Planned] = {}

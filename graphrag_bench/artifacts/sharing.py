@@ -1,7 +1,5 @@
 """Artifacts as files that travel: listed, packed with what they are built from, and unpacked."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import tarfile

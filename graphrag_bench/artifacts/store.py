@@ -1,7 +1,5 @@
 """Artifacts on disk, complete or absent: artifacts/<dataset>/<resource>/<key>/."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -159,11 +157,7 @@ class Store:
             raise Incomplete(planned.key, lost)
 
     def _artifact(
-        self,
-        planned: Planned,
-        inputs: Mapping[str, Any],
-        meters: Sequence[Metered],
-        scratch: Path,
+        self, planned: Planned, inputs: Mapping[str, Any], meters: Sequence[Metered], scratch: Path
     ) -> Any:
         ambient = {"scratch": scratch, "progress": self.progress}
         wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}

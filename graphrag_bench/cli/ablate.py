@@ -10,8 +10,6 @@ examples
   graphrag-bench ablate dataset=sample method=entitypassage split=dev --metric all_evidence@5
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 
 from graphrag_bench.cli.parsing import Parser, show_settings

@@ -14,8 +14,6 @@ examples
   graphrag-bench artifacts export 3f2a graph.graphml
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path

@@ -9,8 +9,6 @@ examples
   graphrag-bench ask dataset=folder dataset.root=FOLDER method=bm25,vanilla --json "What is ...?"
 """
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from collections.abc import Sequence

@@ -13,8 +13,6 @@ examples
   graphrag-bench cache import replies.jsonl.gz                   runs request only missing replies
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 

@@ -11,8 +11,6 @@ examples
       llm_judge.model_path=weights.gguf --plot wins.pdf
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -11,8 +11,6 @@ example
   graphrag-bench curve x=method.damping --metrics evidence_recall@5
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ example
   graphrag-bench diff runs/musique/vanilla/0a1b2c3d4e5f runs/musique/hipporag2/f5e4d3c2b1a0
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterator
 

@@ -12,8 +12,6 @@ examples
 exit code: 0 when everything passes, 1 when something has to be fixed, 2 for a wrong setting
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 
 from graphrag_bench.cli.parsing import Parser, refuse_but

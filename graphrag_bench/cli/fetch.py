@@ -15,8 +15,6 @@ example
   graphrag-bench run dataset=musique method=hipporag limit=100
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import Namespace

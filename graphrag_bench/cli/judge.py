@@ -13,8 +13,6 @@ examples
       llm_judge.api_key_env=null
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 

@@ -8,8 +8,6 @@ example
   graphrag-bench list | grep chunk.        the operators and builders of chunks
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """The `graphrag-bench` command: finds the sub-command, and turns errors into exit code 2."""
 
-from __future__ import annotations
-
 import atexit
 import errno
 import gc

@@ -9,8 +9,6 @@ examples
   graphrag-bench new operator node.bridge --package mine
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 

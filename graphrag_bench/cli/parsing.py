@@ -1,7 +1,5 @@
 """Parsers of the commands: options, words, and settings `NAME=VALUE`, of a command or of a run."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import textwrap
@@ -143,7 +141,7 @@ class Parser(argparse.ArgumentParser):
 
     def action(
         self, name: str, work: Callable[[argparse.Namespace], int | None], meaning: str
-    ) -> Parser:
+    ) -> "Parser":
         """Return the parser of one of several actions of the command, its first word.
 
         `work` does it with the arguments that were read, and returns an exit code.

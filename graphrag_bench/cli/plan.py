@@ -9,8 +9,6 @@ examples
     every cell of the sweep, and the builds, calls, tokens and money of all, summed
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Sequence
 

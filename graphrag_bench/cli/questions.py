@@ -12,8 +12,6 @@ examples
   graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence

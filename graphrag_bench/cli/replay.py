@@ -13,8 +13,6 @@ examples
   graphrag-bench replay 0a1b2c --swap node.link=node.match --metric all_evidence@5
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path

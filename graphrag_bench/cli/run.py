@@ -22,8 +22,6 @@ exit code: 0 when every question has a row; 1 when more questions failed than fa
 or all of them, or a cell of a sweep; 2 for input that is wrong
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -21,8 +21,6 @@ examples
   graphrag-bench runs export 0a1b2c --trec folder
 """
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Mapping

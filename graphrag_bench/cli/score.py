@@ -9,8 +9,6 @@ example
   graphrag-bench score 0a1b2c 9f8e7d evaluation.containment=token_boundary evaluation.cuts=[1,5]
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from typing import Any
 

@@ -18,8 +18,6 @@ examples
   graphrag-bench show method=hipporag --files
 """
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from collections.abc import Iterator, Mapping

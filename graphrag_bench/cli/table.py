@@ -21,8 +21,6 @@ examples
   graphrag-bench table rows=method cols=dataset values=accuracy by=hops
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -13,8 +13,6 @@ examples
   graphrag-bench view 0a1b2c f5e4d3 --out page      then open page/index.html
 """
 
-from __future__ import annotations
-
 import threading
 from argparse import Namespace
 from pathlib import Path

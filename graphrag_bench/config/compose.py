@@ -1,7 +1,5 @@
 """Settings of a run from what Hydra composes, and its composition outside of its own command."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence

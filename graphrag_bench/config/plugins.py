@@ -1,7 +1,5 @@
 """Plug-in packages: imported, so that they register what they hold, and looked into for configs."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence

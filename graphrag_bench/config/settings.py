@@ -3,8 +3,6 @@
 The text below a setting is its help.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Mapping

@@ -20,8 +20,6 @@ sets wins over both. `unstated` marks what a source leaves open: the file's own 
 `pooled: {form: paths}` says in the same way what path pooling (pooling=rerank, reselect) changes.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import re

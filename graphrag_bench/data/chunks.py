@@ -1,7 +1,5 @@
 """The chunk table: what is indexed, retrieved and read, and the documents each chunk is from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,7 +66,7 @@ class ChunkTable(Columns):
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
-    def of(cls, rows: list[tuple[str, str, str]]) -> ChunkTable:
+    def of(cls, rows: list[tuple[str, str, str]]) -> "ChunkTable":
         """The table of (document id, title, text) rows; equal contents become one chunk."""
         contents: dict[tuple[str, str], int] = {}
         names: dict[str, int] = {}

@@ -1,7 +1,5 @@
 """A data set: its card, its documents and questions, and its gold, which operators never see."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -54,7 +52,7 @@ class Download(_Part):
     members: dict[str, str] = {}
 
     @model_validator(mode="after")
-    def _one_place(self) -> Download:
+    def _one_place(self) -> "Download":
         if bool(self.path) == bool(self.url):
             raise ValueError("a download has a path in the hub's data set or a url, and not both")
         return self
@@ -234,7 +232,7 @@ class Dataset:
     openie: Path | None = None
     root: str | None = None
     world: World | None = None
-    subgraphs: Subgraphs | None = None
+    subgraphs: "Subgraphs | None" = None
     training: Path | None = None
     questions_file: Path | None = None
     part: int = 1
@@ -292,7 +290,7 @@ class Dataset:
         ]
         return tuple(question for _, _, question in sorted(places, key=lambda place: place[:2]))
 
-    def in_form(self, form: FormName | None, open_tokens: int | None = None) -> Dataset:
+    def in_form(self, form: FormName | None, open_tokens: int | None = None) -> "Dataset":
         """Return the same set with every question in that form of answer; for None, in its own.
 
         A question with options wants a choice, any other what the card says of its type. A list, a
@@ -312,7 +310,7 @@ class Dataset:
         """Return the scopes of the questions, sorted; a set without scopes has the one None."""
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
-    def within(self, scope: str | None) -> Dataset:
+    def within(self, scope: str | None) -> "Dataset":
         """Return the documents and questions of one scope; raises UserError without a document."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:

@@ -1,7 +1,5 @@
 """A published data set on disk: listed by huggingface_hub, downloaded by pooch, extracted."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Somebody else's rankings: a TREC run, JSON or JSON lines, matched to the passages of a set."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

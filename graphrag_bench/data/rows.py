@@ -3,8 +3,6 @@
 Objects of published files come one at a time: JSON lines, JSON lists and parquet.
 """
 
-from __future__ import annotations
-
 import csv
 import difflib
 import json
@@ -58,7 +56,7 @@ class Rows:
     questions: dict[str, Question] = field(default_factory=dict)
     gold: dict[str, Gold] = field(default_factory=dict)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
-    subgraphs: Subgraphs | None = None
+    subgraphs: "Subgraphs | None" = None
     files: dict[str, list[str]] = field(default_factory=dict)
     by_content: dict[tuple[str, str], str] = field(default_factory=dict)
 

@@ -3,8 +3,6 @@
 RoG prepared CWQ and WebQSP so: questions over a knowledge graph, with a subgraph for each.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,7 +49,7 @@ class Subgraphs:
     starts: IntArray
 
     @classmethod
-    def of(cls, triples: Mapping[str, Iterable[Sequence[str]]]) -> Subgraphs:
+    def of(cls, triples: Mapping[str, Iterable[Sequence[str]]]) -> "Subgraphs":
         """Return the subgraphs of some documents, from lists of (head, relation, tail)."""
         collected = _Collector()
         for document, own in triples.items():

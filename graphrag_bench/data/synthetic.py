@@ -3,8 +3,6 @@
 Those are never questions of the run, whose gold nothing sees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """An embedder and a tagger whose work is stored by content: a text is embedded and read once."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zlib

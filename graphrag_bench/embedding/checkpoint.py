@@ -1,7 +1,5 @@
 """A released checkpoint of a graph network: `config.json` and weights, of a folder or the hub."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Question and passage read together: a cross-encoder of sentence-transformers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The embedder protocol, the hashing embedder of the tests, and encoding in committed blocks."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Texts longer than an embedder reads: counted; embedded in windows, cut, or refused."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -98,11 +96,11 @@ class Fit:
         return asdict(self)
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Fit:
+    def of(cls, row: Mapping[str, Any]) -> "Fit":
         """Return the fit that `row` wrote."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
-    def plus(self, other: Fit) -> Fit:
+    def plus(self, other: "Fit") -> "Fit":
         """Return both together: of the corpora of two scopes."""
         counts = ("n_texts", "n_long", "n_tokens", "n_past", "n_windows")
         sums = {name: getattr(self, name) + getattr(other, name) for name in counts}

@@ -4,8 +4,6 @@ What files state (window, dimension, tokenizer), and the identity of a model: th
 files, never their paths.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

@@ -1,7 +1,5 @@
 """Linguistic analysis by spaCy: named entities, noun phrases and subject-verb-object relations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache

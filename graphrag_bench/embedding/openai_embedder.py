@@ -1,7 +1,5 @@
 """Embeddings by any server that speaks the OpenAI protocol."""
 
-from __future__ import annotations
-
 import copy
 import re
 import threading
@@ -163,7 +161,7 @@ class OpenAIEmbedder:
         mode: Mode = "write",
         budget: Budget | None = None,
         log: Callable[[CallOutcome, str], None] | None = None,
-    ) -> OpenAIEmbedder:
+    ) -> "OpenAIEmbedder":
         """Return the same embedder, limits and connections included, with cache, budget and ledger.
 
         What is not given stays. `log` is `ledger.at(stage, step, kind="embedding")`.

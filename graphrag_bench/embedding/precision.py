@@ -1,7 +1,5 @@
 """How torch computes: the number format of an embedder, and sums on one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Embeddings by sentence-transformers: the packaged MiniLM, or any model of the library."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

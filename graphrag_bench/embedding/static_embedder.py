@@ -1,7 +1,5 @@
 """Static vectors: the mean of one vector per token, without a network. Very fast, less exact."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version

@@ -4,8 +4,6 @@ A vector depends on its text alone: the shape of a batch follows from the length
 one thread computes a batch. Batches that depended on the other texts would change last digits.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The tokens of models: by their own `tokenizer.json`, or by an encoding of OpenAI's models."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Texts read and embedded by joblib's workers: processes of this machine, or those of Ray."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -101,7 +99,7 @@ class Recipe:
     identity: str
 
     @classmethod
-    def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> Recipe:
+    def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "Recipe":
         """Return the recipe of a model that was made with these settings."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 

@@ -1,7 +1,5 @@
 """Answers against gold answers over one normaliser, and the form of an answer."""
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

@@ -4,8 +4,6 @@ Source: the evaluation of CWQ and WebQSP by SubgraphRAG (Li et al., ICLR 2025), 
 (Wang et al. 2025, section 4.1) takes over.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from string import ascii_uppercase
@@ -158,7 +156,4 @@ def choice_scores(
     An answer that chooses no option, or several, is wrong.
     """
     chosen = chosen_option(answer, options, reading)
-    return {
-        "multiple_choice": float(chosen == correct),
-        "option_unread": float(chosen is None),
-    }
+    return {"multiple_choice": float(chosen == correct), "option_unread": float(chosen is None)}

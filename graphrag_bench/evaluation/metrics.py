@@ -4,8 +4,6 @@
 tables, commands and docs/metrics.md read these lists and keep none of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

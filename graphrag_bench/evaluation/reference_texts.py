@@ -5,8 +5,6 @@ over questions, in 0..1; several gold answers are several references. The packag
 `metrics`: pip install 'graphrag-bench[metrics]'.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from functools import lru_cache

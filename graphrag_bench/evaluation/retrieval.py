@@ -4,8 +4,6 @@ Contexts of other items (passages, relationships, reports) and of other sizes co
 in the first B tokens of the prompt's context, cut at items.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Means with bootstrap intervals, paired permutation tests, and minimum detectable differences."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ takes its place instead. A setting in 0..1, as the damping of a walk, is set to 
 each case is taken always, of a `branch` each arm is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A step is named by its operator (every step with it is changed) or by its place,
 `show` print it: `retrieve.1.cases.otherwise.0`.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

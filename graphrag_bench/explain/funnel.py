@@ -1,7 +1,5 @@
 """The evidence funnel of a stored run: its rows compared with the chunks and graph it used."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The names of a record's ids: names of nodes, facts of relationships, titles of chunks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,13 +36,13 @@ class Names:
     missing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, resources: Mapping[str, Any]) -> Names:
+    def of(cls, resources: Mapping[str, Any]) -> "Names":
         """Return the names of loaded artifacts."""
         artifacts: dict[str, Any] = {name: resources.get(name) for name in _KINDS}
         return cls(**artifacts)
 
     @classmethod
-    def read(cls, roots: Sequence[Path], keys: Mapping[str, str]) -> Names:
+    def read(cls, roots: Sequence[Path], keys: Mapping[str, str]) -> "Names":
         """Return the names of artifacts, `keys` by resource, below the folders `roots` of a set."""
         artifacts = {name: _artifact(name, roots, keys) for name in _KINDS}
         gone = (name for name, there in artifacts.items() if name in keys and there is None)

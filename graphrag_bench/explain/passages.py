@@ -3,8 +3,6 @@
 Its rank among what each step ranks or packs, and what it owes that to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,7 +62,7 @@ class Passage:
     graph: Graph | None
 
     @classmethod
-    def of(cls, document: str, resources: Mapping[str, Any]) -> Passage:
+    def of(cls, document: str, resources: Mapping[str, Any]) -> "Passage":
         """Return the document in the artifacts that a question was retrieved with."""
         return cls(document, resources["chunk_table"], resources.get("graph"))
 

@@ -3,8 +3,6 @@
 Its answer, context, steps by names, evidence, and the calls of a language model behind it.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Iterator, Mapping
@@ -214,7 +212,7 @@ class Answered:
     @classmethod
     def of(
         cls, experiment: Experiment, finished: Finished, resources: Mapping[str, Any]
-    ) -> Answered:
+    ) -> "Answered":
         """Return that of a question that was run with these artifacts and did not fail."""
         told = explanation(record_of(experiment, finished, resources), Names.of(resources))
         state = finished.outcome

@@ -1,7 +1,5 @@
 """A stored run with a step changed: only what comes after it is computed, and who won and lost."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,7 +70,7 @@ class Player:
     @classmethod
     def of_run(
         cls, run: StoredRun, home: Path, progress: Progress | None = None, *, calls: bool = False
-    ) -> Player:
+    ) -> "Player":
         """Return that of the questions that a stored run was scored on.
 
         Without `calls` no model is asked: a step that needs a reply that is not stored stops it.
@@ -92,7 +90,7 @@ class Player:
     @classmethod
     def of_settings(
         cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
-    ) -> Player:
+    ) -> "Player":
         """Return that of the questions of a run that these resolved settings would make."""
         budget = {} if calls else _NO_CALLS
 

@@ -1,7 +1,5 @@
 """The evidence funnel: what each stage of a run lost of the gold evidence, counted and drawn."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

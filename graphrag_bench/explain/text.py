@@ -1,7 +1,5 @@
 """The explanation of one answer as text: fallbacks, context, every step by names, and calls."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

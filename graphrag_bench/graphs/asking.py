@@ -1,7 +1,5 @@
 """A build model asked about many chunks, clusters or nodes; refused where nothing was of use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

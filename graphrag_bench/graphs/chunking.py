@@ -1,7 +1,5 @@
 """Documents to chunks: token windows, separators, or one chunk for each corpus row."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,5 @@
 """Graph to communities: by hierarchical Leiden, or by structure and meaning together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Graphs of names without relationships: names and titles joined to the passages naming them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Chunks to entities and triples: of an OpenIE file, by spaCy, or by a language model."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Delimited records of passages, read from replies, and rounds that ask for what was missed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,7 +52,7 @@ class RecordReply(Generic[R]):
         """Whether a record was read."""
         return self.records != type(self.records)()
 
-    def checked(self, purpose: str) -> RecordReply[R]:
+    def checked(self, purpose: str) -> "RecordReply[R]":
         """Return the reply; raises UnreadableReply for one without records that says not so."""
         if not self.has_records and (COMPLETE not in self.text or self.malformed):
             raise UnreadableReply(purpose, self.text)

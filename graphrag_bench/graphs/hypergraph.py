@@ -1,7 +1,5 @@
 """N-ary facts to a hypergraph: entities and facts are nodes, a fact is joined to its entities."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -92,9 +90,9 @@ class _Facts:
     facts: dict[str, int] = field(default_factory=dict)
     completeness: list[float] = field(default_factory=list)
     edges: dict[tuple[int, int], int] = field(default_factory=dict)
-    entity_chunks: array[int] = field(default_factory=lambda: array("q"))
-    fact_chunks: array[int] = field(default_factory=lambda: array("q"))
-    edge_chunks: array[int] = field(default_factory=lambda: array("q"))
+    entity_chunks: "array[int]" = field(default_factory=lambda: array("q"))
+    fact_chunks: "array[int]" = field(default_factory=lambda: array("q"))
+    edge_chunks: "array[int]" = field(default_factory=lambda: array("q"))
     read: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add(self, text: str, record: FactRecord, chunk: int) -> None:
@@ -167,5 +165,5 @@ def _described(name: str, texts: Iterable[str], most_tokens: int | None) -> str:
     return f"{name}: {' '.join(chosen)}" if chosen else name
 
 
-def _cells(pairs: array[int]) -> IntArray:
+def _cells(pairs: "array[int]") -> IntArray:
     return np.array(pairs, np.int64).reshape(-1, 2)

@@ -1,7 +1,5 @@
 """Triples to knowledge graphs: extracted or of the data set, with titles, attributes, synonyms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """Records of entities and relationships, collected one by one and merged into one graph."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

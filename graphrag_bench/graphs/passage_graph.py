@@ -1,7 +1,5 @@
 """Passages as nodes: joined by shared entities, or by questions that they raise and answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise

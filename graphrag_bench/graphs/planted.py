@@ -1,7 +1,5 @@
 """The facts planted in a synthetic world, read without error, or with errors at known rates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal

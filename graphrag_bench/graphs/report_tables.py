@@ -1,7 +1,5 @@
 """What a graph says of its communities, and the tables that reports are written from."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence

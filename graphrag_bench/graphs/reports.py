@@ -1,7 +1,5 @@
 """Community reports: the central sentences about the members, or written by the build model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Names of one thing merged by rule, without a model, each merge with its rule and document."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -147,7 +145,7 @@ class Name:
     kind: str = ""
 
     @classmethod
-    def of(cls, text: str, kind: str = "") -> Name:
+    def of(cls, text: str, kind: str = "") -> "Name":
         """The name without brackets, a leading article and a possessive ending."""
         shorter = bare(text)
         return cls(key_of(shorter), normalise_name(shorter), kind)

@@ -1,7 +1,5 @@
 """Sentences: read by the tagger with titles, split by rule, and the central ones as summaries."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,7 +96,7 @@ class Sentences:
         progress: Progress,
         *,
         among: Container[str] | None = None,
-    ) -> Sentences:
+    ) -> "Sentences":
         """The distinct ones of these sentences, embedded by their first 48 words.
 
         With `among` only those in it are embedded; the others have vectors of zeros.

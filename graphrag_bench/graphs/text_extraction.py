@@ -1,7 +1,5 @@
 """Chunks to described entities, relationships and n-ary facts: by spaCy, or by a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial

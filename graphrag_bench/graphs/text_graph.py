@@ -1,7 +1,5 @@
 """Text extraction to textual and rich knowledge graphs: merged nodes and relationships."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Chunks to a tree of summaries: clusters of each layer, one summary for each, layer upon layer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """BM25 over the chunk table, by bm25s."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +21,7 @@ class Bm25:
     retriever: Any
 
     @classmethod
-    def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Bm25:
+    def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> "Bm25":
         """The index of these texts; raises UserError when they hold no word but stop words."""
         import bm25s
 
@@ -49,7 +47,7 @@ class Bm25:
         self.retriever.save(str(folder / "bm25"), show_progress=False)
 
     @classmethod
-    def load(cls, folder: Path) -> Bm25:
+    def load(cls, folder: Path) -> "Bm25":
         """The index that `save` wrote, by memory map."""
         import bm25s
 

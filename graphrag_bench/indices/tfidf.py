@@ -1,7 +1,5 @@
 """TF-IDF over texts, by scikit-learn."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ class Tfidf:
     idf: FloatArray
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Tfidf:
+    def of(cls, texts: Sequence[str]) -> "Tfidf":
         """The index of these texts; raises UserError when they hold no word."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -70,7 +68,7 @@ class Tfidf:
         save_sparse(folder, "rows", self.rows)
 
     @classmethod
-    def load(cls, folder: Path) -> Tfidf:
+    def load(cls, folder: Path) -> "Tfidf":
         """The index that `save` wrote, by memory map."""
         words = tuple(json.loads((folder / "words.json").read_text(encoding="utf-8")))
         return cls(load_sparse(folder, "rows"), words, load_array(folder, "idf"))

@@ -4,8 +4,6 @@ Rows of float32 are read where they lie, so that a memory map is not copied; row
 blocks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -43,7 +41,7 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def stored_as(self, numbers: StoredAs) -> VectorIndex:
+    def stored_as(self, numbers: StoredAs) -> "VectorIndex":
         """The same index in numbers of this kind; float16 changes a cosine by at most 0.0005."""
         rows = np.asarray(self.vectors).astype(numbers, copy=False)
         return replace(self, vectors=rows)
@@ -100,7 +98,7 @@ class VectorIndex:
         save_array(folder, "vectors", np.asarray(self.vectors))
 
     @classmethod
-    def load(cls, folder: Path) -> VectorIndex:
+    def load(cls, folder: Path) -> "VectorIndex":
         """The index that `save` wrote, by memory map."""
         return cls(load_array(folder, "vectors"))
 

@@ -4,8 +4,6 @@
 Indices of names have no such setting: graphs are made of them too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """A package of one's own, written: an operator, a method that uses it, and a test of it."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from dataclasses import dataclass
@@ -28,7 +26,7 @@ class Skeleton:
     package: str
 
     @classmethod
-    def of_operator(cls, operator: str, package: str | None = None) -> Skeleton:
+    def of_operator(cls, operator: str, package: str | None = None) -> "Skeleton":
         """That of an operator `KIND.NAME`, in a package NAME unless one is named.
 
         Raises UserError for another kind, and for what is not a name or has been taken.

@@ -1,7 +1,5 @@
 """The answers of a stored run judged one by one; what was judged before is not asked again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -6,8 +6,6 @@ each is classed once; texts are not cut (there: contexts at 20,000 signs, refere
 3,000); a reply that cannot be read leaves no value, where correctness there is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, Literal
 

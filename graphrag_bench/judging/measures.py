@@ -4,8 +4,6 @@ A metric is a generator over one case: it yields what it asks, is sent the reply
 value in 0..1. A reply that cannot be read leaves the metric without a value; it never scores.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass

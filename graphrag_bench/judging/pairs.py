@@ -1,7 +1,5 @@
 """Answers of several runs judged in pairs, in both orders; stored verdicts are reused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -81,7 +79,7 @@ class Comparison:
     titles: Mapping[str, str]
 
     @classmethod
-    def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> Comparison:
+    def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "Comparison":
         """Return the comparison of the first `limit` questions, stratified by type.
 
         Raises UserError for fewer than two runs, different questions, or no shared answer.

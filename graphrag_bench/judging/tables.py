@@ -1,7 +1,5 @@
 """Tables of judged answers and of pairwise comparisons: win rates, audits, matrices, agreement."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Win rates of two runs by a judge that saw both orders, and the agreement of two judges."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ One table, `cache`: the kind of a row, its key, the identity of the model that m
 as bytes, and the rest as JSON. What a call has stored is committed when it returns.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -91,7 +89,7 @@ class StoredReply:
         """Whether the reply is handed out again: it is readable, or nobody has read it yet."""
         return self.verdict in REUSABLE
 
-    def of(self, reply: Completion, verdict: Verdict) -> StoredReply:
+    def of(self, reply: Completion, verdict: Verdict) -> "StoredReply":
         """Return the row filled with a reply."""
         shared = {name: getattr(reply, name) for name in (*_SHARED, "seconds", "retries")}
         return replace(self, verdict=verdict, **shared)

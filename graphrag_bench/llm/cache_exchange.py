@@ -1,7 +1,5 @@
 """What a cache holds by model, and its rows in a file that can be shared: JSON lines."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """One call of a language model: what is asked, and how it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -73,7 +71,7 @@ class CallFailed(Exception):
         self.paid = paid
         self.of_server = reason in _OF_SERVER
 
-    def __reduce__(self) -> tuple[type[CallFailed], tuple[object, ...]]:
+    def __reduce__(self) -> "tuple[type[CallFailed], tuple[object, ...]]":
         return type(self), (self.reason, str(self), self.retries, self.seconds, self.paid)
 
 

@@ -1,7 +1,5 @@
 """Chat models: lists of prompts in, replies out in the same order, through cache and budget."""
 
-from __future__ import annotations
-
 import copy
 import threading
 import time
@@ -15,14 +13,7 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakValueDictionary
 
 from graphrag_bench.llm.cache import Cache, Mode, StoredReply, Verdict, reply_key
-from graphrag_bench.llm.calls import (
-    CallFailed,
-    CallOutcome,
-    Chat,
-    Completion,
-    Request,
-    Schema,
-)
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Request, Schema
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.settings import Prices
 from graphrag_bench.terminal import check_stop
@@ -52,10 +43,10 @@ class ChatModel(ABC):
     prices: Prices = Prices()
     """What tokens cost; nothing, where nothing else is said."""
     trial: int = 0
-    cache: ReplyCache | None = None
+    cache: "ReplyCache | None" = None
     budget: Budget | None = None
     log: Callable[[CallOutcome, str], None] | None = None
-    gate: FailureGate | None = None
+    gate: "FailureGate | None" = None
     _pool: ThreadPoolExecutor | None = None
     _pool_lock = threading.Lock()
 

@@ -1,7 +1,5 @@
 """JSON objects read from replies with other text around or inside them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The ledger: one line for every call, written when it ends; sums and a budget over its lines."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading
@@ -63,7 +61,7 @@ class CallSums:
     usd: float = 0.0
 
     @classmethod
-    def of(cls, lines: Sequence[Line]) -> CallSums:
+    def of(cls, lines: Sequence[Line]) -> "CallSums":
         """Return the sums over some calls."""
         part: dict[str, Any] = vars(cls()) | {"calls": len(lines)}
         for name in part.keys() - {"calls"}:
@@ -82,7 +80,7 @@ class Sums:
     models: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, lines: Sequence[Line]) -> Sums:
+    def of(cls, lines: Sequence[Line]) -> "Sums":
         """Return the sums over some calls."""
         failed = Counter(one.outcome for one in lines if one.outcome not in ("stop", "length"))
         models = {f"{line.model} {line.fingerprint}".strip() for line in lines}
@@ -198,14 +196,14 @@ class Spending:
     tokens: int = 0
     usd: float = 0.0
 
-    def __add__(self, other: Spending) -> Spending:
+    def __add__(self, other: "Spending") -> "Spending":
         return Spending(self.tokens + other.tokens, self.usd + other.usd)
 
-    def __sub__(self, other: Spending) -> Spending:
+    def __sub__(self, other: "Spending") -> "Spending":
         return Spending(self.tokens - other.tokens, self.usd - other.usd)
 
     @classmethod
-    def of(cls, call: Completion | Line) -> Spending:
+    def of(cls, call: Completion | Line) -> "Spending":
         """Return what a call that was paid for has cost."""
         return cls(call.prompt_tokens + call.completion_tokens, call.usd)
 

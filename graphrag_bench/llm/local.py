@@ -1,7 +1,5 @@
 """A GGUF file served inside the process by `xllamacpp`, spoken to like any other server."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The meter that counts one step's calls, and the gate that stops a run when too many fail."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -98,7 +96,7 @@ class Calls:
     fallbacks: int = 0
 
     @classmethod
-    def of(cls, meters: Iterable[Metered]) -> Calls:
+    def of(cls, meters: "Iterable[Metered]") -> "Calls":
         """Return the sums over some meters."""
         rows = [astuple(meter.usage) for meter in meters]
         return cls(*map(sum, zip(*rows, strict=True)))
@@ -134,7 +132,7 @@ class Metered(ChatModel):
         self._arrived: list[bool] = []
 
     @classmethod
-    def of(cls, llm: ChatModel) -> Metered:
+    def of(cls, llm: ChatModel) -> "Metered":
         """Return the meter that a model is, or one for it that nobody else looks at."""
         return llm if isinstance(llm, Metered) else cls(llm)
 

@@ -1,7 +1,5 @@
 """Chat with any server that speaks the OpenAI protocol: requests as bodies, bodies as replies."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

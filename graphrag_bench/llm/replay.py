@@ -1,7 +1,5 @@
 """A model that repeats another one's replies from a file, and nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A language model for tests: planned replies only, and a clear error on any other prompt."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence

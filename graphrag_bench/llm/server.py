@@ -1,7 +1,5 @@
 """One server that speaks the OpenAI protocol: client, key, rate limits, and what errors mean."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

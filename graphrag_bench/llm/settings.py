@@ -1,7 +1,5 @@
 """The settings of a model behind an API, in three groups, as YAML gives them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar

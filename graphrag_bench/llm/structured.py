@@ -1,7 +1,5 @@
 """Replies read into pydantic models: one corrective retry, then a counted fallback or failure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing

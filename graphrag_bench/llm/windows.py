@@ -1,7 +1,5 @@
 """Context windows of language models by name, and what they leave for a reply."""
 
-from __future__ import annotations
-
 import re
 
 from graphrag_bench.llm.calls import Chat

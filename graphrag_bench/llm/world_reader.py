@@ -1,7 +1,5 @@
 """A language model for the synthetic world: it answers exactly when the facts are in its prompt."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -9,8 +9,6 @@ A table that is no grid (RAPTOR has other settings on large sets) also has rows 
 `zhou2025.table5+musique.RAPTOR`, and its experiment sweeps over these alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The names of a paper's tables and what they mean here: `printed_tables/<paper>/paper.yaml`."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator

@@ -5,8 +5,6 @@ method, data set, metric, model and setting of ours each printed name is. The me
 a list of settings as on the command line, e.g. `method=pathrag method.path_order=random`.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Sequence
@@ -93,7 +91,7 @@ class PrintedSize:
     rounding: float = 0.0
 
     @classmethod
-    def of(cls, cell: Printed, what: str) -> PrintedSize:
+    def of(cls, cell: Printed, what: str) -> "PrintedSize":
         """The size in a cell, rounded as its note says: `printed 2.3M`."""
         rounded = _ROUNDED.match(cell.note)
         digit = 1e6 if rounded and rounded["unit"] == "M" else 1e3
@@ -163,7 +161,7 @@ class PaperTable:
         """Our settings for the printed ones of a cell."""
         return [self.paper.settings_of_rows[item] for item in cell.setting]
 
-    def parts(self, cell: Printed) -> list[Part]:
+    def parts(self, cell: Printed) -> "list[Part]":
         """Return the runs, or pairs of runs, of a cell's figure; one for most cells."""
         rows = self.rows_of(cell)
         levels = [word for row in rows for word in values_of(row.levels)] or [""]
@@ -220,7 +218,7 @@ class Recipe:
         """The printed number of questions; None where the paper gives none."""
         return int(self.sampled) if self.sampled else self.place.questions
 
-    def on(self, *extra: str) -> Recipe:
+    def on(self, *extra: str) -> "Recipe":
         """Return one of several runs, by the settings that concern its method."""
         return replace(self, extra=self.heeded(extra))
 

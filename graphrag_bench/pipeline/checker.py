@@ -1,7 +1,5 @@
 """What the checker knows at one place of a pipeline: slots written, and problems so far."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -32,13 +30,13 @@ class Checker:
     problems: list[str] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
 
-    def copy(self) -> Checker:
+    def copy(self) -> "Checker":
         """Return a checker that goes its own way but reports to the same list."""
         return replace(
             self, written=set(self.written), maybe=set(self.maybe), unread=dict(self.unread)
         )
 
-    def after(self, steps: Steps, written: Iterable[str] = ()) -> Checker:
+    def after(self, steps: "Steps", written: Iterable[str] = ()) -> "Checker":
         """Return a copy after some steps, which find these slots written too."""
         arm = self.copy()
         arm.written.update(written)
@@ -46,11 +44,11 @@ class Checker:
             step.check(arm)
         return arm
 
-    def new_unread(self, arm: Checker) -> set[str]:
+    def new_unread(self, arm: "Checker") -> set[str]:
         """Return the slots that an arm wrote and did not read itself."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
-    def join(self, arms: Sequence[Checker]) -> None:
+    def join(self, arms: "Sequence[Checker]") -> None:
         """Slots unread before and read in any arm are read; what arms leave unread is unread."""
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}

@@ -3,8 +3,6 @@
 Those of this project are in `combinators` and `resolve`; a plug-in may register others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module

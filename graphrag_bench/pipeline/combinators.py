@@ -1,7 +1,5 @@
 """The combinators: `aside`, `branch`, `each`, `repeat` and `switch`; `resolve` has its own file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """Merging what several arms, items or rounds wrote: states, and values of one slot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from itertools import chain, zip_longest

@@ -1,7 +1,5 @@
 """A pipeline: built from YAML with every problem in one error, and run on questions in blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile

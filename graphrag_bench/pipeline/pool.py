@@ -9,8 +9,6 @@ the question that paths begin at are found by `question.entities.KIND`, or are t
 mentions, and linked, unless the method's nodes are `linked` ones. `scores` are those of the search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

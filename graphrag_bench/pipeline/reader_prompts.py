@@ -6,8 +6,6 @@ It is that of the steps of `generate` that answer. What the search asks a model 
 the method's own, answers included.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -85,7 +83,7 @@ def common_forms(reader: str, forms: Iterable[FormName]) -> list[FormName]:
     ]
 
 
-def own_answers(pipeline: Pipeline) -> list[str]:
+def own_answers(pipeline: "Pipeline") -> list[str]:
     """The operators that answer with a method's own prompt where others take the common one.
 
     These are the answers that its search asks for, and those of steps that cannot take the prompt.
@@ -99,7 +97,7 @@ def own_answers(pipeline: Pipeline) -> list[str]:
     return list(names)
 
 
-def unlicensed(pipeline: Pipeline) -> list[str]:
+def unlicensed(pipeline: "Pipeline") -> list[str]:
     """The prompts of the last answers that cannot say what the context does not hold."""
     steps = [op for step in pipeline.generate for op in step.operators()]
     prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]

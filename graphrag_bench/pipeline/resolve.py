@@ -1,7 +1,5 @@
 """The combinator `resolve`: a plan of sub-questions, answered in dependency order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
@@ -64,7 +62,7 @@ class Resolve(Nested):
         self,
         steps: Steps,
         layers: Sequence[Sequence[SubQuestion]],
-        works: Sequence[_Work],
+        works: "Sequence[_Work]",
         execution: Execution,
     ) -> None:
         jobs = [
@@ -77,7 +75,7 @@ class Resolve(Nested):
         for (work, one), outcome in zip(jobs, run_steps(steps, block, execution), strict=True):
             work.keep(one, outcome)
 
-    def _merged(self, work: _Work) -> Outcome:
+    def _merged(self, work: "_Work") -> Outcome:
         if work.failure is not None:
             return work.failure
         outcomes = list(work.done.values())

@@ -6,8 +6,6 @@ common, wherever they are; after a change only the changed step is computed, and
 it changes. Steps that call a language model are left out: their replies are stored already.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter, OrderedDict

@@ -1,7 +1,5 @@
 """A step: one operator with its settings, run over a block of states."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from abc import ABC, abstractmethod
@@ -123,7 +121,7 @@ class Execution:
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
     attempt: Attempt = let_through
-    cache: StepCache | None = None
+    cache: "StepCache | None" = None
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
         """Keep a trace with its question."""
@@ -151,7 +149,7 @@ class Step(ABC):
     """The step's place and operator, e.g. `retrieve.1 node.ppr`."""
 
     @property
-    def parts(self) -> Sequence[Steps]:
+    def parts(self) -> "Sequence[Steps]":
         """The lists of steps inside, in order."""
         return ()
 
@@ -167,7 +165,7 @@ class Step(ABC):
     def describe(self) -> dict[str, Any]:
         """Return what the run key is made of: names, settings and code."""
 
-    def operators(self) -> list[OperatorStep]:
+    def operators(self) -> "list[OperatorStep]":
         """Return the operator steps inside, in order."""
         return [op for steps in self.parts for step in steps for op in step.operators()]
 
@@ -315,7 +313,7 @@ class OperatorStep(Step):
             "use": list(self.use),
         }
 
-    def operators(self) -> list[OperatorStep]:
+    def operators(self) -> "list[OperatorStep]":
         """Itself."""
         return [self]
 

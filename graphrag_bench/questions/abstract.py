@@ -4,8 +4,6 @@ Source: Edge et al. 2024 (GraphRAG), section 4; Guo et al. 2024 (LightRAG), appe
 2025, section 7.1: 5 users with 5 tasks each and 5 questions for each task, 125 in all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """A generated question, and the folder that holds it: `dataset.questions=FOLDER`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

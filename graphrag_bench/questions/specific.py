@@ -3,8 +3,6 @@
 The last name of a chain is the only one that it can end in.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -112,7 +110,7 @@ class _Case:
     answer: str
 
     @classmethod
-    def of(cls, rows: Sequence[int], chains: Chains, table: ChunkTable) -> _Case:
+    def of(cls, rows: Sequence[int], chains: Chains, table: ChunkTable) -> "_Case":
         matrix = chains.graph.relationship_chunk.tocsr()
         chunks = list(dict.fromkeys(int(row_ids(matrix, row).min()) for row in rows))
         names = [chains.graph.names[node] for node in chains.nodes(rows)]

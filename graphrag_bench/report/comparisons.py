@@ -1,7 +1,5 @@
 """Differences between runs: every method against one baseline, and two runs against each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

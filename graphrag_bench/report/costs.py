@@ -1,7 +1,5 @@
 """What runs cost: a table by step, and after how many questions an index has paid for itself."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Runs are what `metrics.json` holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ without colours, and the map of grids (cividis) grows evenly in lightness. Text 
 letter by letter: `$` and `\` begin no formula.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import textwrap
@@ -114,7 +112,7 @@ def check_plot(path: Path, span: int) -> None:
 
 
 @contextmanager
-def _drawing(path: Path, span: int, height: float) -> Iterator[Figure]:
+def _drawing(path: Path, span: int, height: float) -> "Iterator[Figure]":
     check_plot(path, span)
     import matplotlib
     from matplotlib.figure import Figure
@@ -145,7 +143,7 @@ def _legend_columns(labels: Sequence[str], span: int) -> int:
     return max(1, int(WIDTHS[span] / (_SIGN * (max(map(len, labels)) + 6))))
 
 
-def _legend_below(figure: Figure, span: int) -> None:
+def _legend_below(figure: "Figure", span: int) -> None:
     handles, labels = figure.axes[0].get_legend_handles_labels()
     if len(labels) > 1:
         columns = min(len(labels), _legend_columns(labels, span))
@@ -214,7 +212,7 @@ def plot_grids(
                 one.tick_params(axis="x", labelrotation=90)
 
 
-def _draw_grid(axes: Axes, grid: Grid, low: float, high: float) -> None:
+def _draw_grid(axes: "Axes", grid: Grid, low: float, high: float) -> None:
     values = [[math.nan if cell is None else cell for cell in row] for row in grid.values]
     axes.pcolormesh(values, cmap="cividis", vmin=low, vmax=high, edgecolors="white", linewidth=0.5)
     for row, cells in enumerate(grid.values):
@@ -287,7 +285,7 @@ def plot_pareto(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int 
 @contextmanager
 def _axes_of(
     path: Path, marks: Sequence[Mark], x: str, y: str, span: int
-) -> Iterator[tuple[Axes, dict[str, list[Mark]]]]:
+) -> "Iterator[tuple[Axes, dict[str, list[Mark]]]]":
     series = grouped(marks, lambda mark: mark.series)
     height = (60.0 if span == 1 else 80.0) + _legend_height(list(series), span)
     with _drawing(path, span, height) as figure:

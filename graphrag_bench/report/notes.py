@@ -4,8 +4,6 @@ A note is a condition and a sentence. Those of one run are `_OF_A_RUN`, formatte
 `metrics.json`; those that compare runs are functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A table as a value: for the terminal by rich, and as markdown, LaTeX (booktabs) and CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -52,7 +50,7 @@ class Table:
         legend = "; ".join(f"{head.removesuffix(' [95 %]')}: {text}" for head, text in self.about)
         return (*self.notes, legend) if legend else self.notes
 
-    def without_missing(self) -> Table:
+    def without_missing(self) -> "Table":
         """Return the table without the columns of numbers, and their legend, that no row fills."""
         filled = [
             head in self.texts or {row[at] for row in self.rows} != {MISSING}

@@ -1,7 +1,5 @@
 """Stored runs as a list, and one of them as a page of text."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,18 +3,12 @@
 Runs are what `metrics.json` holds.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.report.comparisons import (
-    Comparison,
-    comparison_table,
-    fewer_questions,
-)
+from graphrag_bench.report.comparisons import Comparison, comparison_table, fewer_questions
 from graphrag_bench.report.costs import break_even_table, cost_table
 from graphrag_bench.report.notes import (
     answers,

@@ -6,8 +6,6 @@ window, `budget_context=N` sets N tokens for all, and `native` keeps the `budget
 own file or profile, within the window. Packers are given it as a resource, `ContextBudget`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

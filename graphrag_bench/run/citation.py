@@ -1,7 +1,5 @@
 """What to cite for a run: the papers of its method, its data set and this framework, as BibTeX."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What may be removed: run folders one by one, and what no stored run refers to."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator, Sequence

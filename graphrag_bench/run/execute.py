@@ -1,7 +1,5 @@
 """Run an experiment: build and answer what is missing, reuse what is stored."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """An experiment: settings become a checked pipeline, an artifact plan and a run key."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,7 +66,7 @@ class Experiment:
         *,
         swept: bool = False,
         shared: Shared | None = None,
-    ) -> Experiment:
+    ) -> "Experiment":
         """Check resolved settings; no model is loaded.
 
         A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks, and
@@ -281,7 +279,7 @@ class Experiment:
         n_answers = {"on": len(selected), "off": 0}.get(str(settings.answer), settings.answer)
         return selected, frozenset(question.id for question in selected[: int(n_answers)])
 
-    def trials(self) -> list[Experiment]:
+    def trials(self) -> "list[Experiment]":
         """Return the experiment once for each repeat after the first, which is the run itself.
 
         Repeat t is stored in the folder `trial-t` of the run. Raises UserError when nothing is

@@ -5,8 +5,6 @@ other file is written under another name and renamed. Several shards may share a
 journal, a ledger and records of its own; whoever reads the folder reads them all.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

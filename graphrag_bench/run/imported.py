@@ -1,7 +1,5 @@
 """Runs of somebody else's results, and the results of runs as TREC files."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Judged values of the answers of a run: rows of `judged.jsonl`, and what is read from them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

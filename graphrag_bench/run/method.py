@@ -1,7 +1,5 @@
 """A method file: its named parameters, its steps, and the variants of what it is built from."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, MutableSequence

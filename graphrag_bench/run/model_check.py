@@ -3,8 +3,6 @@
 Real calls are made, few and small, past cache, budget and ledger; nothing is written.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The models of a run: made when first asked for, so that a finished run loads none."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -65,7 +63,7 @@ class Models(Mapping[str, Any]):
         self,
         settings: RunSettings,
         dataset: Dataset,
-        shared: Shared | None = None,
+        shared: "Shared | None" = None,
         context_budget: ContextBudget = UNBOUNDED,
     ) -> None:
         self.settings = settings
@@ -79,13 +77,13 @@ class Models(Mapping[str, Any]):
         self._first: Models | None = None
         self._trial = 0
 
-    def over(self, dataset: Dataset) -> Models:
+    def over(self, dataset: Dataset) -> "Models":
         """The same models over another corpus: one cache, one budget, one ledger for all."""
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self
         return other
 
-    def on_trial(self, trial: int) -> Models:
+    def on_trial(self, trial: int) -> "Models":
         """The same models with the answering one in a further repeat; a ledger of their own."""
         other = copy.copy(self)
         other._drop(_CHARGED)

@@ -5,8 +5,6 @@ makes as many calls as it may, whose prompts hold what the context budget or the
 leaves, and whose replies end at their limit.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ Retries and cached flags are in the ledger, seconds in the timing file, so that 
 same configuration are the same bytes.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Sized

@@ -1,7 +1,5 @@
 """What a run folder states: the metrics of its records and repeats, and what it refers to."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """The metrics of stored questions: evidence, context, answer, and judged values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The runs of one process: what they share, what came out, and how it compares with a baseline."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import time

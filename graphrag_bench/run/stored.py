@@ -1,7 +1,5 @@
 """Stored runs, found again by folder or key, with the metrics of every question."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Our figures for the cells of a paper's table, and what would fill the others; nothing is run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Free tables over runs: any field in rows and columns, the means of a metric in the cells."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product

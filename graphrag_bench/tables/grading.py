@@ -6,8 +6,6 @@ of runs (one data set, one model, as many questions, one judge) for each model o
 its methods compare.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,7 +62,7 @@ class Offered:
     judge: str = ""
 
     @classmethod
-    def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> Offered:
+    def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> "Offered":
         """The run with its conditions and the `sizes` of its corpus."""
         metrics = run.metrics
         name = metrics.get("card", metrics["dataset"])
@@ -320,7 +318,7 @@ class Candidate:
     grade: Grade
     other: StoredRun | None = None
     judge: str = ""
-    parts: tuple[Candidate | None, ...] = ()
+    parts: "tuple[Candidate | None, ...]" = ()
 
     @property
     def group(self) -> Group:

@@ -1,7 +1,5 @@
 """Figures read from stored runs: means, costs, seconds and tokens of steps, layers, sizes, wins."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A paper's table with our figures: a table for each data set, one long list, or bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The part of a graph that a question's steps have found: nodes, relationships, paths, and gold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +35,7 @@ class TraceRows:
     paths: list[Plain] = field(default_factory=list)
 
     @classmethod
-    def of(cls, trace: Iterable[Mapping[str, Any]]) -> TraceRows:
+    def of(cls, trace: Iterable[Mapping[str, Any]]) -> "TraceRows":
         """Read a record's trace, in its own ids; slots of plug-ins are left out."""
         rows = cls()
         for step in trace:

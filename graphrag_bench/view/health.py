@@ -1,7 +1,5 @@
 """The health of a graph without a model: sizes, components, hubs, orphans, twins, gold in reach."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations

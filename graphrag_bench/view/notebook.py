@@ -1,7 +1,5 @@
 """A run's table and the graph of one answer as HTML for a notebook; every text is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any

@@ -4,8 +4,6 @@ Parts are JavaScript files that hand JSON to the page, each when it is asked for
 disk may not fetch files, but it may add script elements.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

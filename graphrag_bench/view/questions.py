@@ -1,7 +1,5 @@
 """What the list of questions says of each run, as columns, and each question whole, in blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Nothing here is seen by an operator: texts and questions reach a method as those of any other set.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -4,8 +4,6 @@ A fact is stated as "HEAD PHRASE TAIL." and nowhere else, so that whoever reads 
 has read everything and nothing more. Names never hold a word of a phrase, nor . , ; : or quotes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

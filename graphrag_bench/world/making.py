@@ -1,7 +1,5 @@
 """The making of a synthetic world from its settings: entities, facts, chains, passages, noise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

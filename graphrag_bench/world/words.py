@@ -1,7 +1,5 @@
 """The invented words of a world: distinct names, and sentences that state no fact."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DRIFT: what was asked and answered so far, the primer, and the local searches after it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -68,7 +66,7 @@ class Trail:
         """The text of the current follow-up; no text when all have been searched for."""
         return Query((self.current.text,) if self.current else ())
 
-    def searched(self, findings: Sequence[Finding], new: Sequence[str], depth: int) -> Trail:
+    def searched(self, findings: Sequence[Finding], new: Sequence[str], depth: int) -> "Trail":
         """The trail after the current search: its answers and, down to `depth`, new follow-ups.
 
         A follow-up that was asked for before is passed over.

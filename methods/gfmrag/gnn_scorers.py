@@ -1,7 +1,5 @@
 """Released weights of a graph network, and a network made ready for one graph."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """GFM-RAG's graph network trained on a synthetic world: in torch, with the released losses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -61,7 +59,7 @@ class Grouped(NamedTuple):
     by_kind: tuple[IntArray, Edges]
 
     @classmethod
-    def of(cls, edges: Edges, n_nodes: int, n_kinds: int) -> Grouped:
+    def of(cls, edges: Edges, n_nodes: int, n_kinds: int) -> "Grouped":
         """The edges in the three orders."""
         sizes = {"target": n_nodes, "source": n_nodes, "kind": n_kinds}
         return cls(*(edges.grouped(name, size) for name, size in sizes.items()))
@@ -80,7 +78,7 @@ def first_parameters(shape: Shape, chance: np.random.Generator) -> Iterator[tupl
         yield name, chance.uniform(-most, most, size).astype(np.float32)
 
 
-def messages(state: Tensor, relation: Tensor, edges: Grouped) -> Tensor:
+def messages(state: "Tensor", relation: "Tensor", edges: Grouped) -> "Tensor":
     """What comes along the edges to each node, (questions, nodes, d): the sum of state x relation.
 
     The kernel that inference uses gives it and its gradients, for edges in three orders.
@@ -91,7 +89,7 @@ def messages(state: Tensor, relation: Tensor, edges: Grouped) -> Tensor:
 
     class Messages(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
-        def forward(ctx: Any, state: Tensor, relation: Tensor) -> Tensor:
+        def forward(ctx: Any, state: "Tensor", relation: "Tensor") -> "Tensor":
             ctx.save_for_backward(state, relation)
             starts, held = edges.by_target
             along = relation.numpy()
@@ -102,7 +100,7 @@ def messages(state: Tensor, relation: Tensor, edges: Grouped) -> Tensor:
             return torch.from_numpy(np.stack(sums))
 
         @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor]:
+        def backward(ctx: Any, *gradients: Any) -> "tuple[Tensor, Tensor]":
             state, relation = ctx.saved_tensors
             (gradient,) = (one.contiguous() for one in gradients)
             (starts, back), (first, same) = edges.by_source, edges.by_kind
@@ -122,13 +120,13 @@ def messages(state: Tensor, relation: Tensor, edges: Grouped) -> Tensor:
 
 
 def logits(
-    weights: Mapping[str, Tensor],
+    weights: "Mapping[str, Tensor]",
     shape: Shape,
     edges: Grouped,
-    relations: Tensor,
-    questions: Tensor,
-    start: Tensor,
-) -> Tensor:
+    relations: "Tensor",
+    questions: "Tensor",
+    start: "Tensor",
+) -> "Tensor":
     """The logit of each node for each question, (questions, nodes), as `EntityScorer` has them.
 
     `relations` (n_kinds, d) and `questions` (n, d) are vectors of texts, `start` (n, nodes) the
@@ -137,7 +135,7 @@ def logits(
     import torch
     from torch.nn import functional
 
-    def linear(name: str, inputs: Tensor) -> Tensor:
+    def linear(name: str, inputs: "Tensor") -> "Tensor":
         return functional.linear(inputs, weights[f"{name}.weight"], weights[f"{name}.bias"])
 
     asked = linear("question_mlp", questions)
@@ -161,7 +159,7 @@ def logits(
     return held.squeeze(-1)
 
 
-def loss_of(found: Tensor, wanted: Tensor) -> Tensor:
+def loss_of(found: "Tensor", wanted: "Tensor") -> "Tensor":
     """The release's loss of logits (questions, nodes) against entities that are wanted, 0 or 1.
 
     A share of 0.3 is cross-entropy per entity: the mean over the wanted ones and the mean over
@@ -368,7 +366,7 @@ def _epoch(
 
 def _recalled(
     weights: dict[str, Any], one: Learnt, shape: Shape, rows: IntArray
-) -> tuple[Tensor, Tensor]:
+) -> "tuple[Tensor, Tensor]":
     import torch
 
     start = np.zeros_like(one.wanted[rows])

@@ -1,7 +1,5 @@
 """Extracted records to HiRAG's graph: layers of summaries above the entities of the texts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -181,7 +179,7 @@ class Layers:
     pairs: dict[tuple[int, int], None] = field(default_factory=dict)
 
     @classmethod
-    def above(cls, base: Graph) -> Layers:
+    def above(cls, base: Graph) -> "Layers":
         """The entities of a graph, with nothing above them yet."""
         assert base.types is not None and base.descriptions is not None
         names = list(base.names)

@@ -1,7 +1,5 @@
 """KET-RAG: chunks joined to their nearest ones and to keywords, and records of core chunks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace

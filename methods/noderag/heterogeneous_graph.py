@@ -3,8 +3,6 @@
 Each kind of node is noted in turn: its names, its texts, the chunks it is read from, its edges.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

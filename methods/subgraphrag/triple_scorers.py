@@ -3,8 +3,6 @@
 Training questions become examples: triples, distances to the topic entities, and labels.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -168,7 +166,7 @@ class Vectors(NamedTuple):
     relations: Float32
 
 
-def _vectors(examples: Examples, embedder: Embedder, progress: Progress) -> Vectors:
+def _vectors(examples: "Examples", embedder: Embedder, progress: Progress) -> Vectors:
     names = [triple_text(name, "", "") for name in examples.names]
     texts = [*names, *(triple_text("", name, "") for name in examples.relations)]
     vectors = index_texts(texts, embedder, progress, "training names").vectors
@@ -191,7 +189,11 @@ def _first_weights(d: int, h: int, chance: np.random.Generator) -> dict[str, Any
 
 
 def _loss(
-    weights: dict[str, Any], examples: Examples, vectors: Vectors, rows: IntArray, how: str = "mean"
+    weights: dict[str, Any],
+    examples: "Examples",
+    vectors: Vectors,
+    rows: IntArray,
+    how: str = "mean",
 ) -> Any:
     import torch
 

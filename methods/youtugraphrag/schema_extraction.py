@@ -1,7 +1,5 @@
 """Chunks to typed entities, triples and attributes: by spaCy, or by a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

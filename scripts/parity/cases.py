@@ -1,7 +1,5 @@
 """The cases of parity: an engine and its mode, our method, and the lists that are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -5,8 +5,6 @@ where the order has another source. Ids whose keys are alike to `CLOSE` are tied
 nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -25,7 +23,7 @@ class Ranking:
     ids: tuple[int, ...]
     keys: tuple[Key, ...] = ()
 
-    def head(self, n: int) -> Ranking:
+    def head(self, n: int) -> "Ranking":
         """The first `n` ids."""
         return Ranking(self.ids[:n], self.keys[:n])
 

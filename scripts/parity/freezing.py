@@ -1,7 +1,5 @@
 """Our side of a case: the lists of our method, and its graph and vectors frozen for the engine."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The page docs/parity.md, out of the results of the cases."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

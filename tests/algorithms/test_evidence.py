@@ -1,7 +1,5 @@
 """Which chunks descriptions and attributes were read from."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PathRAG's flow and paths by its paper and its release: goldens, and the slow reference."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

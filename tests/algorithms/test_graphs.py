@@ -1,7 +1,5 @@
 """The graph's views by hand on four nodes, and graphs without a share of their edges."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

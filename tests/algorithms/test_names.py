@@ -1,7 +1,5 @@
 """Names looked up, found in texts, and merged with aliases."""
 
-from __future__ import annotations
-
 import pytest
 
 from graphrag_bench.algorithms.name_dictionary import (

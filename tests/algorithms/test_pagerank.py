@@ -1,7 +1,5 @@
 """Walks, and forward push against the equation of the walk, its bound and its work."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

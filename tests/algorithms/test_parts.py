@@ -1,7 +1,5 @@
 """Parts of a graph between nodes: walks, prizes and trees by hand, and by reference."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

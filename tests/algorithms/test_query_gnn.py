@@ -1,7 +1,5 @@
 """The graph network by hand on four nodes, its torch form against it, and its loss by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import log
 from pathlib import Path

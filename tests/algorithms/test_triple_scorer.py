@@ -1,7 +1,5 @@
 """Distances to topic entities by hand, and the scorer against its formula written out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

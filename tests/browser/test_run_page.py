@@ -1,7 +1,5 @@
 """The run page in headless Chromium: from disk, without network, by mouse and by keyboard."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Iterator

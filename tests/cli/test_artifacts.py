@@ -1,7 +1,5 @@
 """`graphrag-bench artifacts`: what was built, listed, packed, taken over, and read from others."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

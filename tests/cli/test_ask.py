@@ -1,7 +1,5 @@
 """`ask` and `show`: why a question was answered so, by names; asked again nothing is computed."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A data set or an OpenIE file with a fault is refused with file, line and what to do."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

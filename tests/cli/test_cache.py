@@ -1,7 +1,5 @@
 """`graphrag-bench cache`: replies that were paid for, counted, shared and taken over."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

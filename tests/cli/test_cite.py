@@ -1,7 +1,5 @@
 """`graphrag-bench runs cite` and `--version`: what a paper needs to name a run."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

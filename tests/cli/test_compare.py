@@ -1,7 +1,5 @@
 """`graphrag-bench compare`: verdicts in both orders, kept; sheets for people, read back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

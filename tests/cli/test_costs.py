@@ -1,7 +1,5 @@
 """What a run has cost is counted whole and once: over scopes, kills and shards."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Accuracy and evidence against tokens of context, from stored runs alone."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

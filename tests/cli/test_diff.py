@@ -1,7 +1,5 @@
 """`graphrag-bench diff`: two runs of the toy set, question by question."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`graphrag-bench doctor`: a table of what passes and what to fix, before a run costs anything."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a shell is told: 0 for all rows, 1 for what is lacking, 2 for bad input, 130 and 143."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 from collections.abc import Iterator

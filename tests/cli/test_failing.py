@@ -1,7 +1,5 @@
 """Questions that fail: exit code 1, and the operator's own file and line for who wrote it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`graphrag-bench fetch`, and `run` on what it left; a folder of texts from the command line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

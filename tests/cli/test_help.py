@@ -1,7 +1,5 @@
 """`--help` of every command teaches by an example, and no terminal of 100 columns breaks it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

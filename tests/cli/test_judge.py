@@ -1,7 +1,5 @@
 """`graphrag-bench judge`: judged values in the run's folder, paid for once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cells that launchers run in other processes make the table of those run in this one."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

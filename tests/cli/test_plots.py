@@ -1,7 +1,5 @@
 """`--plot` of the commands: a figure of what they print, asked for before any work is done."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`graphrag-bench questions`: a folder that runs as a data set, and a review that is read back."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """repeats=N: the answering model asked again, stored beside the run, gone on from, and averaged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs, plans and questions from the command line, over the toy set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`graphrag-bench runs`: listed, shown, removed, and what no run needs collected."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`graphrag-bench score`: stored runs of the toy set re-scored."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

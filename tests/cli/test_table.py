@@ -1,7 +1,5 @@
 """`graphrag-bench table`: lists, compares with a paper, and pivots freely."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

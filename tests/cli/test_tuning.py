@@ -1,7 +1,5 @@
 """Settings are chosen on the dev part, by evidence and with no call, and reported on the other."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Words and values become the settings that Hydra composes of them; errors name the nearest."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Methods, data sets, models and packages of one's own, used from outside the checkout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

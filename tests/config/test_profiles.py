@@ -1,7 +1,5 @@
 """Profiles lay a source's values over a method's file, and the user's over those."""
 
-from __future__ import annotations
-
 import pytest
 
 from graphrag_bench import api

@@ -1,7 +1,5 @@
 """Whatever a user gets wrong in a setting is one message that names it, and what would be right."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A set's chunks, its dev and test part, and its corpus as it grows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Downloads from a server of the tests: resumed, checked, unpacked, and refused with reasons."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

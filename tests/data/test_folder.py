@@ -1,7 +1,5 @@
 """A folder of texts becomes documents with their headings and pages, and says what it left out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """RoG's files become questions with their subgraphs, by hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

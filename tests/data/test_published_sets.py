@@ -1,7 +1,5 @@
 """Each reader on a small set in the original's shape: documents, questions and gold by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -160,10 +158,7 @@ def test_the_medical_corpus_is_one_object_and_its_name_may_be_written_otherwise(
 
 
 def novel_files(questions: object) -> dict[str, object]:
-    return {
-        "Books/PublicDomain/B00.txt": "Una rowed.",
-        "Data/PublicDomain/B00.json": questions,
-    }
+    return {"Books/PublicDomain/B00.txt": "Una rowed.", "Data/PublicDomain/B00.json": questions}
 
 
 NOVEL_QUESTION = {"QID": "Q1", "Aspect": "times", "Complexity": "mh", "Question": "How often?",
@@ -173,11 +168,7 @@ NOVEL_QUESTION = {"QID": "Q1", "Aspect": "times", "Complexity": "mh", "Question"
 def test_a_novel_without_published_answers_is_asked_with_its_options(read: Read) -> None:
     data = read("novelqa", novel_files([NOVEL_QUESTION]))
     (asked,) = data.questions
-    assert (asked.id, asked.scope, asked.text) == (
-        "B00/Q1",
-        "B00",
-        "How often?\nA. once\nB. twice",
-    )
+    assert (asked.id, asked.scope, asked.text) == ("B00/Q1", "B00", "How often?\nA. once\nB. twice")
     gold = data.gold["B00/Q1"]
     assert (gold.correct, gold.answers, gold.type) == (None, (), "mh")
 

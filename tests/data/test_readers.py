@@ -1,7 +1,5 @@
 """Published formats become documents, questions and gold."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

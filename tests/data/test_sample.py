@@ -1,7 +1,5 @@
 """The two sets of the repository are what their cards say, and their questions are fair."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Vectors and readings stored by content: a text is embedded and read once, under kills too."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Texts longer than an embedder reads: windows, their mean, cut and refuse, by hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

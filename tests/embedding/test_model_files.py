@@ -1,7 +1,5 @@
 """A model of this machine is what its files hold, and not where they are."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

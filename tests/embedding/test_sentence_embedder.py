@@ -1,7 +1,5 @@
 """Sentence-transformers models: long passages, devices, and models that bring code of their own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Static vectors by hand, and the presets of embedders."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which tokenizer counts, and what it counts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A tagger and an embedder in joblib's workers: the same as in this process, here and on Ray."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -14,13 +12,7 @@ from toy_runs import Capitals, metrics, records, run_folder
 from graphrag_bench.embedding.cached_models import CachedTagger
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.nlp import Nlp, Spacy
-from graphrag_bench.embedding.workers import (
-    ParallelEmbedder,
-    ParallelTagger,
-    Recipe,
-    T,
-    Workers,
-)
+from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, Recipe, T, Workers
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 

@@ -1,7 +1,5 @@
 """Metrics against what others publish, on generated cases: 300 of each."""
 
-from __future__ import annotations
-
 import random
 import re
 import string
@@ -14,12 +12,7 @@ from hypothesis import strategies as st
 from graphrag_bench.evaluation import reference_texts
 from graphrag_bench.evaluation.answers import exact_match, f1, overlap
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, rouge
-from graphrag_bench.evaluation.retrieval import (
-    all_evidence,
-    evidence_recall,
-    ndcg,
-    reciprocal_rank,
-)
+from graphrag_bench.evaluation.retrieval import all_evidence, evidence_recall, ndcg, reciprocal_rank
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,5 @@
 """Answer metrics by hand: one normaliser, what each metric needs of the gold, and abstention."""
 
-from __future__ import annotations
-
 import re
 import string
 

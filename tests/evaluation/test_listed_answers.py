@@ -1,7 +1,5 @@
 """Listed answers, and which option a text chooses, by hand."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Intervals by hand; the permutation test holds its level on pure chance; what is detectable."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

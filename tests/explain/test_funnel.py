@@ -1,7 +1,5 @@
 """Fates of evidence worked out by hand, and the counts over a few of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from graphrag_bench.explain.stages import STAGES, Fate, funnel, funnel_lines

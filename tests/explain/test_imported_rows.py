@@ -1,7 +1,5 @@
 """An imported run beside one of ours: tables, differences, funnel, curve, judges and the page."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -43,9 +41,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
     return find_run(str(folder), home), import_run(Source(file, "Other", "URL"), toy, home)
 
 
-def test_every_table_marks_the_imported_run_and_shows_nothing_that_is_not_known(
-    runs: Both,
-) -> None:
+def test_every_table_marks_the_imported_run_and_shows_nothing_that_is_not_known(runs: Both) -> None:
     held = [dict(run.metrics) for run in runs]
     differences = stored_differences(runs)
     (main,) = shown_tables(held, differences)

@@ -1,7 +1,5 @@
 """Replays of a stored run: what is computed again, what flips and why, and what steps are worth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,12 +10,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import ablation, ablation_table
 from graphrag_bench.explain.changes import Change, changed, places, read_change
-from graphrag_bench.explain.passages import (
-    Passage,
-    Standing,
-    first_move,
-    lost_at,
-)
+from graphrag_bench.explain.passages import Passage, Standing, first_move, lost_at
 from graphrag_bench.explain.replay import Player, moved
 from graphrag_bench.run.stored import StoredRun, find_run
 

@@ -1,7 +1,5 @@
 """What may not change while the code does: of every method the settings, rankings and prompts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import lzma

@@ -1,7 +1,5 @@
 """Every method gives what its golden file holds: settings, rankings, contexts, prompts."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 

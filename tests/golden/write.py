@@ -1,7 +1,5 @@
 """Write the golden files anew: python tests/golden/write.py [METHOD ...]."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small inputs of builders, taggers that are told what they read, and graphs as lists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

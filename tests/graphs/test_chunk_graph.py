@@ -1,7 +1,5 @@
 """KET-RAG: nearest chunks, PageRank, records of the core; keywords and their means, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builds import QUIET, Known, Lengths, table, unit

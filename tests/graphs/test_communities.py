@@ -1,7 +1,5 @@
 """Communities: hierarchical Leiden seen by eye, and structure with meaning by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, pairwise
 

@@ -1,7 +1,5 @@
 """Names joined to passages, and entities, sentences and chunks without relationships, by hand."""
 
-from __future__ import annotations
-
 import pytest
 from builds import QUIET, dense
 from small_worlds import Capitals

@@ -1,7 +1,5 @@
 """Entities and triples of a chunk: out of an OpenIE file, by a tagger, by a model; pruning."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

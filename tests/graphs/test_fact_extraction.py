@@ -1,7 +1,5 @@
 """N-ary facts of a chunk: sentences with the names in them, and facts by planned replies."""
 
-from __future__ import annotations
-
 import pytest
 from builds import QUIET, table
 from small_worlds import Capitals

@@ -1,7 +1,5 @@
 """Graph networks: a released checkpoint is read, and one learns from another world."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

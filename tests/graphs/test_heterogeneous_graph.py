@@ -1,7 +1,5 @@
 """NodeRAG's graph by hand: which nodes there are, and what joins them."""
 
-from __future__ import annotations
-
 import pytest
 from builds import QUIET, Lengths
 

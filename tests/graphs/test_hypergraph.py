@@ -1,7 +1,5 @@
 """The hypergraph of facts by hand: its nodes, its edges, their weights and chunks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builds import QUIET, chunks_of, texts

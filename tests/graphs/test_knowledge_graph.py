@@ -1,7 +1,5 @@
 """Triples to graphs, by hand: facts, titles, synonyms against pairs in a dict."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builds import QUIET, chunks_of, extraction, facts, texts

@@ -1,7 +1,5 @@
 """HiRAG's layers by hand: which entities are summarised by which, and when layers end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

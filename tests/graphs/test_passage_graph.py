@@ -1,7 +1,5 @@
 """Passages as nodes: joined by entities, by what they raise and answer; and pseudo-questions."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations
 

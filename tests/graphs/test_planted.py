@@ -1,7 +1,5 @@
 """The planted extraction is perfect, and its faults are as many as were asked for."""
 
-from __future__ import annotations
-
 import pytest
 
 from graphrag_bench.algorithms.extraction import Extraction, Triple

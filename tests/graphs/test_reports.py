@@ -1,7 +1,5 @@
 """Reports on two triangles: extracted, written, and the same prompt after a change."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Facts by a schema: by a tagger, by planned replies, and the graph that is made of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

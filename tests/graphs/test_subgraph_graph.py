@@ -1,7 +1,5 @@
 """The triples of all questions become one graph that keeps their names, by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Records merged into textual and rich knowledge graphs."""
 
-from __future__ import annotations
-
 import pytest
 from builds import QUIET, dense, texts
 

@@ -1,7 +1,5 @@
 """Triple scorers: texts, shortest paths, examples by hand, and learning from another world."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

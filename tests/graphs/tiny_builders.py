@@ -4,8 +4,6 @@ numbers <- doubled <- total
 numbers <- again (the same list under another name)
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -35,7 +33,7 @@ class Numbers:
         (folder / "values.json").write_text(json.dumps(self.values))
 
     @classmethod
-    def load(cls, folder: Path) -> Numbers:
+    def load(cls, folder: Path) -> "Numbers":
         loaded.append(folder.parent.name)
         return cls(tuple(json.loads((folder / "values.json").read_text())))
 

@@ -1,7 +1,5 @@
 """What `graphrag-bench new` writes runs at once: each kind of operator, in one package or many."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

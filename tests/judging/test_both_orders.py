@@ -1,7 +1,5 @@
 """Win rates, agreement and their tables by hand; planted judges are exposed by their rates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What a judge's replies come to: values, and what is missing when it cannot be read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How these tests write prompts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

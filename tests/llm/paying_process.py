@@ -1,7 +1,5 @@
 """A process that asks N prompts through the cache; the tests start several, and kill some."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """The file of replies, vectors and readings: versions, other programs, threads, read-only disks."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys

@@ -119,7 +119,4 @@ def test_the_request_that_is_sent() -> None:
 def test_keys_of_vectors(embedder: OpenAIEmbedder, identity: str, keys: tuple[str, str]) -> None:
     stored = embedder._identity()
     assert embedder.identity == identity
-    assert keys == (
-        vector_key(stored, "", "p: Ada"),
-        vector_key(stored, "question", "a"),
-    )
+    assert keys == (vector_key(stored, "", "p: Ada"), vector_key(stored, "question", "a"))

@@ -1,7 +1,5 @@
 """One line for every call, sums that keep paid and cached apart, and a budget that counts them."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

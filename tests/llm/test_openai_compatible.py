@@ -1,7 +1,5 @@
 """What the client sends and how it reads replies, against servers of every kind, over HTTP."""
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

@@ -84,8 +84,7 @@ def test_a_file_with_two_models_wants_a_choice(recorded, chat):
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
-    [("{", "no JSON"), ("[1]", "fields"), ('{"key": 1}', "fields")],
+    ("line", "message"), [("{", "no JSON"), ("[1]", "fields"), ('{"key": 1}', "fields")]
 )
 def test_a_damaged_file_is_refused_with_its_line(recorded, tmp_path, line, message):
     path = tmp_path / "shared.jsonl"

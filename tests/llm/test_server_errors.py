@@ -1,7 +1,5 @@
 """Faults, limits and secrets of a server, over real HTTP: what is tried again, and what stops."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import socket

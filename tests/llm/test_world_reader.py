@@ -1,7 +1,5 @@
 """The scripted reader answers exactly when the facts are in its prompt, whatever their form."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

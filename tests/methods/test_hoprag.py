@@ -43,9 +43,7 @@ def items(ranked: Ranked) -> list[tuple[int, float]]:
     return [(row, round(score, 6)) for row, score in ranked.items()]
 
 
-def test_edges_are_ranked_by_vectors_and_names_and_hops_follow_the_nearest(
-    graph: Graph,
-) -> None:
+def test_edges_are_ranked_by_vectors_and_names_and_hops_follow_the_nearest(graph: Graph) -> None:
     """Row 1: (1 + 0.866) / 2; row 0: (0.5 + 0) / 2, which ties with rows 2 and 3."""
     found = alone(hybrid)(ASKED, Mentions(("Ada",)), **held(graph))
     assert items(found) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]

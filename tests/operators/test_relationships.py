@@ -51,9 +51,7 @@ def kite():
     return Graph.from_arrays([0, 1, 4, 0, 3], [1, 2, 3, 2, 0], weight=[1, 9, 1, 2, 1])
 
 
-def test_relationships_at_nodes_come_by_degree_weight_and_id_or_those_between_first(
-    kite,
-):
+def test_relationships_at_nodes_come_by_degree_weight_and_id_or_those_between_first(kite):
     """Rows 0, 3 and 4 have 3 + 2, row 3 the most weight."""
     found = onehop(falling(0), graph=kite)
     assert found.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]

@@ -1,7 +1,5 @@
 """What the papers add to Hydra's groups: names, two rows by hand, and the runs of tables."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The papers' tables are whole, every name in them stands for something, doubts are marked."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The comparison behind docs/parity.md: a planted difference is found and named."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every case against the released engine: only with ENGINES=FOLDER (make test-parity)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Questions that are made: chains with one end, wordings that give nothing away, counts."""
 
-from __future__ import annotations
-
 import json
 import re
 

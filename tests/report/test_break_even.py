@@ -1,7 +1,5 @@
 """When an index pays: arithmetic by hand, what is not known, and costs from a run's ledgers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Methods against a baseline: which run it is, what is compared, and what the cells say."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

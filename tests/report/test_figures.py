@@ -1,7 +1,5 @@
 """Figures for papers: right sizes, the same bytes, text that stays text, no formulas."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The table of the terminal: one question in 100 columns, and where the rest is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 r"""A table fits its width in the terminal, and no text of it is markup, a command or a formula."""
 
-from __future__ import annotations
-
 import csv
 import io
 

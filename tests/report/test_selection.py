@@ -1,7 +1,5 @@
 """The best of several configurations is marked where it is scored on what it was chosen on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables tell their rows apart, and no text of a corpus or model can break them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,22 +1,10 @@
 """One context budget for all methods: what packers are given, and what it comes to in a run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from toy_runs import (
-    TOY,
-    metrics,
-    plan_of,
-    ran,
-    records,
-    refusal,
-    run_folder,
-    table_of,
-    write_set,
-)
+from toy_runs import TOY, metrics, plan_of, ran, records, refusal, run_folder, table_of, write_set
 
 from graphrag_bench.config.compose import composed, method_of
 from graphrag_bench.config.plugins import load_plugins

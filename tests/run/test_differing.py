@@ -1,7 +1,5 @@
 """The settings in which stored runs differ: what is a column and what is not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run costs at most, against what it then costs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Chunk 0 (document a) states "0 - 1", chunk 1 (document b) states "1 - 2", chunk 
 states nothing but names node 3; nodes 0 and 4 are synonyms.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every file of configs/experiment is a sweep that runs: its cells compose and can be prepared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The run folder: nothing that was paid for is lost, and nothing is done twice."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of others as runs: every format, what matches nothing, and export followed by import."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

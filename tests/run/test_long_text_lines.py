@@ -1,7 +1,5 @@
 """What plan, run and their notes say of texts that are longer than the embedder reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

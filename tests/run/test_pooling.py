@@ -1,7 +1,5 @@
 """`pooling=rerank` and `pooling=reselect` on methods whose files know nothing of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`reader_prompt`: one prompt for every method, or one clause in every method's own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

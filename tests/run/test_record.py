@@ -1,7 +1,5 @@
 """The row of a question: what only the configuration determines."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

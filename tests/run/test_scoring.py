@@ -1,7 +1,5 @@
 """Stored rows and gold to metrics, by hand: evidence, context, answer, a judge's word, lengths."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the runs of one process share: made once, closed when displaced, never what a run spends."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from pathlib import Path

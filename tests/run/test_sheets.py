@@ -1,7 +1,5 @@
 """Sheets: no cell is a formula to a spreadsheet, and every text comes back as it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

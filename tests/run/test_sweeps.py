@@ -1,7 +1,5 @@
 """Sweeps: cells that fail, tables that are written, what is refused, reference rows, the plan."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

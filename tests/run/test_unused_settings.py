@@ -1,7 +1,5 @@
 """A setting that is given and changes no step and no artifact is an error that names it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

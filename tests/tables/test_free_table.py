@@ -1,20 +1,12 @@
 """A free table has means, intervals and n where they belong, and names what it averages over."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import mean_with_interval
-from graphrag_bench.tables.free_tables import (
-    Layout,
-    PivotRun,
-    long_pivot,
-    pivot_cells,
-    pivot_table,
-)
+from graphrag_bench.tables.free_tables import Layout, PivotRun, long_pivot, pivot_cells, pivot_table
 
 ATTRIBUTES = {"q1": {"hops": "1"}, "q2": {"hops": "2"}, "q3": {"hops": "10"}, "q4": {}}
 

@@ -1,7 +1,5 @@
 """Grades say what a figure may be compared with, and name everything that differs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +7,7 @@ import pytest
 from test_paper_runs import told
 
 from graphrag_bench.papers.names import PrintedSetting
-from graphrag_bench.papers.printed import (
-    PrintedSize,
-    Recipe,
-    load_table,
-    printed_sizes,
-)
+from graphrag_bench.papers.printed import PrintedSize, Recipe, load_table, printed_sizes
 from graphrag_bench.tables.grading import Offered, decided, different_settings, grade
 
 TABLE5 = load_table("zhou2025/table5")

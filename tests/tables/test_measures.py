@@ -1,7 +1,5 @@
 """Figures of several runs, of steps, of layers and of a corpus, from small stored runs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +18,7 @@ from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import StoredRun, stored_runs
 from graphrag_bench.tables import measures as paper_measures
 from graphrag_bench.tables.figures import Filled, collected
-from graphrag_bench.tables.measures import (
-    FigureSource,
-    layer_share,
-    seconds,
-    step_tokens,
-)
+from graphrag_bench.tables.measures import FigureSource, layer_share, seconds, step_tokens
 from graphrag_bench.text import count_tokens
 
 pytestmark = pytest.mark.slow

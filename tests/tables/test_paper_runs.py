@@ -1,7 +1,5 @@
 """Stored runs are found for the rows of a paper's table."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

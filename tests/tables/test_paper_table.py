@@ -1,7 +1,5 @@
 """Ours beside the paper's: differences where they mean something, ranks elsewhere, and gaps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

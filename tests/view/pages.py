@@ -1,7 +1,5 @@
 """Runs with planted markup in corpus, question and answer, and what a page says of runs."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

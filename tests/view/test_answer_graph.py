@@ -1,7 +1,5 @@
 """The part of a graph that is drawn: what steps found, paths whole or not at all, a bound."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph

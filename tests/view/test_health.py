@@ -1,7 +1,5 @@
 """The health of a graph against networkx, and graphs whose entities are joined to passages only."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import networkx as nx

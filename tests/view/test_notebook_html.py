@@ -1,7 +1,5 @@
 """A run and its questions as HTML for a notebook."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 
 import pytest

@@ -1,7 +1,5 @@
 """A run page: parts that any text is safe in, runs of several sets, refusals, and its server."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

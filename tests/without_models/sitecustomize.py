@@ -1,7 +1,5 @@
 """An environment without a model: on PYTHONPATH, it hides the packages and their metadata."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import sys
 from importlib.machinery import PathFinder

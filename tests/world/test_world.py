@@ -1,7 +1,5 @@
 """The synthetic world is what its settings say, and what follows from them can be counted."""
 
-from __future__ import annotations
-
 import unicodedata
 from math import prod
 from statistics import mean
@@ -15,13 +13,7 @@ from graphrag_bench.data.synthetic import world_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world.facts import Chain, World, WorldSettings
-from graphrag_bench.world.grammar import (
-    ALSO,
-    kinds,
-    parse_question,
-    question,
-    statements,
-)
+from graphrag_bench.world.grammar import ALSO, kinds, parse_question, question, statements
 from graphrag_bench.world.making import make_world
 
 

@@ -1,7 +1,5 @@
 """Whole runs on the synthetic world: with everything perfect the oracle is, and losses add up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from statistics import mean
 

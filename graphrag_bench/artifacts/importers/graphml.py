@@ -1,7 +1,5 @@
 """Graphs from GraphML (LightRAG's, our own export's, any other), and from lists of triples."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The output of Microsoft GraphRAG as it is: text units, graph, communities and reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

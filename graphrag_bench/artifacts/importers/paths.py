@@ -1,7 +1,5 @@
 """What a path to import from is, and the digest of its content."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from graphrag_bench.errors import UserError

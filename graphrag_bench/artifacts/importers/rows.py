@@ -3,8 +3,6 @@
 Where a file names none of our chunks, those that contain its names or texts are found.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import defaultdict

@@ -4,8 +4,6 @@ A reader of a published format is a function of the corpus and the questions, na
 That of the project's own format, corpus.jsonl and questions.jsonl, is here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -22,14 +20,7 @@ from graphrag_bench.data.dataset import (
     documents_of,
     load_card,
 )
-from graphrag_bench.data.rows import (
-    FileRow,
-    Rows,
-    choice_gold,
-    is_there,
-    json_lines,
-    with_options,
-)
+from graphrag_bench.data.rows import FileRow, Rows, choice_gold, is_there, json_lines, with_options
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.files import project_folder
 from graphrag_bench.fingerprint import digest

@@ -4,8 +4,6 @@ Office files, web pages and PDF become text by markitdown and pdfminer (extra `d
 cut at its headings.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

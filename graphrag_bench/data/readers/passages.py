@@ -4,8 +4,6 @@ HippoRAG's folders hold a corpus (`corpus.json`: title, text) beside the questio
 are one file, as first published, the corpus is made of the passages of all questions.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

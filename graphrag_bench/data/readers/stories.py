@@ -3,8 +3,6 @@
 But for UltraDomain, a text is a document whose id is the scope of its questions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
