@@ -9,7 +9,7 @@ import yaml
 from toy_runs import TOY, command, shell
 
 import graphrag_bench.cli
-from graphrag_bench.cli.main import COMMANDS, GROUPS
+from graphrag_bench.cli.main import GROUPS
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.files import project_folder
 
@@ -61,14 +61,13 @@ def test_every_kind_of_thing_to_add_names_its_proof() -> None:
 
 def test_a_command_is_a_file_and_a_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "hello.py").write_text(
-        "def declare(parser):\n    parser.word('name', 'NAME', 'who is greeted')\n"
+        "'Says hello.'\n\ndef declare(parser):\n    parser.word('name', 'NAME', 'who is greeted')\n"
         "def main(options):\n    print('hello', options.name)\n"
     )
     monkeypatch.setattr(graphrag_bench.cli, "__path__", [*graphrag_bench.cli.__path__, str(here)])
-    monkeypatch.setitem(GROUPS["run"], "hello", "say hello")
-    monkeypatch.setitem(COMMANDS, "hello", "say hello")
+    monkeypatch.setitem(GROUPS, "run", (*GROUPS["run"], "hello"))
     assert command("hello", "you").out == "hello you\n"
-    assert "say hello" in command("--help").out
+    assert "Says hello." in command("--help").out
 
 
 def test_a_data_set_is_a_card(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

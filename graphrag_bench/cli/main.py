@@ -1,5 +1,6 @@
 """The `graphrag-bench` command: finds the sub-command, and turns errors into exit code 2."""
 
+import ast
 import atexit
 import errno
 import gc
@@ -8,52 +9,26 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.terminal import Terminated, cleaned, heeding_signals, refuse_secrets
 from graphrag_bench.version import __version__
 
 GROUPS = {
-    "prepare data, models and methods": {
-        "list": "list methods, data sets, models, embedders and operators",
-        "fetch": "download a published data set and verify its checksums",
-        "questions": "generate abstract or specific questions for a corpus; apply a review",
-        "doctor": "check server, key, model, JSON replies, context window and embedder",
-        "new": "create a package with an operator or a method of your own, ready to run",
-    },
-    "run": {
-        "run": "run methods on a data set and print the scored table; -m for a Hydra sweep",
-        "plan": "print the artifacts, steps, calls and cost of a run; calls no model",
-        "ask": "answer a question of your own by one or more methods, with every step",
-        "artifacts": "list, export, import and verify chunks, graphs, indices and reports",
-        "cache": "summarise, export and import the cached replies of models",
-    },
-    "look and explain": {
-        "view": "runs in the browser, or as a folder: scores, questions, prompts, graphs",
-        "runs": "list, cite, remove, import and export runs; collect garbage",
-        "show": "explain a stored answer, or the rank of a passage, step by step",
-        "funnel": "the stage at which runs lost the gold evidence",
-        "replay": "repeat a run with a step changed: which questions flip, and where",
-        "ablate": "the contribution of each step of a method, with intervals",
-    },
-    "compare and report": {
-        "table": "a paper's table beside our figures, or a pivot table over stored runs",
-        "curve": "accuracy and evidence of runs against context tokens or a setting",
-        "score": "re-score runs with other metrics or settings; calls no model",
-        "diff": "compare two runs question by question",
-        "compare": "compare the answers of runs pairwise by an LLM judge",
-        "judge": "grade the answers of runs one by one by an LLM judge",
-    },
+    "prepare data, models and methods": ("list", "fetch", "questions", "doctor", "new"),
+    "run": ("run", "plan", "ask", "artifacts", "cache"),
+    "look and explain": ("view", "runs", "show", "funnel", "replay", "ablate"),
+    "compare and report": ("table", "curve", "score", "diff", "compare", "judge"),
 }
-COMMANDS = {name: meaning for group in GROUPS.values() for name, meaning in group.items()}
 _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
     errno.EFBIG,
 )  # fmt: skip
-_FOLDERS = (
-    "--config-dir", "-cd", "--config-path", "-cp", "hydra.searchpath=", "plugins=", "experiment=",
-)  # fmt: skip
+_FOLDERS = ("--config-", "-cd", "-cp", "hydra.searchpath=", "plugins=", "experiment=")
 """How words begin that say where choices are looked for."""
 _COLLECT_AT = 50_000
 """New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
@@ -88,39 +63,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name in ("--shell-completion", "-sc"):  # as the shell asks: COMP_LINE has the command
         os.environ["COMP_LINE"] = re.sub(r"\brun\b *", "", os.environ.get("COMP_LINE", ""), count=1)
         name, words = "run", [name, *words]
-    try:
-        with cleaned():
-            return _ended(name, words)
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
-        return 0
+    with cleaned():
+        try:
+            with heeding_signals():
+                return _command(name, words)
+        except SystemExit as shown:  # argparse, after it has printed the help
+            return int(shown.code or 0)
+        except BrokenPipeError:
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
+            return 0
+        except (UserError, OSError) as error:
+            if isinstance(error, OSError) and error.errno not in _OF_THE_DISK:
+                raise
+            sys.stderr.write(f"graphrag-bench {name}: {error}\n")
+            return error.exit_code if isinstance(error, UserError) else 2
+        except KeyboardInterrupt as stop:
+            sys.stderr.write(
+                "\nstopped; what is done is stored: run the same command again to resume\n"
+            )
+            return 143 if isinstance(stop, Terminated) else 130
 
 
-def _ended(name: str, words: list[str]) -> int:
-    try:
-        with heeding_signals():
-            return _command(name, words)
-    except SystemExit as shown:  # argparse, after it has printed the help
-        return int(shown.code or 0)
-    except UserError as error:
-        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
-        return error.exit_code
-    except OSError as error:
-        if error.errno not in _OF_THE_DISK:
-            raise
-        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
-        return 2
-    except KeyboardInterrupt as stop:
-        sys.stderr.write(
-            "\nstopped; what is done is stored: run the same command again to resume\n"
-        )
-        return 143 if isinstance(stop, Terminated) else 130
+def about(name: str) -> str:
+    """Return the help of a command: the docstring of its module, which is not imported."""
+    module = find_spec(f"graphrag_bench.cli.{name}")
+    assert module is not None and module.origin is not None
+    return ast.get_docstring(ast.parse(Path(module.origin).read_bytes())) or ""
 
 
 def _command(name: str, words: list[str]) -> int:
     if name in ("--help", "-h", "help"):
         commands = "".join(
-            f"\n{title}\n" + "".join(f"  {one:<13}{COMMANDS[one]}\n" for one in group)
+            f"\n{title}\n" + "".join(f"  {one:<11}{about(one).splitlines()[0]}\n" for one in group)
             for title, group in GROUPS.items()
         )
         sys.stdout.write(_HELP.format(commands=commands).lstrip())
@@ -128,10 +102,10 @@ def _command(name: str, words: list[str]) -> int:
     if name in ("--version", "-V"):
         sys.stdout.write(f"graphrag-bench {__version__}\n")
         return 0
-    if name not in COMMANDS:
-        sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, COMMANDS)}\n")
+    if name not in (every := [one for group in GROUPS.values() for one in group]):
+        sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, every)}\n")
         return 2
-    for word, after in zip(words, [*words, ""][1:], strict=True):
+    for word, after in pairwise([*words, ""]):
         setting, equals, value = word.partition("=")
         if equals and " " not in setting:
             refuse_secrets(setting, value)

@@ -56,15 +56,14 @@ def composed(
     chunking or pooling takes the place of its choice. `method` is the content of a method's file,
     in place of the choice; `name` that of the primary configuration. Raises UserError.
     """
-    if method is None:
-        config = composition(overrides, name)
-    else:  # notebooks compose the same words for one method after another
-        config = copy.deepcopy(_composition(tuple(overrides), name, tuple(_times(overrides))))
+    # notebooks compose the same words for one method after another
+    config = copy.deepcopy(_composition(tuple(overrides), name, tuple(_times(overrides))))
+    choices = config.hydra.runtime.choices
     with open_dict(config):
         if method is not None:
-            content = _changed(method, config.hydra.runtime.choices)
+            content = _changed(method, choices)
             config.method = without_chunks(content)
-            if str(config.hydra.runtime.choices.chunking).startswith("of:"):
+            if str(choices.chunking).startswith("of:"):
                 config.chunking = chunking_of(content)
         for path, value in (values or {}).items():
             whole = path not in _MERGED and isinstance(value, Mapping)
@@ -90,7 +89,7 @@ def _composition(
 
 
 def _times(overrides: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield the files that may be composed with their times: what is edited is composed again."""
+    """Yield the files that may be composed, each with the time of its last change."""
     chosen = (word.partition("=")[2] for word in overrides)
     own = (str(path) for folder in folders() for path in sorted(folder.rglob("*.yaml")))
     for path in (*own, *chosen):
@@ -192,12 +191,12 @@ def _resolved(plain: Mapping[str, Any]) -> dict[str, Any]:
         try:
             resolved: Any = OmegaConf.to_container(config, resolve=True)
             return dict(resolved)
-        except OmegaConfBaseException as error:
-            path = str(error.full_key)
-            if not isinstance(error, InterpolationKeyError) or not path.startswith("method"):
-                raise UserError(f"The configuration cannot be resolved: {error}") from None
+        except InterpolationKeyError as error:
             parent: Any = OmegaConf.to_container(error.parent_node)
-            OmegaConf.update(config, path, str(parent[error.key]).replace("${", "\\${"))
+            text = str(parent[error.key]).replace("${", "\\${")
+            OmegaConf.update(config, str(error.full_key), text)
+        except OmegaConfBaseException as error:
+            raise UserError(f"The configuration cannot be resolved: {error}") from None
 
 
 def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -225,11 +224,9 @@ def plain_errors() -> Iterator[None]:
     except HydraException as error:
         raise UserError(_message(error)) from None
     except (TypeError, ValueError) as error:  # of OmegaConf for an index, of Python for a number
-        is_index = str(error).startswith("Index ")
-        if not is_index and not str(error).startswith("Exceeds the limit"):
+        if not str(error).startswith(("Index ", "Exceeds the limit")):
             raise
-        hint = ": a step is named by its row, e.g. method.retrieve.0" if is_index else ""
-        raise UserError(f"{error}{hint}.") from None
+        raise UserError(f"{error}. A step is named by its row, e.g. method.retrieve.0.") from None
 
 
 def _missing(error: MissingConfigException) -> UserError:
@@ -249,13 +246,12 @@ def _message(error: HydraException) -> str:
         cause = cause.__cause__
     path = str(getattr(cause, "full_key", None) or "")
     parent = getattr(cause, "parent_node", None)
-    if isinstance(parent, ListConfig):
-        return f"There is no setting '{path}': its list has 0 to {len(parent) - 1}."
     if (role := path.partition(".")[0]) in ROLES and not parent:
         return f"'{path}' is a setting of a model that is not chosen: add llm@{role}=NAME."
-    if path and isinstance(parent, DictConfig):
+    if path and isinstance(parent, DictConfig | ListConfig):
         group, dot, name = path.rpartition(".")
-        hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")
+        every = parent if isinstance(parent, DictConfig) else range(len(parent))
+        hint = did_you_mean(name, sorted(map(str, every)), prefix=f"{group}{dot}")
         return f"There is no setting '{path}'. {hint}"
     text = " ".join(line.strip() for line in str(error or cause).splitlines() if line.strip())
     return f"{text}: that needs hydra/sweeper=optuna." if "INTERVAL" in text else text

@@ -3,6 +3,7 @@
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,41 +33,35 @@ def load_plugins(names: Sequence[str] = ()) -> None:
             import_modules(f"graphrag_bench.{folder}", Path(__file__).parents[1] / folder)
         for name in BUILT_IN:
             import_module(name)
-        for name in names:
-            if name not in BUILT_IN:
-                _load(name)
+        for name in [name for name in names if name not in BUILT_IN]:
+            folders, is_new, n_before = (
+                config_folders([name]),
+                name not in sys.modules,
+                _registered(),
+            )
+            module = _attempt(name, partial(import_module, name))
+            search_in(folders)
+            if is_new and _registered() == n_before and not any(map(Path.is_dir, folders)):
+                modules = [path.name for path in folders[0].parent.glob("[!_]*.py")]
+                raise UserError(
+                    f"plugins: '{name}' registers no operator and no builder and has no configs/. "
+                    f"Import in {module.__file__} what does: {', '.join(modules)}."
+                )
 
 
 def config_folders(names: Iterable[str]) -> list[Path]:
     """Return the `configs` folders of plug-in packages, which are not loaded."""
-    return [folder / "configs" for name in names for folder in _folders(name)]
-
-
-def _load(name: str) -> None:
-    before, is_new = _registered(), name not in sys.modules
-    folders = config_folders([name])
-    module = _attempt(name, lambda: import_module(name))
-    search_in(folders)
-    if is_new and before == _registered() and not any(folder.is_dir() for folder in folders):
-        others = sorted({p.name for f in folders for p in f.parent.glob("*.py")} - {"__init__.py"})
-        hint = f" Import there what does: {', '.join(others)}." if others else ""
-        raise UserError(
-            f"plugins: '{name}' registers no operator and no builder and has no configs/ folder "
-            f"({module.__file__}).{hint}"
-        )
-
-
-def _folders(name: str) -> list[Path]:
-    if not all(part.isidentifier() for part in name.split(".")):
-        raise UserError(f"plugins: '{name}' is not a name of a package; write NAME or NAME.PART.")
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
     invalidate_caches()
-    spec = _attempt(name, lambda: find_spec(name))  # imports the packages above it
-    if spec is None:
-        raise _absent(name)
-    return [Path(folder) for folder in spec.submodule_search_locations or ()]
+    folders = []
+    for name in names:
+        spec = _attempt(name, partial(find_spec, name))  # imports the packages above it
+        if spec is None:
+            raise _absent(name)
+        folders += [Path(path, "configs") for path in spec.submodule_search_locations or ()]
+    return folders
 
 
 def _attempt(name: str, work: Callable[[], T]) -> T:
@@ -75,11 +70,8 @@ def _attempt(name: str, work: Callable[[], T]) -> T:
         return result
     if isinstance(result, ModuleNotFoundError) and name.startswith(result.name or "?"):
         raise _absent(name)
-    ours = (str(Path(__file__).resolve().parents[1]), "<frozen importlib")
-    frames = traceback.extract_tb(result.__traceback__)
-    theirs = [frame for frame in frames if not frame.filename.startswith(ours)]
-    lines = [*traceback.format_list(theirs), *traceback.format_exception_only(result)]
-    raise UserError(f"plugins: '{name}' cannot be imported.\n{''.join(lines).rstrip()}")
+    text = "".join(traceback.format_exception(result, limit=-1)).rstrip()
+    raise UserError(f"plugins: '{name}' cannot be imported.\n{text}")
 
 
 def _absent(name: str) -> UserError:
@@ -87,5 +79,5 @@ def _absent(name: str) -> UserError:
     return UserError(f"plugins: there is no package '{name}' to import, {where}.")
 
 
-def _registered() -> set[str]:
-    return {item.name for registry in (operators, builders) for item in registry.all()}
+def _registered() -> int:
+    return len(operators.names()) + len(builders.names())

@@ -6,8 +6,10 @@ import pytest
 from toy_runs import TOY, command, refused
 
 from graphrag_bench.cli.ask import UNREAD
-from graphrag_bench.cli.main import COMMANDS
+from graphrag_bench.cli.main import GROUPS
 from graphrag_bench.config.settings import RunSettings, explained
+
+COMMANDS = [name for group in GROUPS.values() for name in group]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
