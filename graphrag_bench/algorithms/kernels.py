@@ -78,6 +78,53 @@ def prefetch(_: Any, array: Any, place: Any) -> Any:
 
 
 @kernel
+def settle(
+    touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float,
+    ahead: int,
+) -> tuple[IntArray, FloatArray, float]:  # fmt: skip
+    """Return the nodes of a push, int64, their masses float64, and what walks add to a strength 1.
+
+    A mass is what the node has settled, (1 - damping) of its residual, and what walks bring that
+    go on: damping * all residuals * `share` for each unit of strength. Residuals are multiplied by
+    strengths in place. One pass: the system is slow to give arrays of their number.
+    """
+    n, flat = len(touched), state.reshape(-1)
+    nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    total = 0.0
+    for place in range(n):
+        if place + ahead < n:
+            later = touched[place + ahead]
+            prefetch(flat, 2 * later)
+            prefetch(strength, later)
+        node = touched[place]
+        weight = strength[node]
+        residual = state[node, 0] * weight
+        nodes[place], own[place], state[node, 0] = node, weight, residual
+        masses[place] = state[node, 1] * weight + (1.0 - damping) * residual
+        total += residual
+    onward = damping * total * share
+    for place in range(n):
+        masses[place] += onward * own[place]
+    return nodes, masses, onward
+
+
+@kernel
+def brought(
+    rows: IntArray, starts: Int32Array, nodes: Int32Array, chances: FloatArray, state: FloatArray,
+    ahead: int,
+) -> FloatArray:  # fmt: skip
+    """Return what one step brings each row of the residuals that `settle` has left, float64."""
+    flat, sums = state.reshape(-1), np.zeros(len(rows))
+    for number in range(len(rows)):
+        end = starts[rows[number] + 1]
+        for place in range(starts[rows[number]], end):
+            if place + ahead < end:
+                prefetch(flat, 2 * nodes[place + ahead])
+            sums[number] += chances[place] * state[nodes[place], 0]
+    return sums
+
+
+@kernel
 def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
     damping: float, border: float, state: FloatArray, ahead: int,

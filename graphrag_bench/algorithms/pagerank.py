@@ -291,7 +291,7 @@ def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int =
     hence the bound. The mass of isolated nodes goes back to the reset, as in the exact one.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
     """
-    from graphrag_bench.algorithms.kernels import AHEAD, push
+    from graphrag_bench.algorithms.kernels import AHEAD, brought, push, settle
 
     damping, strength, matrix = how.damping, walk.strength, walk.transition
     positive = reset.weights > 0
@@ -305,23 +305,16 @@ def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int =
     starts, ways = (part.astype(np.int32, copy=False) for part in (matrix.indptr, matrix.indices))
     border = how.error / mean
     touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state, AHEAD)
-    nodes, own = touched.astype(np.int64), strength[touched]
-    residual, mass = (state[nodes] * own[:, None]).T
-    onward = damping * residual.sum() / (len(walk) * mean)
-    values = mass + (1.0 - damping) * residual + onward * own
+    share = 1 / (len(walk) * mean)
+    nodes, values, onward = settle(touched, strength, state, damping, share, AHEAD)
     best = _best(nodes, values, LOOKED_AROUND * top_k + 100, first)
-    around = matrix[nodes[best]]
-    around.data *= state[around.indices, 0] * strength[around.indices]
-    values[best] += (1.0 - damping) * (
-        damping * np.asarray(around.sum(axis=1)).ravel() - onward * own[best]
-    )
+    around = brought(nodes[best], starts, ways, matrix.data, state, AHEAD)
+    values[best] += (1.0 - damping) * (damping * around - onward * strength[nodes[best]])
     return Mass(np.concatenate([nodes, rows[alone]]), np.concatenate([values, isolated]))
 
 
 def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
     """The places of the `k` highest values of rows from `first` on, ties included."""
-    places: IntArray = np.flatnonzero(rows >= first)
-    if len(places) <= k:
-        return places
-    cut = np.partition(values[places], len(places) - k)[len(places) - k]
-    return np.asarray(places[values[places] >= cut], np.int64)
+    masses = np.where(rows >= first, values, -1.0) if first else values
+    cut = np.partition(masses, len(masses) - k)[len(masses) - k] if k < len(masses) else 0.0
+    return np.flatnonzero(masses >= max(cut, 0.0))
