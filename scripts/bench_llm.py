@@ -19,7 +19,7 @@ from timing import Numbers
 
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger
-from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Message
@@ -42,8 +42,9 @@ def throughput(latency: float) -> Numbers:
         url = server.scenario(latency=latency)
         client = OpenAICompatible("fake", url, None, limits={"concurrency": CONCURRENCY})
         cache, ledger = Cache(Path(folder) / "cache.sqlite"), Ledger(Path(folder) / "ledger.jsonl")
-        model = Metered(
-            client.attached(store=cache, budget=Budget()),
+        model = client.attached(
+            store=cache,
+            budget=Budget(),
             log=ledger.at("answer", "bench"),
             gate=FailureGate("bench"),
         )

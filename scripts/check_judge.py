@@ -15,7 +15,6 @@ from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.judging.answers import MEASURES
 from graphrag_bench.judging.measures import Bench, Case
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.run.models import Models
 
 FOUNDER = "Who founded the observatory at Tarn?", ("Ilse Brandt",)
@@ -50,7 +49,7 @@ def main(words: Sequence[str]) -> int:
     """Mark them all, one after the other; 0."""
     settings = check_settings(composed(words))
     models = Models(settings, read_dataset("toy"))
-    bench = Bench(Metered(models.llm_judge), lambda: models.embedder)
+    bench = Bench(models.llm_judge, lambda: models.embedder)
     right = 0
     for what, question, golds, answer, wanted in KNOWN:
         case = Case(what, question, answer, golds, listed=question == _LISTED)

@@ -19,7 +19,6 @@ import graphrag_bench
 from graphrag_bench.cli.main import main
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Budget, Ledger
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.prompts import Message
 
@@ -61,8 +60,7 @@ def call(home: Path) -> Counter[str]:
     cache = Cache(home / "replies.sqlite")
     with running() as server:
         client = OpenAICompatible("fake", server.scenario(text="yes"), None)
-        attached = client.attached(store=cache, budget=budget)
-        model = Metered(attached, log=ledger.at("answer", "step"))
+        model = client.attached(store=cache, budget=budget, log=ledger.at("answer", "step"))
         model.complete([(Message("user", "warm?"),)], max_tokens=5)
         return entered(lambda: model.complete([(Message("user", "ready?"),)], max_tokens=5))
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Ranked
 
@@ -38,10 +37,10 @@ def at(*degrees: float) -> VectorIndex:
     return VectorIndex(np.array([angle(one) for one in degrees], np.float32))
 
 
-def replying(*replies: Any) -> Metered:
+def replying(*replies: Any) -> Scripted:
     """A model that gives these replies, or failures, one after the other."""
     left = list(replies)
-    return Metered(Scripted(answer=lambda chat: left.pop(0)))
+    return Scripted(answer=lambda chat: left.pop(0))
 
 
 Vectors = Mapping[str, Sequence[float]] | Callable[[str], Sequence[float]]

@@ -19,7 +19,7 @@ from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES, reply_limits
 from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Metered
+from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Meter
 from graphrag_bench.progress import Progress
 
 LEDGER = "ledger.jsonl"
@@ -132,7 +132,7 @@ class Store:
             for need in _MODELS
             if need in inputs
         }
-        meters = [inputs[need] for need in _MODELS if need in inputs]
+        meters = [inputs[need].meter for need in _MODELS if need in inputs]
         began = time.perf_counter()
         artifact = self._artifact(planned, inputs, meters, scratch)
         lost = _missing(meters)
@@ -157,7 +157,7 @@ class Store:
             raise Incomplete(planned.key, lost)
 
     def _artifact(
-        self, planned: Planned, inputs: Mapping[str, Any], meters: Sequence[Metered], scratch: Path
+        self, planned: Planned, inputs: Mapping[str, Any], meters: Sequence[Meter], scratch: Path
     ) -> Any:
         ambient = {"scratch": scratch, "progress": self.progress}
         wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
@@ -167,12 +167,12 @@ class Store:
             raise _stopped(planned, error, meters) from error
         return thinned(artifact, **planned.thinning) if planned.thinning else artifact
 
-    def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> Metered:
+    def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> ChatModel:
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
         name = planned.builder.name
         gate = FailureGate(name, self.failure_limit, self.failure_after, self.failure_in_a_row)
         gate = self.gates.setdefault(name, gate)
-        return Metered(llm, log=log, gate=gate, whole=not self.allow_incomplete)
+        return llm.attached(log=log, gate=gate, whole=not self.allow_incomplete)
 
     def _check_cut(self, planned: Planned, statistics: Mapping[str, float]) -> None:
         n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
@@ -233,19 +233,19 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _missing(meters: Sequence[Metered]) -> str:
+def _missing(meters: Sequence[Meter]) -> str:
     """Return the parts that the server failed to reply to, as "25 parts (digest)"; "" for none."""
     lost = sorted({prompt for meter in meters for prompt in meter.lost})
     return f"{len(lost)} part{'s' * (len(lost) > 1)} ({digest(lost)})" if lost else ""
 
 
-def _counts(meters: Sequence[Metered]) -> dict[str, int]:
+def _counts(meters: Sequence[Meter]) -> dict[str, int]:
     calls = asdict(Calls.of(meters))
     return {name: calls[name] for name in calls if not name.endswith("_tokens")}
 
 
 def _stopped(
-    planned: Planned, error: RunStopped | CallFailed, meters: Sequence[Metered]
+    planned: Planned, error: RunStopped | CallFailed, meters: Sequence[Meter]
 ) -> UserError:
     n_asked = sum(meter.n_asked for meter in meters)
     n_missing = sum(meter.n_missing for meter in meters)

@@ -25,7 +25,8 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.files import read_yaml
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.questions import abstract
 from graphrag_bench.questions.made import REVIEW, Made, reviewed, write_set
 from graphrag_bench.questions.specific import SPECIFIC, specific_questions
@@ -157,19 +158,19 @@ def _folder(settings: QuestionSettings, experiment: Experiment) -> Path:
 def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple[list[Made], int]:
     models, failures = experiment.models, experiment.settings.failures
 
-    def meter() -> Metered:
+    def model() -> ChatModel:
         gate = FailureGate("questions", failures.limit, failures.after, failures.in_a_row)
         log = models.ledger.at("questions", settings.kind)
-        return Metered(models.llm_build, log=log, gate=gate)
+        return models.llm_build.attached(log=log, gate=gate)
 
     if settings.kind == "abstract":
         protocol = abstract.Protocol(settings.users, settings.tasks, settings.per_task, settings.n)
         description = abstract.described(experiment.dataset, settings.description)
-        return abstract.abstract_questions(meter(), description, protocol), 0
+        return abstract.abstract_questions(model(), description, protocol), 0
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(
         built["graph"], built["chunk_table"], settings.hops, settings.n or 60,
-        None if settings.wording == "template" else meter(), experiment.settings.seed,
+        None if settings.wording == "template" else model(), experiment.settings.seed,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.judging import graphragbench, measures
 from graphrag_bench.judging.measures import Bench, Case, Judgement, Metric, judge
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.folder import Row, append_lines, locked, write_rows
@@ -225,7 +225,7 @@ def _judge(
     log, gate = Ledger(folder / LEDGER).at("judge", name), gate_of(models, f"judge {name}")
 
     def rows_of(part: Sequence[Case]) -> list[Row]:
-        bench = Bench(Metered(models.llm_judge, log=log, gate=gate), lambda: models.embedder)
+        bench = Bench(models.llm_judge.attached(log=log, gate=gate), lambda: models.embedder)
         return [
             {"question": case.id, **vars(one), "reason": one.reason[:300], "of": measure.of(case)}
             | key

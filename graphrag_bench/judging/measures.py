@@ -18,7 +18,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.evaluation.answers import abstained
 from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
@@ -83,9 +83,9 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Bench:
-    """What judges: a metered model, and the embedder of answer relevance."""
+    """What judges: a model, and the embedder of answer relevance."""
 
-    meter: Metered
+    llm: ChatModel
     embedder: Callable[[], Embedder]
 
 
@@ -119,7 +119,7 @@ def judge(metric: Metric, bench: Bench, cases: Sequence[Case]) -> list[Judgement
         for kind in dict.fromkeys((one.purpose, one.reply) for one in asked.values()):
             rows = [row for row, one in asked.items() if (one.purpose, one.reply) == kind]
             found = ask_each(
-                bench.meter, [asked[row].chat for row in rows], json_reading(kind[1], kind[0]),
+                bench.llm, [asked[row].chat for row in rows], json_reading(kind[1], kind[0]),
                 max_tokens=MAX_TOKENS, items=[cases[row].id for row in rows],
             )  # fmt: skip
             replies |= zip(rows, found, strict=True)

@@ -15,7 +15,6 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.judging.answers import gate_of, in_blocks, judging
 from graphrag_bench.judging.win_rates import BothOrders, Item, Labels
 from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -214,7 +213,7 @@ def judge_pairs(panel: Panel, progress: Progress) -> list[Row]:
 
     def rows_of(duels: Sequence[Duel]) -> list[Row]:
         replies = ask_each(
-            Metered(models.llm_judge, log=log, gate=gate),
+            models.llm_judge.attached(log=log, gate=gate),
             [comparison.chat(duel, panel.criteria) for duel in duels],
             json_reading(choices, "compare"),
             max_tokens=MAX_TOKENS, items=[duel[0] for duel in duels],

@@ -8,21 +8,30 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Self
+from typing import Self
 from weakref import WeakValueDictionary
 
+from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.cache import Cache, Mode, StoredReply, Verdict, reply_key
-from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Request, Schema
+from graphrag_bench.llm.calls import (
+    CallFailed,
+    CallOutcome,
+    Chat,
+    Completion,
+    Request,
+    Schema,
+    ServerFailed,
+)
 from graphrag_bench.llm.ledger import Budget, Spending
+from graphrag_bench.llm.meter import FailureGate, Meter
 from graphrag_bench.llm.settings import Prices
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
-if TYPE_CHECKING:
-    from graphrag_bench.llm.meter import FailureGate
-
 Arrivals = Generator[tuple[int, CallOutcome], None, None]
+Log = Callable[[CallOutcome, str], None]
 TOKENS_A_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
 """Tokens of an unknown tokenizer per token of cl100k, at most, for what a call may cost."""
@@ -33,7 +42,7 @@ class ChatModel(ABC):
 
     A subclass has an `identity` and a `call`. A list is called in up to `concurrency` threads, a
     single prompt in the thread of the caller. `attached` gives the same model with a cache, a
-    budget or in another repeat.
+    budget, a ledger, in another repeat; `meter` is what its own calls came to.
     """
 
     window: int | None = None
@@ -45,10 +54,10 @@ class ChatModel(ABC):
     trial: int = 0
     cache: "ReplyCache | None" = None
     budget: Budget | None = None
-    log: Callable[[CallOutcome, str], None] | None = None
-    gate: "FailureGate | None" = None
-    _pool: ThreadPoolExecutor | None = None
-    _pool_lock = threading.Lock()
+    log: Log | None = None
+    gate: FailureGate | None = None
+    whole: bool = False
+    _original: "ChatModel | None" = None
 
     @property
     @abstractmethod
@@ -59,6 +68,15 @@ class ChatModel(ABC):
     def call(self, request: Request) -> Completion:
         """Return the reply to one request; raises CallFailed, or RunStopped when all would fail."""
 
+    @cached_property
+    def meter(self) -> Meter:
+        """What the calls so far add up to; each `attached` begins at 0."""
+        return Meter()
+
+    @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.concurrency, "llm-call")
+
     def attached(
         self,
         *,
@@ -66,19 +84,30 @@ class ChatModel(ABC):
         mode: Mode = "write",
         budget: Budget | None = None,
         trial: int = 0,
+        log: Log | None = None,
+        gate: FailureGate | None = None,
+        whole: bool = False,
     ) -> Self:
         """Return the same model with a cache of replies, within a budget, in its n-th repeat.
 
-        A repeat has other cache rows and another seed, and the same identity. What is not given
-        stays. Raises UserError for a budget in dollars and a model without prices.
+        A repeat has other cache rows and another seed, and the same identity. `log` gets every
+        outcome the moment it arrives, in whichever thread, with the item it was for:
+        `ledger.at(stage, step)` makes one. `gate` may be shared: it watches a step's failure rate.
+        With `whole`, a prompt without a reply because the server failed raises ServerFailed once
+        the other calls of its list have ended. What is not given stays. Raises UserError for a
+        budget in dollars and a model without prices.
         """
         other = copy.copy(self)
+        other._original = self._original or self
+        other.meter = Meter()
         if store is not None:
             other.cache = None if mode == "off" else ReplyCache(store, mode)
         if budget is not None:
             budget.check_prices(self.prices, self.identity)
             other.budget = budget
         other.trial = trial or self.trial
+        other.log, other.gate = log or self.log, gate or self.gate
+        other.whole = whole or self.whole
         return other
 
     def complete(
@@ -122,7 +151,24 @@ class ChatModel(ABC):
         requests = [
             Request(prompt, max_tokens, tuple(stop), schema, self.trial) for prompt in prompts
         ]
-        return self._arrivals(requests, list(items) or [""] * len(requests))
+        meter, outcomes = self.meter, dict[int, CallOutcome]()
+        meter.n_asked, meter.arrived = len(requests), []
+        arriving = self._arrivals(requests, list(items) or [""] * len(requests))
+        try:
+            with closing(arriving):
+                for position, outcome in arriving:
+                    outcomes[position] = outcome
+                    yield position, outcome
+        finally:
+            in_order = sorted(outcomes)
+            meter.replies += [outcomes[position] for position in in_order]
+            lost = [position for position in in_order if outcomes[position].of_server]
+            meter.lost += [
+                digest([[message.role, message.content] for message in prompts[position]])
+                for position in lost
+            ]
+        if lost and self.whole:
+            raise ServerFailed(f"The server failed. The last of its failures: {outcomes[lost[-1]]}")
 
     def _arrivals(self, requests: Sequence[Request], items: Sequence[str]) -> Arrivals:
         if len(requests) == 1 or self.concurrency == 1:
@@ -131,10 +177,10 @@ class ChatModel(ABC):
             return
         finished: SimpleQueue[Future[CallOutcome]] = SimpleQueue()
         positions: dict[Future[CallOutcome], int] = {}
-        pool = self.call_threads()
+        threads = (self._original or self)._threads
         try:
             for position, request in enumerate(requests):
-                future = pool.submit(self._outcome, request, items[position])
+                future = threads.submit(self._outcome, request, items[position])
                 positions[future] = position
             for future in positions:
                 future.add_done_callback(finished.put)
@@ -145,11 +191,6 @@ class ChatModel(ABC):
             for future in reversed(positions):
                 future.cancel()
             wait(positions)
-
-    def enter(self, outcome: CallOutcome, item: str) -> None:
-        """Log how a call ended, in its thread."""
-        if self.log is not None:
-            self.log(outcome, item)
 
     def note(self, ok: bool, outcome: CallOutcome) -> None:
         """Tell the gate whether a call was of use; raises RunStopped at too many failures."""
@@ -170,9 +211,11 @@ class ChatModel(ABC):
                 outcome = self._within_budget(request)
             else:
                 outcome = self.cache.reply(self.identity, request, self._within_budget)
+            self.meter.arrived.append(outcome)
         except CallFailed as failure:
             outcome = failure
-        self.enter(outcome, item)
+        if self.log is not None:
+            self.log(outcome, item)
         return outcome
 
     def _within_budget(self, request: Request) -> Completion:
@@ -184,13 +227,6 @@ class ChatModel(ABC):
             reply = self.call(request)
             spend(reply)
         return reply
-
-    def call_threads(self) -> ThreadPoolExecutor:
-        """Return the threads of its calls, which are made for the first list of prompts."""
-        with self._pool_lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.concurrency, "llm-call")
-            return self._pool
 
 
 class ReplyCache:

@@ -1,21 +1,10 @@
-"""The meter that counts one step's calls, and the gate that stops a run when too many fail."""
+"""What the calls of one step add up to, and the gate that stops a run when too many fail."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, field
 
-from graphrag_bench.fingerprint import digest
-from graphrag_bench.llm.calls import (
-    CallFailed,
-    CallOutcome,
-    Completion,
-    Request,
-    RunStopped,
-    ServerFailed,
-)
-from graphrag_bench.llm.chat import Arrivals, ChatModel
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped, ServerFailed
 
 IN_A_ROW = 5
 """So many calls without a reply, one after the other, are an outage of the server."""
@@ -37,9 +26,7 @@ class FailureGate:
         self.limit = limit
         self.after = after
         self.in_a_row = in_a_row
-        self.calls = 0
-        self.failures = 0
-        self._of_server = 0
+        self.calls = self.failures = self._n_of_server = 0
         self._lock = threading.Lock()
 
     @property
@@ -55,25 +42,20 @@ class FailureGate:
         with self._lock:
             self.calls += 1
             self.failures += not ok
-            self._of_server = self._of_server + 1 if of_server else 0
-            outage = self._of_server >= self.in_a_row and self.limit < 1
-            too_many = self.failures > self.limit * max(self.calls, self.after)
-            if ok or not (outage or too_many):
+            self._n_of_server = self._n_of_server + 1 if of_server else 0
+            least = max(self.calls, self.after)
+            outage = self._n_of_server >= self.in_a_row and self.limit < 1
+            if ok or not (outage or self.failures > self.limit * least):
                 return
-            rate, failures, calls, row = self.rate, self.failures, self.calls, self._of_server
-        if outage:
-            raise ServerFailed(
-                f"Step {self.step}: the server failed {row} calls in a row. The last of them: "
-                f"{sample[:300]!r}. Start it again or wait, and run the same command."
+            problem = (
+                f"Step {self.step}: {self.failures} of {self.calls} calls failed "
+                f"({self.rate:.0%}, the limit is {self.limit:.0%} of {least}), the last "
+                f"{self._n_of_server} of them by the server. The last one: {sample[:300]!r}. "
             )
-        counts = (
-            f"Step {self.step}: {failures} of {calls} calls failed ({rate:.0%}, the limit is "
-            f"{self.limit:.0%} of {max(calls, self.after)}). The last one: {sample[:300]!r}. "
-        )
         if of_server:
-            raise ServerFailed(f"{counts}Run the same command again when the server is well.")
+            raise ServerFailed(f"{problem}Run the same command again when the server is well.")
         raise RunStopped(
-            f"{counts}Try a larger model, a larger max_tokens, or raise failures.limit if you "
+            f"{problem}Try a larger model, a larger max_tokens, or raise failures.limit if you "
             "accept this."
         )
 
@@ -96,63 +78,32 @@ class Calls:
     fallbacks: int = 0
 
     @classmethod
-    def of(cls, meters: "Iterable[Metered]") -> "Calls":
+    def of(cls, meters: "Iterable[Meter]") -> "Calls":
         """Return the sums over some meters."""
-        rows = [astuple(meter.usage) for meter in meters]
-        return cls(*map(sum, zip(*rows, strict=True)))
+        return cls(*map(sum, zip(*(astuple(meter.usage) for meter in meters), strict=True)))
 
 
-class Metered(ChatModel):
-    """A model that keeps what its calls returned; one for each question and step, never shared.
+@dataclass
+class Meter:
+    """What the calls of one question and step returned, in the order of their prompts.
 
-    `log` gets every outcome the moment it arrives, in whichever thread, with the item (chunk or
-    question id) it was for: `ledger.at(stage, step)` makes one. `gate` may be shared: it watches
-    the step's failure rate. `structured.ask` counts what it put right or replaced by a fallback.
-    `lost` holds a digest of every prompt without a reply because the server failed; with `whole`
-    that raises ServerFailed once the other calls of the list have ended.
+    `structured.ask` counts what it put right or replaced by a fallback. `lost` holds a digest of
+    every prompt without a reply because the server failed. `arrived` are the replies to the last
+    list of `n_asked` prompts, in whichever order.
     """
 
-    def __init__(
-        self,
-        llm: ChatModel,
-        log: Callable[[CallOutcome, str], None] | None = None,
-        gate: FailureGate | None = None,
-        *,
-        whole: bool = False,
-    ) -> None:
-        vars(self).update(vars(llm))  # its cache, budget, limits and threads
-        self.llm = llm
-        self.replies: list[CallOutcome] = []
-        self.unreadable = self.corrected = self.fallbacks = 0
-        self.lost: list[str] = []
-        self.n_asked = 0
-        self.log = log
-        self.gate = gate
-        self._whole = whole
-        self._arrived: list[bool] = []
-
-    @classmethod
-    def of(cls, llm: ChatModel) -> "Metered":
-        """Return the meter that a model is, or one for it that nobody else looks at."""
-        return llm if isinstance(llm, Metered) else cls(llm)
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model inside."""
-        return self.llm.identity
-
-    def call(self, request: Request) -> Completion:
-        """Return the reply of the model inside."""
-        return self.llm.call(request)
-
-    def call_threads(self) -> ThreadPoolExecutor:
-        """Return those of the model inside."""
-        return self.llm.call_threads()
+    replies: list[CallOutcome] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    unreadable: int = 0
+    corrected: int = 0
+    fallbacks: int = 0
+    n_asked: int = 0
+    arrived: list[Completion] = field(default_factory=list)
 
     @property
     def n_missing(self) -> int:
         """How many prompts of the last list are without a reply."""
-        return self.n_asked - sum(self._arrived)
+        return self.n_asked - len(self.arrived)
 
     @property
     def usage(self) -> Calls:
@@ -169,28 +120,3 @@ class Metered(ChatModel):
             self.corrected,
             self.fallbacks,
         )
-
-    def _arrivals(self, requests: Sequence[Request], items: Sequence[str]) -> Arrivals:
-        """Yield replies in order of arrival; `replies` keeps them in prompt order."""
-        outcomes: dict[int, CallOutcome] = {}
-        self.n_asked, self._arrived = len(requests), []
-        arriving = super()._arrivals(requests, items)
-        try:
-            with closing(arriving):
-                for position, outcome in arriving:
-                    outcomes[position] = outcome
-                    yield position, outcome
-        finally:
-            self.replies.extend(outcomes[position] for position in sorted(outcomes))
-            lost = [position for position in sorted(outcomes) if outcomes[position].of_server]
-            self.lost += [
-                digest([[message.role, message.content] for message in requests[position].prompt])
-                for position in lost
-            ]
-        if lost and self._whole:
-            raise ServerFailed(f"The server failed. The last of its failures: {outcomes[lost[-1]]}")
-
-    def enter(self, outcome: CallOutcome, item: str) -> None:
-        """Count and log how a call ended, in its thread."""
-        self._arrived.append(isinstance(outcome, Completion))
-        super().enter(outcome, item)

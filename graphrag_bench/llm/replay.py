@@ -1,7 +1,7 @@
 """A model that repeats another one's replies from a file, and nothing else."""
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 from graphrag_bench.errors import UserError, unknown
@@ -24,11 +24,15 @@ class Replay(ChatModel):
         self.path = Path(path)
         self._identity = identity
         self.window = window
+        self._rows, self._known_identity = cache(self._read), cache(self._find_identity)
 
     @property
     def identity(self) -> str:
         """The identity of the recorded model; raises UserError when the file holds several."""
-        there = sorted({row.identity for row in self._rows.values()})
+        return self._known_identity()
+
+    def _find_identity(self) -> str:
+        there = sorted({row.identity for row in self._rows().values()})
         if self._identity is not None:
             if self._identity not in there:
                 raise unknown(f"model in {self.path}", self._identity, there)
@@ -43,8 +47,8 @@ class Replay(ChatModel):
 
     def call(self, request: Request) -> Completion:
         """Return the recorded reply or raise the recorded failure; NotAccepted without either."""
-        key, _ = reply_key(self._known_identity, request)
-        if (row := self._rows.get(key)) is None:
+        key, _ = reply_key(self.identity, request)
+        if (row := self._rows().get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""
             raise NotAccepted(
                 f"{self.path} holds no reply to this prompt (max_tokens={request.max_tokens}): "
@@ -52,11 +56,6 @@ class Replay(ChatModel):
             )
         return row.completion
 
-    @cached_property
-    def _known_identity(self) -> str:
-        return self.identity
-
-    @cached_property
-    def _rows(self) -> dict[str, StoredReply]:
+    def _read(self) -> dict[str, StoredReply]:
         replies = (row for row in rows_in(self.path) if isinstance(row, StoredReply))
         return {row.key: replace(row, prompt=b"") for row in replies}

@@ -12,7 +12,6 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Schema
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import ModelT, Unfit, read_cut_list, read_json, schema_of
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.prompts import Message, Prompt
 
@@ -103,7 +102,7 @@ def settled(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: 
         return result
     if fallback is None:
         raise result
-    Metered.of(llm).fallbacks += 1
+    llm.meter.fallbacks += 1
     return fallback
 
 
@@ -124,13 +123,11 @@ def ask_each(
     `items` names what each prompt is about (chunk ids), for the ledger; `advance` is called at
     every first reply. `settled` turns one result into its value, a fallback, or an error.
     """
-    meter = Metered.of(llm)
     results: dict[int, T | UnreadableReply | CallFailed] = {}
     first: dict[int, Completion] = {}
     schema = reading.schema
-    with closing(
-        meter.arrivals(chats, max_tokens=max_tokens, schema=schema, items=items)
-    ) as arriving:
+    arriving = llm.arrivals(chats, max_tokens=max_tokens, schema=schema, items=items)
+    with closing(arriving):
         for position, outcome in arriving:
             result = _read(outcome, reading)
             results[position] = result
@@ -138,22 +135,21 @@ def ask_each(
             if retry and isinstance(result, UnreadableReply) and isinstance(outcome, Completion):
                 first[position] = outcome
             else:
-                _note(meter, outcome, result)
+                _note(llm, outcome, result)
     again = sorted(first)
     corrections = [_correction(chats[at], first[at], results[at], reading) for at in again]
     names = [items[at] for at in again] if items else ()
-    with closing(
-        meter.arrivals(corrections, max_tokens=max_tokens, schema=schema, items=names)
-    ) as arriving:
+    arriving = llm.arrivals(corrections, max_tokens=max_tokens, schema=schema, items=names)
+    with closing(arriving):
         for number, outcome in arriving:
             at = again[number]
             result = _read(outcome, reading)
             if not isinstance(result, CallFailed):
                 results[at] = result
             corrected = not isinstance(result, UnreadableReply | CallFailed)
-            meter.judge(first[at], "corrected" if corrected else "unreadable")
-            meter.corrected += corrected
-            _note(meter, outcome, results[at])
+            llm.judge(first[at], "corrected" if corrected else "unreadable")
+            llm.meter.corrected += corrected
+            _note(llm, outcome, results[at])
     return [results[position] for position in range(len(chats))]
 
 
@@ -166,12 +162,12 @@ def _read(outcome: CallOutcome, reading: ReplyFormat[T]) -> T | UnreadableReply 
         return error
 
 
-def _note(meter: Metered, outcome: CallOutcome, result: object) -> None:
+def _note(llm: ChatModel, outcome: CallOutcome, result: object) -> None:
     readable = not isinstance(result, UnreadableReply | CallFailed)
     if isinstance(outcome, Completion):
-        meter.judge(outcome, "valid" if readable else "unreadable")
-    meter.unreadable += isinstance(result, UnreadableReply)
-    meter.note(readable, outcome)
+        llm.judge(outcome, "valid" if readable else "unreadable")
+    llm.meter.unreadable += isinstance(result, UnreadableReply)
+    llm.note(readable, outcome)
 
 
 def _correction(chat: Chat, reply: Completion, error: object, reading: ReplyFormat[T]) -> Chat:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from graphrag_bench.contract import Operator, WrongReturn, by_slot
 from graphrag_bench.errors import caught
 from graphrag_bench.llm.calls import Completion
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Metered
+from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Meter
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
@@ -98,7 +99,7 @@ class Done:
 
     result: dict[str, Any] | Failure
     seconds: float = 0.0
-    meters: Sequence[Metered] = ()
+    meters: Sequence[Meter] = ()
 
 
 @dataclass
@@ -131,12 +132,13 @@ class Execution:
         """Note that a question went another way; a reason counts once."""
         self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
-    def meter(self, need: str, step: str, question: str) -> Metered:
+    def meter(self, need: str, step: str, question: str) -> ChatModel:
         """A model of the resources for one step and question, metered, logged and gated."""
         new = FailureGate(step, self.failure_limit, self.failure_after, self.failure_in_a_row)
         gate = self.gates.setdefault(step, new)
         log = self.ledger.at(step.partition(".")[0], step, question) if self.ledger else None
-        return Metered(self.resources[need], log=log, gate=gate)
+        model: ChatModel = self.resources[need]
+        return model.attached(log=log, gate=gate)
 
 
 class Step(ABC):
@@ -246,7 +248,7 @@ class OperatorStep(Step):
             ),
         )
         seconds = time.perf_counter() - began
-        meters = [needs[name] for name in sorted(_MODELS.intersection(needs))]
+        meters = [needs[name].meter for name in sorted(_MODELS.intersection(needs))]
         return self._checked(result, seconds, meters, execution)
 
     def _read(self, state: RetrievalState, slot: str, optional: bool) -> Any:
@@ -258,7 +260,7 @@ class OperatorStep(Step):
         return value
 
     def _checked(
-        self, result: Any, seconds: float, meters: Sequence[Metered], execution: Execution
+        self, result: Any, seconds: float, meters: Sequence[Meter], execution: Execution
     ) -> Done:
         if isinstance(result, Failure):
             return Done(result, seconds, meters)

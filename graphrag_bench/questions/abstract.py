@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.questions.made import Made, distinct
@@ -57,15 +57,15 @@ def described(dataset: Dataset, own: str | None = None) -> str:
     return f"{dataset.card.title}; {len(dataset.documents)} documents, among them\n{listed}"
 
 
-def abstract_questions(meter: Metered, description: str, protocol: Protocol) -> list[Made]:
+def abstract_questions(llm: ChatModel, description: str, protocol: Protocol) -> list[Made]:
     """Return at most `protocol.wanted` questions, tasks mixed so that every prefix has many.
 
     What a reply falls short of is asked for again, at most twice. Raises UserError when the model
     names no user, task or question; RunStopped when nothing further can succeed.
     """
     about = {"description": description}
-    (users,) = _lists(meter, USERS, [about], protocol.users, "users")
-    tasks = _lists(meter, TASKS, [{**about, "user": u} for u in users], protocol.tasks, "tasks")
+    (users,) = _lists(llm, USERS, [about], protocol.users, "users")
+    tasks = _lists(llm, TASKS, [{**about, "user": u} for u in users], protocol.tasks, "tasks")
     chosen = [
         (user, task)
         for nth in zip_longest(*tasks)
@@ -75,7 +75,7 @@ def abstract_questions(meter: Metered, description: str, protocol: Protocol) -> 
     per_task = min(protocol.per_task, -(-protocol.wanted // max(len(chosen), 1)))
     chosen = chosen[: -(-protocol.wanted // max(per_task, 1))]
     asked = [{**about, "user": user, "task": task} for user, task in chosen]
-    found = _lists(meter, ABSTRACT, asked, per_task, "questions")
+    found = _lists(llm, ABSTRACT, asked, per_task, "questions")
     questions = [
         Made(text, "abstract", origin=chosen[row])
         for nth in zip_longest(*found)
@@ -86,7 +86,7 @@ def abstract_questions(meter: Metered, description: str, protocol: Protocol) -> 
 
 
 def _lists(
-    meter: Metered, prompt: Prompt, asked: Sequence[Mapping[str, str]], n: int, what: str
+    llm: ChatModel, prompt: Prompt, asked: Sequence[Mapping[str, str]], n: int, what: str
 ) -> list[list[str]]:
     lists: list[list[str]] = [[] for _ in asked]
     for _ in range(_ROUNDS):
@@ -97,14 +97,14 @@ def _lists(
             prompt.render({**asked[row], "have": lists[row], "n": n - len(lists[row])})
             for row in short
         ]
-        replies = ask_each(meter, chats, json_reading(Items, what), max_tokens=MAX_TOKENS)
+        replies = ask_each(llm, chats, json_reading(Items, what), max_tokens=MAX_TOKENS)
         for row, reply in zip(short, replies, strict=True):
             new = reply.items if isinstance(reply, Items) else []
             texts = [" ".join(text.split()) for text in (*lists[row], *new) if text.strip()]
             lists[row] = list({normalise_name(t): t for t in reversed(texts)}.values())[::-1][:n]
     if not any(lists):
         raise UserError(
-            f"The model {meter.identity} gave no {what} that could be read: take a larger one "
+            f"The model {llm.identity} gave no {what} that could be read: take a larger one "
             "(llm@llm_build=NAME llm_build.model=...)."
         )
     return lists

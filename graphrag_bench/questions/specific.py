@@ -14,7 +14,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graphs.extraction import CO_OCCURS
-from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.questions.made import Made, distinct
@@ -155,12 +155,12 @@ def specific_questions(
     table: ChunkTable,
     hops: Sequence[int],
     n: int,
-    meter: Metered | None,
+    llm: ChatModel | None,
     seed: int = 0,
 ) -> tuple[list[Made], int]:
     """Return at most `n` questions, as many of each number of hops as can be, and how many failed.
 
-    Without a `meter` a template words them. A model's wording is refused when it names the answer
+    Without a `llm` a template words them. A model's wording is refused when it names the answer
     or a name on the way, or could not be read; others take its place while there are any.
     """
     chains = Chains(graph)
@@ -169,12 +169,12 @@ def specific_questions(
     for place, number in enumerate(hops):
         wanted = n // len(hops) + (place < n % len(hops))
         rng = np.random.default_rng([seed, number])
-        drawn = chains.drawn(number, wanted if meter is None else 2 * wanted, rng)
+        drawn = chains.drawn(number, wanted if llm is None else 2 * wanted, rng)
         cases = [_Case.of(rows, chains, table) for rows in drawn]
-        if meter is None:
+        if llm is None:
             worded = [case.worded(_by_template(case)) for case in cases]
         else:
-            worded, n_bad = _by_model(meter, cases, wanted)
+            worded, n_bad = _by_model(llm, cases, wanted)
             refused += n_bad
         questions += distinct(worded)[:wanted]
     return questions, refused
@@ -185,7 +185,7 @@ def _by_template(case: _Case) -> str:
     return " ".join(message.content.split())
 
 
-def _by_model(meter: Metered, cases: Sequence[_Case], wanted: int) -> tuple[list[Made], int]:
+def _by_model(llm: ChatModel, cases: Sequence[_Case], wanted: int) -> tuple[list[Made], int]:
     made: list[Made] = []
     refused = 0
     for part in (cases[:wanted], cases[wanted:]):
@@ -197,7 +197,7 @@ def _by_model(meter: Metered, cases: Sequence[_Case], wanted: int) -> tuple[list
             )
             for case in part
         ]  # fmt: skip
-        replies = ask_each(meter, chats, json_reading(Worded, "wording"), max_tokens=MAX_TOKENS)
+        replies = ask_each(llm, chats, json_reading(Worded, "wording"), max_tokens=MAX_TOKENS)
         texts = [one.question.split() if isinstance(one, Worded) else [] for one in replies]
         pairs = [(case, " ".join(text)) for case, text in zip(part, texts, strict=True)]
         worded = [case.worded(text) for case, text in pairs if text and not case.leaks(text)]

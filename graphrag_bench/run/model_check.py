@@ -20,7 +20,6 @@ from graphrag_bench.errors import UnreadableReply, UserError, did_you_mean
 from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.local import Local, weights
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.scripted import Scripted
@@ -178,23 +177,23 @@ def _replies(part: _Part, model: ChatModel, stated: int | None) -> bool:
 
 
 def _json_reply(model: ChatModel) -> str:
-    meter = Metered(model)
+    model = model.attached()
     chat = CITY.render({"passage": _PASSAGE.strip()})
     try:
-        found = ask(meter, chat, City, max_tokens=64, purpose="the JSON reply")
+        found = ask(model, chat, City, max_tokens=64, purpose="the JSON reply")
     except UnreadableReply as error:
         raise UserError(
             f"{error}. The model may be too small to write JSON, or its server knows no JSON mode."
         ) from None
     dialect = model.dialect if isinstance(model, OpenAICompatible) else None
     form = f"; {_FORMS[dialect.schema_form]}" if dialect else ""
-    again = "; only after a correction" if meter.corrected else ""
+    again = "; only after a correction" if model.meter.corrected else ""
     return f"{found.city!r}{form}{again}"
 
 
 def _window(part: str, model: ChatModel, stated: int | None) -> str:
     """The window in tokens; unless it is our own server's, a long prompt shows that it is real."""
-    known = Metered(model).window
+    known = model.window
     if known is not None and stated is not None and known > stated:
         raise UserError(f"{part}.window={known}, but the server states {stated}: set it to that.")
     if known is not None and known < LONG_PROMPT:

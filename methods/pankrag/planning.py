@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field, PositiveInt, create_model, model_validato
 from graphrag_bench.contract import operator
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel, reply
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import FINAL, Dependencies, Kind, Plan, SubQuestion, checked_plan
@@ -288,8 +287,7 @@ def rephrase(
     except CallFailed:
         text = ""
     if not text:
-        if isinstance(llm, Metered):
-            llm.fallbacks += 1
+        llm.meter.fallbacks += 1
         text = substituted(question.text, dependencies)
     return replace(question, text=text)
 

@@ -12,7 +12,6 @@ from graphrag_bench.algorithms.extraction import (
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from methods.noderag.heterogeneous_graph import heterogeneous, important_nodes
 
@@ -117,7 +116,7 @@ def test_records_that_describe_nothing_are_refused() -> None:
 def written(answer) -> dict[str, list[str]]:
     """The texts of attributes and elements that a model writes, and what it was asked."""
     scripted = Scripted(answer=answer)
-    graph = made(llm_build=Metered(scripted))
+    graph = made(llm_build=scripted)
     pairs = list(zip(graph.types, graph.descriptions, strict=True))
     found = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
     return {**found, "asked": [chat[-1].content for chat in scripted.asked]}

@@ -16,7 +16,6 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from methods.hirag.layered_graph import Entity, Layers, Summarise, cluster_sparsity, grow, layered
 
@@ -149,7 +148,7 @@ def test_without_a_language_model_a_summary_is_named_and_told_by_its_members() -
 
 def written(answer) -> tuple[Graph, list[str]]:
     scripted = Scripted(answer=answer)
-    graph = built(cluster_size=5, llm_build=Metered(scripted))
+    graph = built(cluster_size=5, llm_build=scripted)
     return graph, [chat[-1].content for chat in scripted.asked]
 
 

@@ -19,7 +19,6 @@ from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tab
 from graphrag_bench.graphs.reports import coverage, extractive, llm_reports
 from graphrag_bench.graphs.text_graph import text_kg
 from graphrag_bench.llm.calls import CallFailed, Chat, Completion
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import count_tokens
 
@@ -176,15 +175,13 @@ def test_parts_are_reported_on_before_the_whole_and_enter_its_prompt_when_it_is_
 
 
 def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
-    model = Metered(
-        Scripted([("ada,", "Just words."), ("eve,", written_reply("Fine")), ("", "Still no.")])
-    )
+    model = Scripted([("ada,", "Just words."), ("eve,", written_reply("Fine")), ("", "Still no.")])
     made = by_model(model)
     assert made.texts[0] == "# cy, ada, bo\n\nStill no."
     assert made.ratings.tolist() == [0.0, 7.0]
     assert made.fallback.tolist() == [True, False]
     assert made.statistics["unreadable"] == 1
-    assert model.fallbacks == 1
+    assert model.meter.fallbacks == 1
     silent = Scripted([("ada,", CallFailed("refused", "no")), ("", written_reply("Fine"))])
     made = by_model(silent)
     assert (made.texts[0], made.statistics["without_report"]) == ("", 1)

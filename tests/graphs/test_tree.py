@@ -13,7 +13,6 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.graphs.tree import Growth, grow, tree
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import count_tokens
 
@@ -149,12 +148,12 @@ def test_the_model_is_asked_once_for_each_cluster_with_the_texts_of_its_children
 def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted():
     """The cluster of month 3 gets no reply; four texts share eight tokens, two words each."""
     failed = CallFailed("retries_exhausted", "no server")
-    model = Metered(Scripted([("month 3.", failed), ("harbour", "The harbour.")]))
+    model = Scripted([("month 3.", failed), ("harbour", "The harbour.")])
     graph = by_model(model, summary_tokens=8)
     summaries = list(graph.descriptions)[16:]
     assert summaries.count("The harbour.") == 3
     assert summaries.count("The harbour The harbour The harbour The harbour") == 1
-    assert model.fallbacks == 1
+    assert model.meter.fallbacks == 1
 
 
 def test_texts_that_do_not_fit_the_window_are_cut_to_equal_shares():

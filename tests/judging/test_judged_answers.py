@@ -14,7 +14,6 @@ from graphrag_bench.evaluation.metrics import metric_names
 from graphrag_bench.judging.answers import MEASURES, JudgeTask
 from graphrag_bench.judging.measures import Bench, Case, Judgement
 from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Reply, Scripted
 from graphrag_bench.values import FloatArray
 
@@ -32,7 +31,7 @@ def judged(
 ) -> Judgement:
     """The judgement when the judge says these things, one after the other."""
     said = iter(replies)
-    meter = Metered(Scripted(answer=lambda chat: next(said)))
+    meter = Scripted(answer=lambda chat: next(said))
     (found,) = MEASURES[metric].judge(Bench(meter, embedder), [case])
     return found
 
@@ -45,7 +44,7 @@ def prompts(case: Case, verdict: bool) -> list[str]:
         chats.append("".join(message.content for message in chat))
         return offers("Miss Marsh") if len(chats) == 1 else agrees(verdict)
 
-    MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])
+    MEASURES["judged_correctness"].judge(Bench(Scripted(answer=judge), Hashing), [case])
     return chats
 
 

@@ -7,7 +7,6 @@ from pydantic import BaseModel
 
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Message
@@ -21,12 +20,12 @@ def main(url: str, folder: str, first: int, after: int) -> None:
     store = Cache(f"{folder}/replies.sqlite")
     model = OpenAICompatible("fake", url, None, limits={"concurrency": 4}).attached(store=store)
     ledger = Ledger(f"{folder}/ledger-{first}.jsonl")
-    meter = Metered(model, log=ledger.at("answer", "step"))
+    llm = model.attached(log=ledger.at("answer", "step"))
     numbers = list(range(first, after))
     prompts = [(Message("user", f"Question #{number}"),) for number in numbers]
     items = [str(number) for number in numbers]
     reading = json_reading(Answer, "answer")
-    found = ask_each(meter, prompts, reading, max_tokens=9, items=items)
+    found = ask_each(llm, prompts, reading, max_tokens=9, items=items)
     store.close()
     sys.stdout.write(json.dumps([getattr(one, "answer", None) for one in found]))
 

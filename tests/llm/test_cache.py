@@ -15,7 +15,6 @@ from pydantic import BaseModel
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion
 from graphrag_bench.llm.ledger import read_ledger
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask
 
@@ -77,8 +76,8 @@ def test_unreadable_replies_are_asked_for_again_and_readable_ones_are_not(store,
     model = Scripted(answer=lambda prompt: next(replies))
 
     def city():
-        meter = Metered(model.attached(store=store))
-        return ask(meter, chat("a"), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
+        llm = model.attached(store=store)
+        return ask(llm, chat("a"), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
 
     assert [city(), city(), city()] == ["-", "Rome", "Rome"]
     assert len(model.asked) == 4
@@ -88,9 +87,9 @@ def test_a_corrected_reply_is_replayed_with_its_correction(store, chat):
     model = Scripted({"could not be read": '{"name": "Rome"}', "a": "?"})
     usage = []
     for _ in range(2):
-        meter = Metered(model.attached(store=store))
-        assert ask(meter, chat("a"), City, max_tokens=5, purpose="p").name == "Rome"
-        usage.append((meter.usage, meter.corrected))
+        llm = model.attached(store=store)
+        assert ask(llm, chat("a"), City, max_tokens=5, purpose="p").name == "Rome"
+        usage.append((llm.meter.usage, llm.meter.corrected))
     assert len(model.asked) == 2 and usage[0] == usage[1]
 
 
@@ -146,9 +145,9 @@ def test_several_processes_share_one_file_and_a_kill_loses_the_calls_in_flight_a
 def test_a_cut_reply_is_stored_and_stays_cut(store, chat):
     model = Scripted([("", Completion("half", 1, 5, finish="length"))])
     for _ in range(2):
-        meter = Metered(model.attached(store=store))
-        meter.complete([chat("a")], max_tokens=5)
-        assert meter.usage.truncated == 1
+        llm = model.attached(store=store)
+        llm.complete([chat("a")], max_tokens=5)
+        assert llm.meter.usage.truncated == 1
     assert len(model.asked) == 1
 
 

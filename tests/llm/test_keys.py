@@ -10,7 +10,6 @@ from graphrag_bench.llm.cache import reply_key, vector_key
 from graphrag_bench.llm.calls import Request
 from graphrag_bench.llm.json_replies import schema_of
 from graphrag_bench.llm.local import Local
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import Dialect, OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.settings import Decoding
@@ -69,7 +68,7 @@ def test_all_that_can_change_a_reply_is_in_its_key(request_: Request, key: str) 
 
 def test_the_key_of_a_correction() -> None:
     model = Scripted([("could not be read", '{"name": "Rome"}'), ("Italy", '{"town": 1}')])
-    ask(Metered(model), (Message("user", "Italy"),), City, max_tokens=9, purpose="city")
+    ask(model, (Message("user", "Italy"),), City, max_tokens=9, purpose="city")
     assert model.asked[-1][1:] == (Message("assistant", '{"town": 1}'), Message("user", CORRECTION))
     corrective = Request(model.asked[-1], 9, (), schema_of(City))
     assert reply_key(MINI, corrective)[0] == "211bdd6083fef5bb53e1148f8ea22b89"

@@ -10,7 +10,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, spent, sums
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 
@@ -81,7 +80,7 @@ def test_the_run_stops_before_the_budget_is_passed_and_a_larger_one_pays_for_the
     def run(n_tokens: int) -> Budget:
         budget = Budget(n_tokens, before=spent(ledger.path))
         model = client.attached(store=store, budget=budget)
-        Metered(model, log=ledger.at("answer", "step")).complete(prompts, max_tokens=30)
+        model.attached(log=ledger.at("answer", "step")).complete(prompts, max_tokens=30)
         return budget
 
     with pytest.raises(RunStopped, match="budget.tokens=800 could be passed: .*raise the budget"):
@@ -137,8 +136,8 @@ def test_what_other_processes_write_into_their_ledgers_counts(tmp_path):
 
 def test_a_meter_writes_each_call_under_its_own_item(tmp_path, chat):
     ledger = Ledger(tmp_path / "ledger.jsonl")
-    meter = Metered(Scripted({"": "x"}), log=ledger.at("build", "extract"))
-    meter.complete([chat("a"), chat("b")], max_tokens=3, items=["chunk-1", "chunk-2"])
+    llm = Scripted({"": "x"}).attached(log=ledger.at("build", "extract"))
+    llm.complete([chat("a"), chat("b")], max_tokens=3, items=["chunk-1", "chunk-2"])
     assert [line.item for line in read_ledger(ledger.path)] == ["chunk-1", "chunk-2"]
 
 

@@ -11,7 +11,6 @@ from graphrag_bench.llm import local
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion
 from graphrag_bench.llm.local import Local
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.structured import ask
 
 pytestmark = pytest.mark.slow
@@ -48,13 +47,13 @@ def model():
 @pytest.mark.real
 def test_a_reply_is_held_to_the_schema(model, chat, tmp_path):
     store = Cache(tmp_path / "replies.sqlite")
-    meter = Metered(model.attached(store=store))
-    city = ask(meter, chat("The capital of France, as JSON."), City, max_tokens=60, purpose="city")
+    llm = model.attached(store=store)
+    city = ask(llm, chat("The capital of France, as JSON."), City, max_tokens=60, purpose="city")
     assert city.name and city.country
-    assert (meter.usage.calls, meter.corrected, meter.usage.truncated) == (1, 0, 0)
-    assert meter.replies[0].model == local.PACKAGED
-    again = ask(meter, chat("The capital of France, as JSON."), City, max_tokens=60, purpose="city")
-    assert again == city and meter.replies[1].cached
+    assert (llm.meter.usage.calls, llm.meter.corrected, llm.meter.usage.truncated) == (1, 0, 0)
+    assert llm.meter.replies[0].model == local.PACKAGED
+    again = ask(llm, chat("The capital of France, as JSON."), City, max_tokens=60, purpose="city")
+    assert again == city and llm.meter.replies[1].cached
     store.close()
 
 

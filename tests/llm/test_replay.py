@@ -9,7 +9,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.cache_exchange import cache_stats, export_rows, import_rows
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask
@@ -29,13 +28,12 @@ class City(BaseModel):
 
 def everything(model, chat):
     """One run with a readable, an unreadable, a cut and a failed reply."""
-    meter = Metered(model)
     cities = [
-        ask(meter, chat(text), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
+        ask(model, chat(text), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
         for text in ("good", "bad")
     ]
-    plain, failed = meter.complete([chat("plain"), chat("filtered")], max_tokens=5)
-    return cities, plain.text, plain.finish, failed.reason, meter.usage, meter.usage.failed
+    plain, failed = model.complete([chat("plain"), chat("filtered")], max_tokens=5)
+    return cities, plain.text, plain.finish, failed.reason, model.meter.usage
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import pytest
 
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 
 
@@ -34,11 +33,11 @@ def test_a_function_answers_what_no_pattern_fits(chat):
 
 def test_planned_failures_and_cut_replies_come_as_planned(chat):
     plan = [("a", CallFailed("refused", "no")), ("b", Completion("half", 1, 1, finish="length"))]
-    meter = Metered(Scripted(plan))
-    failed, cut = meter.complete([chat("a"), chat("b")], max_tokens=5)
+    llm = Scripted(plan)
+    failed, cut = llm.complete([chat("a"), chat("b")], max_tokens=5)
     assert isinstance(failed, CallFailed) and failed.reason == "refused"
     assert cut.finish == "length"
-    assert (meter.usage.failed, meter.usage.truncated, meter.usage.calls) == (1, 1, 2)
+    assert (llm.meter.usage.failed, llm.meter.usage.truncated, llm.meter.usage.calls) == (1, 1, 2)
 
 
 def test_a_prompt_longer_than_the_window_fails_as_it_would_at_a_server(chat):

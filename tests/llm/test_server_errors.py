@@ -16,7 +16,7 @@ from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
 from graphrag_bench.llm.ledger import Ledger, read_ledger
-from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.server import RateLimiter, Server
 from graphrag_bench.llm.settings import Limits
@@ -131,9 +131,9 @@ def test_a_step_that_fails_too_often_asks_no_more_and_its_ledger_is_whole(fake, 
     ledger = Ledger(tmp_path / "ledger.jsonl")
     gate = FailureGate("s", after=10)
     model = client(url, limits={"concurrency": 4})
-    meter = Metered(model, log=ledger.at("answer", "s"), gate=gate)
+    llm = model.attached(log=ledger.at("answer", "s"), gate=gate)
     with pytest.raises(RunStopped, match="Step s"):
-        meter.complete([chat(f"bad #{number}") for number in range(100)], max_tokens=5)
+        llm.complete([chat(f"bad #{number}") for number in range(100)], max_tokens=5)
     n_requests = fake.stats(url).requests
     assert 3 <= n_requests <= 3 + 8
     assert len(list(read_ledger(ledger.path))) == n_requests
@@ -196,7 +196,7 @@ def test_a_reply_that_echoes_the_key_is_cleaned_before_it_is_stored(
     store = Cache(tmp_path / "replies.sqlite")
     ledger = Ledger(tmp_path / "ledger.jsonl")
     model = OpenAICompatible("fake", url, "PLANTED_KEY").attached(store=store)
-    (got,) = Metered(model, log=ledger.at("answer", "step", "q")).complete(
+    (got,) = model.attached(log=ledger.at("answer", "step", "q")).complete(
         [chat("x")], max_tokens=5
     )
     assert got.text == "your key is <api key>"

@@ -10,7 +10,6 @@ from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution, run_steps
@@ -33,10 +32,10 @@ def told(*texts: str, kind: str = "community") -> Context:
 REPORTS = told("Report 0.", "Report 1.", "Report 2.", "Report 3.", "Report 4.")
 
 
-def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Metered, list[str]]:
+def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Scripted, list[str]]:
     """The trail, the meter, and the reports that each call showed, by their numbers."""
     scripted = Scripted({**replies, AGAIN: UNREADABLE})
-    llm = Metered(scripted)
+    llm = scripted
     trail, query = primer(ASKED, REPORTS, llm=llm, **settings)
     assert query == trail.query
     shown = [
@@ -55,11 +54,11 @@ def test_the_primer_reads_the_reports_in_folds_and_passes_over_an_unreadable_one
     assert trail.follow_ups == (FollowUp("Who?", 1), FollowUp("When?", 1), FollowUp("Where?", 1))
     assert trail.findings == (Finding("A town.", 20), Finding("A founder.", 70))
     assert trail.query == Query(("Who?",))
-    assert llm.fallbacks == 0
+    assert llm.meter.fallbacks == 0
     replies = {"Report 0.": UNREADABLE, "Report 2.": said("A founder.", 70, "Where?")}
     trail, llm, _ = primed(replies, folds=2)
     assert [one.text for one in trail.follow_ups] == ["Where?"]
-    assert llm.fallbacks == 1
+    assert llm.meter.fallbacks == 1
     trail, _, _ = primed({"Report": said("", 0, "a", "b", "c")}, max_follow_ups=2)
     assert [one.text for one in trail.follow_ups] == ["a", "b"]
     assert trail.findings == ()
@@ -89,11 +88,11 @@ def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
     assert trail.findings == (Finding("A town.", 20), Finding("Ada.", 90))
     assert trail.follow_ups[2:] == (FollowUp("Where from?", 2),)
     assert (query, end) == (Query(("When?",)), None)
-    llm = Metered(Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE}))
+    llm = Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE})
     trail, query, _ = answer(ASKED, BEGUN, told("A text."), llm=llm)
     assert trail.findings == BEGUN.findings
     assert query == Query(("When?",))
-    assert llm.fallbacks == 1
+    assert llm.meter.fallbacks == 1
 
 
 @pytest.mark.parametrize(("score", "held"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])

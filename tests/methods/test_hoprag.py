@@ -11,7 +11,6 @@ from graphrag_bench.algorithms.bipartite import PseudoQuestions
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
 from methods.hoprag.hops import chosen, helpful, hybrid, nearest
@@ -59,10 +58,10 @@ def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.4), (2, 0.4), (0, 0.2)]
     stopped = replying("0", "0")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=stopped)) == [(1, 0.5), (2, 0.5)]
-    assert (llm.fallbacks, stopped.fallbacks) == (0, 0)
+    assert (llm.meter.fallbacks, stopped.meter.fallbacks) == (0, 0)
     llm = replying("nowhere", "7")
     assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
-    assert llm.fallbacks == 2
+    assert llm.meter.fallbacks == 2
 
 
 def test_helpful_passages_are_similar_and_visited() -> None:
@@ -111,7 +110,7 @@ def test_passages_that_help_are_counted_up_others_down_as_far_and_wide_as_said(
 def test_the_model_judges_each_passage_once(graph, names) -> None:
     """Passage 2 alone helps; what is neither yes nor no is a fallback."""
     scripted = Scripted(answer=lambda chat: "Yes." if "Passage 2" in chat[-1].content else "so")
-    llm = Metered(scripted)
+    llm = scripted
     found = judged(ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
     assert items(found) == [(2, 4.0), (0, 1.0), (1, 0.5), (3, 0.0)]
-    assert (len(scripted.asked), llm.fallbacks) == (4, 3)
+    assert (len(scripted.asked), llm.meter.fallbacks) == (4, 3)

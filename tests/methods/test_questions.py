@@ -12,8 +12,7 @@ from graphrag_bench.embedding.embedder import Kind, Vectors
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.llm.meter import Metered
-from graphrag_bench.llm.scripted import last_user_message
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Keywords, Mentions, Query, Question, Ranked
 from methods.decompose.splitting import decompose
@@ -27,7 +26,7 @@ TWO = '{"sub_questions": ["alpha", "gamma"]}'
 NONSENSE = "alpha, then gamma"
 
 
-def split(*replies: str, **settings: Any) -> tuple[tuple[str, ...], Metered]:
+def split(*replies: str, **settings: Any) -> tuple[tuple[str, ...], Scripted]:
     """The texts looked for when the model gives these replies, and the meter of its calls."""
     llm = replying(*replies)
     return decompose(WHICH, llm=llm, **settings).texts, llm
@@ -43,13 +42,13 @@ def test_sub_questions_come_each_once_and_no_more_than_asked_for():
 def test_a_question_left_whole_is_looked_for_and_an_unreadable_reply_is_a_fallback():
     texts, llm = split('{"sub_questions": []}')
     assert texts == (WHICH.text,)
-    assert llm.fallbacks == 0
+    assert llm.meter.fallbacks == 0
     texts, llm = split(NONSENSE, NONSENSE)
     assert texts == (WHICH.text,)
-    assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 1, 2)
+    assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 1, 2)
     texts, llm = split(NONSENSE, TWO)
     assert texts == ("alpha", "gamma")
-    assert (llm.fallbacks, llm.corrected) == (0, 1)
+    assert (llm.meter.fallbacks, llm.meter.corrected) == (0, 1)
 
 
 EAST = Question("q", "east")
@@ -90,10 +89,10 @@ def test_the_search_is_by_the_mean_of_passage_and_question_embedded_as_what_they
 def test_the_passage_is_what_the_model_writes_unless_it_writes_no_word():
     llm = replying(" East of the sun. \n")
     assert hypothetical(EAST, llm=llm) == Query(("East of the sun.",))
-    assert llm.fallbacks == 0
+    assert llm.meter.fallbacks == 0
     llm = replying(" ... ")
     assert hypothetical(EAST, llm=llm) == Query(("east",))
-    assert llm.fallbacks == 1
+    assert llm.meter.fallbacks == 1
 
 
 TEXTS = ("alpha beta", "beta gamma", "gamma delta", "delta epsilon", "zeta")
@@ -103,7 +102,7 @@ ALPHA = Question("q", "What of alpha?")
 
 def thought(
     said: str, *before: str, budget: int | None = None, **settings: Any
-) -> tuple[Any, Metered]:
+) -> tuple[Any, Scripted]:
     """What the next thought comes to over the first two chunks, and the meter of its call."""
     llm = replying(said)
     found = think(
@@ -119,7 +118,7 @@ def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_
     assert thoughts == Thoughts(("Alpha is first.", "Beta is next."))
     assert query == Query(("Beta is next.",))
     assert finished is None
-    shown = last_user_message(llm.llm.asked[0])
+    shown = last_user_message(llm.asked[0])
     assert shown == (
         "Passages:\nalpha beta\n\nbeta gamma\n\nQuestion: What of alpha?\n"
         "Thoughts so far:\nAlpha is first.\nNext thought:"
@@ -132,7 +131,7 @@ def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_
     assert thoughts == Thoughts(("Alpha is first.",))
     assert query == Query((ALPHA.text,))
     assert finished == Finished("no thought")
-    assert llm.fallbacks == 1
+    assert llm.meter.fallbacks == 1
 
 
 @pytest.mark.parametrize(

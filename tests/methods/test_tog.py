@@ -51,7 +51,7 @@ def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() 
 def test_the_model_sees_the_triples_of_the_context_or_none_and_a_failed_call_is_raised() -> None:
     llm = replying("{Yes} {Tarn}")
     assert if_enough(ASKED, TWO, llm=llm) == Answer("Tarn")
-    shown = llm.llm.asked[0][-1].content
+    shown = llm.asked[0][-1].content
     assert "(ada, founded, norvik)\n(norvik, stands on, tarn)" in shown
     assert ASKED.text in shown
     assert from_triples(ASKED, Context(()), llm=replying(" Tarn ")) == Answer("Tarn")

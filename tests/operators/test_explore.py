@@ -9,7 +9,6 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop
 from graphrag_bench.columns import Texts
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question
 from operators.node import agent as node
@@ -41,12 +40,12 @@ def graph():
     return replace(base, relations=Texts.of([fact[1] for fact in facts]))
 
 
-def model(*replies) -> Metered:
-    return Metered(Scripted(list(replies)))
+def model(*replies) -> Scripted:
+    return Scripted(list(replies))
 
 
-def shown(llm: Metered) -> list[str]:
-    return [chat[-1].content for chat in llm.llm.asked]
+def shown(llm: Scripted) -> list[str]:
+    return [chat[-1].content for chat in llm.asked]
 
 
 def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
@@ -65,7 +64,7 @@ def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
     assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in asked
     llm = model(("", "{admired (Score: 1.0)}"))
     assert chosen(graph, llm, ADA) == []
-    assert (llm.usage.calls, llm.fallbacks) == (1, 0)
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +140,7 @@ def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(gr
     nodes, hops = gone(graph, llm, STANDS, NAMED)
     assert hops == [(1, True, 0.4), (4, False, 0.2)]
     assert nodes.ids.tolist() == [TARN, MIRA]
-    assert llm.usage.calls == 0
+    assert llm.meter.usage.calls == 0
     llm = model()
     _, hops = gone(graph, llm, FOUNDED, max_candidates=1)
     assert hops == [(2, True, 0.6)]
@@ -180,7 +179,7 @@ def test_without_one_number_for_each_candidate_all_score_the_same(graph, reply):
     llm = model(("", reply))
     _, hops = gone(graph, llm, FOUNDED)
     assert hops == [(2, True, 0.5), (0, True, 0.5)]
-    assert (llm.usage.calls, llm.fallbacks) == (1, 1)
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 1)
 
 
 def test_rounds_follow_each_other_to_the_answer(graph):
@@ -202,6 +201,6 @@ def test_rounds_follow_each_other_to_the_answer(graph):
 def test_a_reply_read_by_nobody_gives_no_relation_and_a_failed_call_is_raised(graph):
     llm = model(("", "It is hard to say."))
     assert chosen(graph, llm, ADA) == []
-    assert (llm.usage.calls, llm.fallbacks) == (2, 1)
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
     with pytest.raises(CallFailed):
         chosen(graph, model(("", CallFailed("refused", "no"))), ADA)

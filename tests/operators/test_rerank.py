@@ -11,7 +11,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.values import FloatArray, Question, Ranked
 from operators.chunk.rerank import cross_encoder_rerank, rerank
@@ -29,7 +28,7 @@ def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_the
     check(found, [7, 5, 2], [1, 1 / 2, 1 / 3])
     llm = replying('{"order": [1, 2]}')
     rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm, passage_words=3)
-    text = last_user_message(llm.llm.asked[0])
+    text = last_user_message(llm.asked[0])
     assert "[1] T5 text of\n[2] T2 text of\nQuestion: Who?" in text
     llm = replying('{"order": [2, 1]}')
     found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
@@ -37,17 +36,17 @@ def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_the
     llm = replying('Sure: {"order": [4, 9, 4, 0]}')
     found = rerank(ASKED, ranked(5, 2, 7, 1), chunk_table=TABLE, llm=llm)
     assert found.ids.tolist() == [1, 5, 2, 7]
-    assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 0, 1)
+    assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 0, 1)
 
 
 @pytest.mark.parametrize("nonsense", ["the third", '{"order": [9]}', '{"order": []}'])
 def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(nonsense):
     llm = replying(nonsense, nonsense)
     assert rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [5, 2]
-    assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 1, 2)
+    assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 1, 2)
     llm = replying(nonsense, '{"order": [2, 1]}')
     assert rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [2, 5]
-    assert (llm.fallbacks, llm.corrected) == (0, 1)
+    assert (llm.meter.fallbacks, llm.meter.corrected) == (0, 1)
 
 
 def test_a_good_chunk_climbs_through_windows_of_which_the_last_begins_at_the_first():
@@ -134,6 +133,6 @@ def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
 
 def test_one_chunk_costs_no_call_and_a_failed_call_is_raised():
     assert rerank(ASKED, ranked(3), chunk_table=TABLE, llm=replying()).ids.tolist() == [3]
-    failing = Metered(Scripted(answer=lambda chat: CallFailed("refused", "no")))
+    failing = Scripted(answer=lambda chat: CallFailed("refused", "no"))
     with pytest.raises(CallFailed):
         rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=failing)

@@ -11,7 +11,6 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
-from graphrag_bench.llm.meter import Metered
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Path, Question, Subgraph
 from operators.community.entity import entity
@@ -45,7 +44,7 @@ def test_paths_hold_their_hops_and_prized_nodes_are_joined_and_ranked(line):
 
 
 def chosen(line, reply, **given):
-    llm = Metered(Scripted([("", reply)]))
+    llm = Scripted([("", reply)])
     given = given or {"relationships": falling(0, 1, 2)}
     return agent_path(ASKED, graph=line, llm=llm, **given), llm
 
@@ -64,7 +63,7 @@ def test_the_triples_of_the_reply_become_their_rows_or_stay_texts(line):
 def test_the_model_is_shown_paths_whole_and_triples_as_they_are_stored(line):
     walk = Subgraph((A, B, C), (0, 1), (Path((A, B, C), (0, 1)),))
     _, llm = chosen(line, "ada -> bruno", subgraph=walk, relationships=falling(2, 0))
-    shown = llm.llm.asked[0][-1].content
+    shown = llm.asked[0][-1].content
     assert "ada -> related to -> bruno; carla -> related to -> bruno\n" in shown
     assert shown.count("ada -> related to -> bruno") == 1
     assert "\ncarla -> related to -> dina\n" in shown
@@ -74,7 +73,7 @@ def test_the_model_is_shown_paths_whole_and_triples_as_they_are_stored(line):
 def test_a_reply_without_a_triple_is_asked_for_again_and_a_cut_line_not_read(line):
     found, llm = chosen(line, "I do not know.")
     assert found.relationships == (0, 1, 2)
-    assert (llm.usage.calls, llm.fallbacks) == (2, 1)
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
     cut = Completion("carla -> related to -> dina\nada -> related to -> bru", 9, 9, finish="length")
     found, _ = chosen(line, cut)
     assert (found.relationships, found.texts) == ((2,), ())
