@@ -4,13 +4,12 @@
 and p95 are ours in milliseconds for a call, p95 the slow end. A call searches 1,000 questions, or
 one. The reference is `faiss.knn` over the same questions and vectors in float32. `same_ids` is the
 share of ranks with the same id (faiss orders scores that agree in six decimals otherwise), `recall`
-the share of its ids that are ours at any rank. Recall below 0.99, in float16 below 0.95, is an
-error. Vectors are made in blocks in a file, which both sides map; the cases of float16 have a
-second file of half the size.
+the share of its ids that are ours at any rank. Recall below 0.99 is an error. Vectors are made in
+blocks in a file, which both sides map.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,13 +19,13 @@ from numpy.lib.format import open_memmap
 from timing import Numbers, in_turns, milliseconds
 
 from graphrag_bench.embedding.embedder import Vectors
-from graphrag_bench.indices.vector_index import Ids, StoredAs, VectorIndex
+from graphrag_bench.indices.vector_index import Ids, VectorIndex
 
 DIMENSION, TOP_K = 384, 20
 N_MILLION, N_100K, N_BATCH = 1_000_000, 100_000, 1000
 N_REPEATS, N_REPEATS_OF_100K, N_REPEATS_OF_ONE = 3, 6, 15
 BLOCK = 50_000
-LEAST_RECALL = {"float32": 0.99, "float16": 0.95}
+LEAST_RECALL = 0.99
 
 
 def unit_rows(n_rows: int, seed: int) -> Vectors:
@@ -37,32 +36,28 @@ def unit_rows(n_rows: int, seed: int) -> Vectors:
 
 
 @contextmanager
-def mapped(n_rows: int, stored_as: StoredAs) -> Iterator[VectorIndex]:
+def mapped(n_rows: int) -> Iterator[VectorIndex]:
     """The index of so many vectors, mapped from a file."""
     with TemporaryDirectory() as folder:
         shape = (n_rows, DIMENSION)
-        held = open_memmap(Path(folder) / "vectors.npy", "w+", np.dtype(stored_as), shape)
+        held = open_memmap(Path(folder) / "vectors.npy", "w+", np.dtype(np.float32), shape)
         for start in range(0, n_rows, BLOCK):
             held[start : start + BLOCK] = unit_rows(BLOCK, seed=start + 1)
         del held
         yield VectorIndex.load(Path(folder))
 
 
-def compared(
-    n_rows: int, n_questions: int, n_repeats: int, stored_as: StoredAs = "float32"
-) -> Numbers:
+def compared(n_rows: int, n_questions: int, n_repeats: int) -> Numbers:
     """Questions a second of both, the two in turns; raises AssertionError where ids differ."""
     asked = unit_rows(n_questions, seed=0)
-    with ExitStack() as files:
-        full = files.enter_context(mapped(n_rows, "float32"))
-        ours = files.enter_context(mapped(n_rows, "float16")) if stored_as == "float16" else full
+    with mapped(n_rows) as ours:
 
         def raw() -> Ids:
-            found = faiss.knn(asked, full.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
+            found = faiss.knn(asked, ours.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
             return np.asarray(found[1])
 
         more = agreement(np.stack([found.ids for found in ours.search(asked, TOP_K)]), raw())
-        if more["recall"] < LEAST_RECALL[stored_as]:
+        if more["recall"] < LEAST_RECALL:
             raise AssertionError(f"recall against faiss is only {more['recall']:.4f}")
         mine, other = in_turns(lambda: ours.search(asked, TOP_K), raw, n_repeats)
     return milliseconds(n_questions, mine, other, **more)
@@ -78,6 +73,4 @@ CASES = {
     "batch_1m": lambda: compared(N_MILLION, N_BATCH, N_REPEATS),
     "one_1m": lambda: compared(N_MILLION, 1, N_REPEATS_OF_ONE),
     "batch_100k": lambda: compared(N_100K, N_BATCH, N_REPEATS_OF_100K),
-    "float16_1m": lambda: compared(N_MILLION, N_BATCH, N_REPEATS, "float16"),
-    "float16_one_1m": lambda: compared(N_MILLION, 1, N_REPEATS_OF_ONE, "float16"),
 }

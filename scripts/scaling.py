@@ -60,13 +60,13 @@ def extrapolated(rows: Rows) -> list[str]:
     largest = max(rows)
     row = rows[largest]
     each = {step: row[step] / largest for step in STEPS}
-    lines = ["| chunks | embed | names and graph | vectors, float32 | vectors, float16 | nodes |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
+    lines = ["| chunks | embed | names and graph | vectors | nodes |",
+             "|---|---|---|---|---|"]  # fmt: skip
     for size in TOLD:
         vectors = size * DIMENSION * FLOAT_BYTES
         cells = (
             f"{size:,}", clock(size * each["chunk_index"]), clock(size * each["graph"]),
-            volume(vectors), volume(vectors / 2), f"{row['nodes'] / largest * size:,.0f}",
+            volume(vectors), f"{row['nodes'] / largest * size:,.0f}",
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return lines

@@ -8,7 +8,6 @@ from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, encode_in_blocks
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices import vector_index
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.cache import Cache
@@ -122,49 +121,6 @@ def test_a_batch_is_one_call_and_only_unclear_queries_are_asked_again(monkeypatc
     found = VectorIndex(vectors).search(queries, 10)
     assert asked == [(200, 26), (1, 104)]
     assert found[5].ids.tolist() == [7, *range(100, 109)]
-
-
-@pytest.mark.parametrize("k", [1, 10, 2990])
-def test_float16_finds_what_its_rows_in_float32_find(tmp_path, monkeypatch, k):
-    index = VectorIndex(unit_rows(3000, 64, 0)).stored_as("float16")
-    index.save(tmp_path)
-    index = VectorIndex.load(tmp_path)
-    assert index.vectors.dtype == np.float16 and isinstance(index.vectors.base, np.memmap)
-    queries = unit_rows(50, 64, 1)
-    widened = VectorIndex(index.vectors.astype(np.float32))
-    monkeypatch.setattr(vector_index, "MOST_NUMBERS", 700 * 64)  # five blocks of rows
-    for one, other in zip(index.search(queries, k), widened.search(queries, k), strict=True):
-        assert one.ids.tolist() == other.ids.tolist()
-        assert one.scores.tobytes() == other.scores.tobytes()
-    np.testing.assert_allclose(index.scores(queries[0]), widened.scores(queries[0]), atol=1e-6)
-
-
-def test_float16_takes_half_the_bytes_and_changes_no_cosine_by_more_than_said():
-    full = VectorIndex(unit_rows(3000, 384, 0))
-    half = full.stored_as("float16")
-    assert 2 * half.vectors.nbytes == full.vectors.nbytes
-    query = full.vectors[5]  # itself is among the rows: the largest norm that a change can have
-    changes = np.abs(half.scores(query) - full.scores(query))
-    assert 0 < changes.max() <= 0.0005
-
-
-@pytest.mark.parametrize("k", [3, 950])
-def test_candidates_in_float16_are_widened_in_blocks_of_the_bound(monkeypatch, k):
-    sizes, products = [], vector_index._products
-
-    def counted(queries, rows, ids):
-        sizes.append(rows.size)
-        return products(queries, rows, ids)
-
-    index = VectorIndex(unit_rows(950, 8, 0)).stored_as("float16")
-    queries = unit_rows(4, 8, 1)
-    whole = index.search(queries, k)
-    monkeypatch.setattr(vector_index, "_products", counted)
-    monkeypatch.setattr(vector_index, "MOST_NUMBERS", 100 * 8)
-    for one, other in zip(whole, index.search(queries, k), strict=True):
-        assert one.ids.tolist() == other.ids.tolist()
-        assert one.scores.tobytes() == other.scores.tobytes()
-    assert sizes and max(sizes) <= 800
 
 
 def test_an_empty_index_finds_nothing():

@@ -1,13 +1,9 @@
-"""Top-k search by inner product over unit vectors: faiss over a memory map.
+"""Top-k search by inner product over unit vectors: faiss over a memory map, which is not copied."""
 
-Rows of float32 are read where they lie, so that a memory map is not copied; rows of float16 in
-blocks.
-"""
-
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,35 +12,25 @@ from graphrag_bench.columns import load_array, save_array
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.values import DECIMALS, Ranked
 
-StoredAs = Literal["float32", "float16"]
-
 _SPARE = 16
 _MOST_CANDIDATES = 2**22
 """Candidates of a block of queries, about 50 bytes each while they are ranked: 200 MB."""
-MOST_NUMBERS = 2**23
-"""Numbers of a block of float16 rows that is turned into float32: 32 MB."""
 
 Ids = NDArray[np.int64]
-Array = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class VectorIndex:
-    """Unit rows, float32 or float16 (n, dimension); row i belongs to row i of its table.
+    """Unit rows, float32 (n, dimension); row i belongs to row i of its table.
 
     `statistics` tells how the texts fitted into the embedder's window, when the index was made.
     """
 
-    vectors: Array
+    vectors: Vectors
     statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.vectors)
-
-    def stored_as(self, numbers: StoredAs) -> "VectorIndex":
-        """The same index in numbers of this kind; float16 changes a cosine by at most 0.0005."""
-        rows = np.asarray(self.vectors).astype(numbers, copy=False)
-        return replace(self, vectors=rows)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
         """The `k` most similar rows for every query: cosine in -1..1, ties by lower id.
@@ -71,18 +57,16 @@ class VectorIndex:
 
     def scores(self, query: Vectors) -> Vectors:
         """The similarity of every row to one query, float32 (n,)."""
-        if in_memory(self.vectors):
-            return np.asarray(self.vectors @ query, np.float32)
-        scores = np.empty(len(self.vectors), np.float32)
-        for start, block in blocks(self.vectors):
-            scores[start : start + len(block)] = block @ query
-        return scores
+        return np.asarray(self.vectors @ query, np.float32)
 
     def _ranked(
         self, queries: Vectors, k: int, n_candidates: int
     ) -> tuple[Ids, Vectors, NDArray[np.bool_]]:
+        import faiss
+
         queries = np.ascontiguousarray(queries, np.float32)
-        named, ids = nearest(queries, self.vectors, n_candidates)
+        rows = np.ascontiguousarray(self.vectors, np.float32)
+        named, ids = faiss.knn(queries, rows, n_candidates, metric=faiss.METRIC_INNER_PRODUCT)
         scores = products(queries, self.vectors, ids)
         rounded = np.round(scores.astype(np.float64), DECIMALS)
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
@@ -108,45 +92,18 @@ def _blocks(rows: Ids, n_candidates: int) -> list[Ids]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def nearest(queries: Vectors, rows: Array, k: int) -> tuple[Vectors, Ids]:
-    """The `k` highest inner products of each query, best first, and their rows, (n, k) each.
-
-    BLAS computes them for many queries at once: their last bits depend on the other queries.
-    """
-    import faiss
-
-    if rows.dtype == np.float32:
-        scores, ids = faiss.knn(
-            queries, np.ascontiguousarray(rows), k, metric=faiss.METRIC_INNER_PRODUCT
-        )
-        return scores, ids
-    best = faiss.ResultHeap(len(queries), k, keep_max=True)
-    for start, block in blocks(rows):
-        scores, ids = faiss.knn(
-            queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT
-        )
-        best.add_result(scores, ids + start)
-    best.finalize()
-    return best.D, best.I
-
-
-def products(queries: Vectors, rows: Array, ids: Ids) -> Vectors:
+def products(queries: Vectors, rows: Vectors, ids: Ids) -> Vectors:
     """The inner product of each query with the rows named for it, float32 of the shape of `ids`.
 
     Each is computed by itself, so that it depends on its query and its row alone.
     """
-    if in_memory(rows):
-        return _products(queries, np.ascontiguousarray(rows), ids)
+    import faiss
+
+    rows = np.ascontiguousarray(rows, np.float32)
     scores = np.empty(ids.shape, np.float32)
-    pairs = max(1, MOST_NUMBERS // max(1, rows.shape[1]))
-    width = max(1, min(pairs, ids.shape[1]))
-    for start in range(0, len(ids), pairs // width):
-        some = slice(start, start + pairs // width)
-        for first in range(0, ids.shape[1], width):
-            part = ids[some, first : first + width]
-            named = np.asarray(rows[part.ravel()], np.float32)
-            places = np.arange(part.size, dtype=np.int64).reshape(part.shape)
-            scores[some, first : first + width] = _products(queries[some], named, places)
+    arrays = (faiss.swig_ptr(array) for array in (scores, queries, rows, ids))
+    by_id: Any = faiss.fvec_inner_products_by_idx  # type: ignore[attr-defined]
+    by_id(*arrays, queries.shape[1], *ids.shape)
     return scores
 
 
@@ -159,25 +116,3 @@ def largest_difference(queries: Vectors) -> NDArray[np.float64]:
     rounding = queries.shape[1] * 2.0**-24
     norms = np.linalg.norm(queries.astype(np.float64), axis=1)
     return np.asarray(2.01 * norms * rounding / (1 - rounding))
-
-
-def in_memory(rows: Array) -> bool:
-    """Whether rows can be read where they lie: an array or memory map of float32."""
-    return rows.dtype == np.float32
-
-
-def blocks(rows: Array) -> Iterator[tuple[int, Vectors]]:
-    """The rows in blocks of float32, each with the number of its first row."""
-    size = max(1, MOST_NUMBERS // max(1, rows.shape[1]))
-    for start in range(0, len(rows), size):
-        yield start, np.asarray(rows[start : start + size], np.float32)
-
-
-def _products(queries: Vectors, rows: Vectors, ids: Ids) -> Vectors:
-    import faiss
-
-    scores = np.empty(ids.shape, np.float32)
-    arrays = (faiss.swig_ptr(array) for array in (scores, queries, rows, ids))
-    by_id: Any = faiss.fvec_inner_products_by_idx  # type: ignore[attr-defined]
-    by_id(*arrays, queries.shape[1], *ids.shape)
-    return scores

@@ -1,8 +1,4 @@
-"""Search indices over nodes, their attributes, relationships, communities and chunks.
-
-`stored_as=float16` halves an index on disk and in memory, and changes a cosine by at most 0.0005.
-Indices of names have no such setting: graphs are made of them too.
-"""
+"""Search indices over nodes, their attributes, relationships, communities and chunks."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -16,7 +12,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, encode_in_blocks
 from graphrag_bench.graphs.knowledge_graph import Titles, node_rows, titled
-from graphrag_bench.indices.vector_index import StoredAs, VectorIndex
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import IntArray
 
@@ -41,15 +37,9 @@ def index_texts(
 
 
 @artifact("chunk_index")
-def chunk_index(
-    *,
-    chunk_table: ChunkTable,
-    embedder: Embedder,
-    progress: Progress,
-    stored_as: StoredAs = "float32",
-) -> VectorIndex:
+def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each chunk, of its title and text."""
-    return index_texts(chunk_table.passages, embedder, progress, "chunks").stored_as(stored_as)
+    return index_texts(chunk_table.passages, embedder, progress, "chunks")
 
 
 @artifact("name_index.extraction")
@@ -85,16 +75,14 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 
 
 @artifact("node_index.description")
-def description_index(
-    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
-) -> VectorIndex:
+def description_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each node: "name: description", the name alone where nothing describes it.
 
     Source: Zhou et al. 2025, section 5 (they embed the description alone, their code name, type and
     description); `node_index.text` is the reading of the paper.
     """
     texts = named_node_texts(graph)
-    return index_texts(texts, embedder, progress, "node descriptions").stored_as(stored_as)
+    return index_texts(texts, embedder, progress, "node descriptions")
 
 
 def named_node_texts(graph: Graph) -> list[str]:
@@ -108,15 +96,13 @@ def named_text(name: str, described: str) -> str:
 
 
 @artifact("node_index.text")
-def text_index(
-    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
-) -> VectorIndex:
+def text_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each node, of its description alone: trees and passage graphs.
 
     A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
     """
     texts = node_texts(graph)
-    return index_texts(texts, embedder, progress, "node descriptions").stored_as(stored_as)
+    return index_texts(texts, embedder, progress, "node descriptions")
 
 
 def node_texts(graph: Graph) -> list[str]:
@@ -131,12 +117,7 @@ def _descriptions(graph: Graph) -> list[str]:
 
 @artifact("relationship_index")
 def relationship_index(
-    *,
-    graph: Graph,
-    embedder: Embedder,
-    progress: Progress,
-    text: RelationshipText = "context",
-    stored_as: StoredAs = "float32",
+    *, graph: Graph, embedder: Embedder, progress: Progress, text: RelationshipText = "context"
 ) -> VectorIndex:
     """One vector for each relationship row, of the text that `relationship_texts` says.
 
@@ -146,19 +127,14 @@ def relationship_index(
     """
     texts = relationship_texts(graph, text)
     rows = np.flatnonzero(~np.asarray(graph.synonym, bool))
-    return _index_of_rows(texts, rows, embedder, progress, "relationships", stored_as)
+    return _index_of_rows(texts, rows, embedder, progress, "relationships")
 
 
 def _index_of_rows(
-    texts: Sequence[str],
-    rows: IntArray,
-    embedder: Embedder,
-    progress: Progress,
-    what: str,
-    stored_as: StoredAs,
+    texts: Sequence[str], rows: IntArray, embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
     index = index_texts([texts[row] for row in rows.tolist()], embedder, progress, what)
-    vectors = np.zeros((len(texts), embedder.dimension), stored_as)
+    vectors = np.zeros((len(texts), embedder.dimension), np.float32)
     vectors[rows] = index.vectors
     return VectorIndex(vectors, index.statistics)
 
@@ -189,9 +165,7 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 
 @artifact("community_index")
-def community_index(
-    *, reports: Reports, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
-) -> VectorIndex:
+def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each community, of its report; zeros for a community without one.
 
     Zeros have cosine 0 to every query, so that an operator leaves such rows out.
@@ -199,20 +173,18 @@ def community_index(
     """
     texts = list(reports.texts)
     rows = np.flatnonzero([bool(text) for text in texts])
-    return _index_of_rows(texts, rows, embedder, progress, "reports", stored_as)
+    return _index_of_rows(texts, rows, embedder, progress, "reports")
 
 
 @artifact("attribute_index")
-def attribute_index(
-    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
-) -> VectorIndex:
+def attribute_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each attribute of a node, of the text "node name: value", in their order.
 
     Raises UserError where the graph type has no attributes.
     Source: Youtu-GraphRAG (Dong et al. 2025), whose attributes are nodes that triples lead to.
     """
     texts = attribute_texts(graph)
-    return index_texts(texts, embedder, progress, "attributes").stored_as(stored_as)
+    return index_texts(texts, embedder, progress, "attributes")
 
 
 def attribute_texts(graph: Graph) -> list[str]:

@@ -45,15 +45,6 @@ def test_a_node_is_embedded_by_name_and_description_or_the_name_alone():
     assert indexed(description_index, graph=RICH) == vectors(*told)
 
 
-@pytest.mark.parametrize("builder", [description_index, text_index, relationship_index])
-def test_an_index_in_float16_holds_the_same_vectors_rounded(builder):
-    given = {"graph": RICH, "embedder": EMBEDDER, "progress": QUIET}
-    full, half = builder(**given), builder(**given, stored_as="float16")
-    assert (full.vectors.dtype, half.vectors.dtype) == (np.float32, np.float16)
-    np.testing.assert_array_equal(half.vectors, full.vectors.astype(np.float16))
-    assert half.statistics == full.statistics
-
-
 def test_a_text_node_is_embedded_by_its_description_or_else_its_name():
     assert indexed(text_index, graph=RICH) == vectors("A keeper.", "norvik", "A mount.")
     assert indexed(text_index, graph=PLAIN) == vectors("ada", "norvik", "tarn")
