@@ -101,7 +101,7 @@ class GraphSettings(_Settings):
     per: Literal["all", "partition"] = "all"
     """all: one graph of the corpus; partition: one graph per scope"""
     import_from: Text | None = None
-    """graph to import: GraphRAG folder, .graphml, triples as .jsonl or .csv"""
+    """graph to import: GraphRAG folder, .graphml"""
     checkpoint: Text | None = None
     """released weights of build.gnn_weights=released: folder, or name on the hub"""
     checkpoint_revision: str = ""

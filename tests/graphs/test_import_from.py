@@ -13,10 +13,14 @@ DULCE = Path(__file__).resolve().parents[3] / "shared" / "data" / "msgraphrag_du
 
 @pytest.fixture
 def file(tmp_path):
-    """A file of this name and text."""
+    """A GraphML file of this name, with a relationship of this name."""
 
-    def write(name: str, text: str) -> Path:
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    def write(name: str = "one.graphml", relation: str = "r") -> Path:
+        (tmp_path / name).write_text(
+            '<graphml><key id="k" for="edge" attr.name="label"/><graph edgedefault="directed">'
+            '<node id="a"/><node id="b"/><edge source="a" target="b">'
+            f'<data key="k">{relation}</data></edge></graph></graphml>'
+        )
         return tmp_path / name
 
     return write
@@ -34,15 +38,15 @@ def builders_of(experiment: Experiment) -> list[str]:
 
 
 def test_an_imported_graph_takes_the_place_of_the_extraction(file):
-    experiment = prepared("hipporag", file("t.csv", "a,r,b"))
+    experiment = prepared("hipporag", file())
     assert builders_of(experiment) == [
         "chunk_index",
         "chunk_table.presplit",
-        "graph.triples",
+        "graph.graphml",
         "name_index.graph",
         "node_index.name",
     ]
-    assert experiment.extraction == "triples"
+    assert experiment.extraction == "graphml"
 
 
 @pytest.mark.parametrize(
@@ -73,9 +77,9 @@ def test_a_rich_graph_asks_the_language_model_for_keywords():
 
 
 def test_the_run_key_is_that_of_the_content_and_not_of_the_path(file):
-    first = prepared("hipporag", file("one.csv", "a,r,b")).key
-    assert prepared("hipporag", file("two.csv", "a,r,b")).key == first
-    assert prepared("hipporag", file("one.csv", "a,r,c")).key != first
+    first = prepared("hipporag", file("one.graphml")).key
+    assert prepared("hipporag", file("two.graphml")).key == first
+    assert prepared("hipporag", file("one.graphml", "s")).key != first
 
 
 def test_text_units_are_the_chunks_unless_chunking_is_set():
@@ -96,5 +100,5 @@ def test_text_units_are_the_chunks_unless_chunking_is_set():
 )
 def test_a_contradiction_to_the_imported_graph_is_refused(file, settings, said):
     with pytest.raises(UserError) as raised:
-        prepared("hipporag", file("t.csv", "a,r,b"), **settings)
+        prepared("hipporag", file(), **settings)
     assert said in str(raised.value)

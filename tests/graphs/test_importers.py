@@ -1,4 +1,4 @@
-"""Graphs of other tools: Microsoft GraphRAG's tables, GraphML, triples; and back."""
+"""Graphs of other tools: Microsoft GraphRAG's tables, GraphML; and back."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from graphrag_bench.algorithms.extraction import (
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.exporters import export_graphml, export_parquet
 from graphrag_bench.artifacts.importers import msgraphrag
-from graphrag_bench.artifacts.importers.graphml import graphml, triples
+from graphrag_bench.artifacts.importers.graphml import graphml
 from graphrag_bench.artifacts.importers.paths import content_digest, file_of, variants_for
 from graphrag_bench.artifacts.importers.rows import chunk_id, chunks_of_texts, mentions
 from graphrag_bench.data.chunks import ChunkTable
@@ -53,9 +53,6 @@ def test_a_text_unit_is_the_chunk_of_its_text_or_what_holds_it_or_what_it_holds(
     assert found == {"same": (0,), "part": (1,), "whole": (0, 1), "other": (), "blank": ()}
 
 
-# ---- triples
-
-
 @pytest.fixture
 def file(tmp_path):
     """A file of this name and text."""
@@ -65,73 +62,6 @@ def file(tmp_path):
         return tmp_path / name
 
     return write
-
-
-SAME = [
-    ("t.csv", "head,relation,tail\nAda Marsh,founded,Norvik\nOtto Brandt,taught,Mira Holt\n"),
-    ("t.csv", "Ada Marsh,founded,Norvik\n\nOtto Brandt,taught,Mira Holt\n"),
-    ("t.csv", '\ufeffObject,Predicate,Subject\nNorvik,"founded","Ada Marsh"\n'
-              "Mira Holt,taught,Otto Brandt\n"),
-    ("t.jsonl", '["Ada Marsh", "founded", "Norvik"]\n\n["Otto Brandt", "taught", "Mira Holt"]'),
-    ("t.jsonl", '{"head": "Ada Marsh", "relation": "founded", "tail": "Norvik"}\n'
-                '{"source": "Otto Brandt", "relation": "taught", "target": "Mira Holt"}\n'),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "text"), SAME)
-def test_triples_are_read_from_csv_and_json_lines(file, name, text):
-    graph = triples(import_from=file(name, text), chunk_table=CHUNKS)
-    assert facts(graph) == [
-        ("ada marsh", "founded", "norvik", 1.0),
-        ("otto brandt", "taught", "mira holt", 1.0),
-    ]
-
-
-def test_a_fact_is_in_the_document_that_is_named_or_where_both_its_ends_are(file):
-    path = file("t.csv", "Ada Marsh,founded,Norvik\nOtto Brandt,knew,Ada Marsh\n")
-    graph = triples(import_from=path, chunk_table=CHUNKS)
-    assert list(graph.names) == ["ada marsh", "norvik", "otto brandt"]
-    assert dense(graph.node_chunk) == [[1, 0], [1, 1], [0, 1]]
-    assert dense(graph.relationship_chunk) == [[1, 0], [0, 0]]
-    path = file("t.csv", "head,relation,tail,document\nAda Marsh,founded,Norvik,otto\na,r,b,\n")
-    for chunks_by, chunks in (("auto", [[0, 1], [0, 0]]), ("mentions", [[1, 0], [0, 0]])):
-        graph = triples(import_from=path, chunk_table=CHUNKS, chunks_by=chunks_by)
-        assert dense(graph.relationship_chunk) == chunks
-
-
-def test_equal_facts_are_one_row_and_their_weights_are_summed(file):
-    path = file("t.csv", "head,relation,tail,weight\na,r,b,2\nA!,R,b,\nb,r,a,0.5\na,r,a,1\na,,b,1")
-    graph = triples(import_from=path, chunk_table=CHUNKS)
-    assert facts(graph) == [("a", "r", "b", 3.0), ("b", "r", "a", 0.5)]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("t.jsonl", "{", "line 1: not JSON"),
-        ("t.jsonl", r'["a", "r", "\ud800"]', "line 1: "),
-        ("t.jsonl", '["a", "r", "b"]\n["a", "r"]', "line 2: an object or a list of three"),
-        ("t.jsonl", '{"head": "a", "tail": "b"}', "line 1: the field 'relation' is missing"),
-        ("t.jsonl", '{"head": ["a"], "relation": "r", "tail": "b"}', "the field 'head' is miss"),
-        ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: 4 cells, not 3"),
-        ("t.csv", "head,relation,tail,weight\na,r,b,-1\n", "line 2: weight is '-1'"),
-        ("t.csv", "head,relation,tail,weight\na,r,b,nan\n", "line 2: weight is 'nan'"),
-        ("t.csv", "head,relation,tail,document\na,r,b,x\n", "the corpus has no document 'x'"),
-        ("t.csv", "head,tail\na,b\n", "line 2: the field 'relation' is missing"),
-        ("t.jsonl", "", "no node with a name"),
-    ],
-)  # fmt: skip
-def test_a_file_of_triples_that_cannot_be_read_is_an_error_that_names_the_line(
-    file, name, text, said
-):
-    with pytest.raises(UserError) as raised:
-        triples(import_from=file(name, text), chunk_table=CHUNKS)
-    assert said in str(raised.value)
-
-
-def test_chunks_that_only_the_file_may_name_must_be_named(file):
-    with pytest.raises(UserError, match="chunks_by=mentions"):
-        triples(import_from=file("t.csv", "a,r,b"), chunk_table=CHUNKS, chunks_by="source")
 
 
 # ---- GraphML
@@ -355,7 +285,7 @@ def test_communities_of_another_graph_are_refused(dulce, units):
 # ---- paths
 
 
-@pytest.mark.parametrize("name", ["nothing.csv", "graph.xml", "folder"])
+@pytest.mark.parametrize("name", ["nothing.graphml", "graph.xml", "folder"])
 def test_a_path_that_is_no_graph_is_refused_with_what_would_be_one(tmp_path, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "graph.xml").write_text("<graphml/>")

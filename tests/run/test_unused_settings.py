@@ -10,13 +10,13 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.session import refuse_unused
 
-TRIPLES = '{"subject": "Ada Marsh", "predicate": "founded", "object": "Norvik"}\n'
+GRAPH = "<graphml><graph><node id='ada'/></graph></graphml>"
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "triples.jsonl").write_text(TRIPLES)
+    (tmp_path / "own.graphml").write_text(GRAPH)
 
 
 def check(*words: str, methods: str) -> None:
@@ -34,7 +34,7 @@ def check(*words: str, methods: str) -> None:
         ("hipporag", "llm@llm_build=scripted llm_build.seed=1", ["llm_build.seed"]),
         ("lgraphrag", "pooling=off pooling.search=bfs", ["pooling=rerank"]),
         ("vanilla", "dev_share=0.3", ["split=dev"]),
-        ("bm25", "graph.import_from=triples.jsonl", ["graph.import_from"]),
+        ("bm25", "graph.import_from=own.graphml", ["graph.import_from"]),
     ],
 )
 def test_a_setting_that_nothing_reads_is_refused_by_name(
@@ -50,7 +50,7 @@ def test_a_setting_that_nothing_reads_is_refused_by_name(
     [
         ("hipporag", "method.damping=0.3 method.retrieve.0.dedupe=true build.graph.synonymy=add"),
         ("hipporag", "llm@llm_build=scripted build.extraction=llm llm.tokenizer=cl100k"),
-        ("hipporag", "graph.import_from=triples.jsonl"),
+        ("hipporag", "graph.import_from=own.graphml"),
         ("lgraphrag", "pooling=rerank pooling.search=bfs pooling.linking=[vectors]"),
         ("vanilla", "chunking=token chunking.size=1200 split=dev dev_share=0.3"),
         ("bm25,vanilla", "embedder.dimension=64"),  # one that reads it is enough

@@ -1,17 +1,16 @@
-"""Graphs from GraphML (LightRAG's, our own export's, any other), and from lists of triples."""
+"""Graphs from GraphML: LightRAG's, our own export's, any other."""
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.artifacts.importers.paths import CHUNK_FILE
 from graphrag_bench.artifacts.importers.rows import (
     Chunks,
-    ChunksBy,
     Column,
     ImportedNode,
     ImportedRelationship,
@@ -23,7 +22,7 @@ from graphrag_bench.artifacts.importers.rows import (
 )
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.rows import json_file, json_line_objects, read_text
+from graphrag_bench.data.rows import json_file
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES, SYNONYM
 from graphrag_bench.graphs.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
@@ -32,8 +31,6 @@ from graphrag_bench.text import normalise_name
 SEPARATOR = "<SEP>"
 """What LightRAG and nano-graphrag put between several texts in one field."""
 Fields = Mapping[str, str]
-ENDS = (("head", "source", "subject"), ("relation", "predicate"), ("tail", "target", "object"))
-"""The names that the three columns may have."""
 
 
 @artifact("graph.graphml", provides=KG_ATTRIBUTES, fixed={"columns": ()})
@@ -41,13 +38,7 @@ ENDS = (("head", "source", "subject"), ("relation", "predicate"), ("tail", "targ
 @artifact(
     "graph.graphml_rkg", provides=RKG_ATTRIBUTES, fixed={"columns": ("described", "keywords")}
 )
-def graphml(
-    *,
-    import_from: Path,
-    chunk_table: ChunkTable,
-    columns: tuple[Column, ...],
-    chunks_by: ChunksBy = "auto",
-) -> Graph:
+def graphml(*, import_from: Path, chunk_table: ChunkTable, columns: tuple[Column, ...]) -> Graph:
     """The graph of a GraphML file, by what its nodes and relationships have.
 
     A node's name is its attribute name, entity_id, entity_name, title or label, else its id; a
@@ -92,7 +83,7 @@ def graphml(
                 chunks_of(_parts(fields, "source_id"), units),
             )
         )
-    graph = imported_graph(import_from, nodes, relationships, chunk_table, chunks_by, columns)
+    graph = imported_graph(import_from, nodes, relationships, chunk_table, columns)
     is_synonym = [name == SYNONYM for name in graph.relations]
     return replace(graph, synonym=np.array(is_synonym, bool)) if not columns else graph
 
@@ -152,7 +143,7 @@ def _parts(fields: Fields, name: str) -> list[str]:
 
 
 def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
-    chunk_file = path.parent / "kv_store_text_chunks.json"
+    chunk_file = path.parent / CHUNK_FILE
     if not chunk_file.is_file():
         return chunks_by_digest(chunk_table)
     stored = json_file(chunk_file)
@@ -161,70 +152,3 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
     chunks = {str(name): chunk for name, chunk in stored.items() if isinstance(chunk, dict)}
     texts = {name: str(chunk.get("content", "")) for name, chunk in chunks.items()}
     return {**chunks_by_digest(chunk_table), **chunks_of_texts(texts, chunk_table)}
-
-
-@artifact("graph.triples", provides=KG_ATTRIBUTES)
-def triples(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
-    """The knowledge graph of a file of triples, one on each line.
-
-    JSON lines hold objects with `head`, `relation` and `tail` (or source/subject, predicate,
-    target/object), or lists of three; CSV has these columns, or three columns without a header.
-    Further fields are read where they are: `weight` (a number, 1 when missing) and `document`,
-    the id of the document that says so. Without documents a fact belongs to the chunks that name
-    both its ends (`chunks_by`). Rows are distinct (head, relation, tail), normalised, their
-    weights summed; triples with an empty part or equal ends are dropped. Raises UserError, with
-    the line, for a file that cannot be read.
-    """
-    documents = {name: tuple(chunk_table.chunks_of(name)) for name in chunk_table.documents}
-    rows = [_row(fields, place, documents) for place, fields in _lines(import_from)]
-    named = [row for row in rows if row.relation]
-    return imported_graph(import_from, (), named, chunk_table, chunks_by, columns=())
-
-
-def _row(
-    fields: Mapping[str, Any], place: str, documents: Mapping[str, Chunks]
-) -> ImportedRelationship:
-    head, relation, tail = (_part(fields, names, place) for names in ENDS)
-    document = fields.get("document")
-    named = document not in (None, "")
-    if named and str(document) not in documents:
-        raise UserError(f"{place}: the corpus has no document '{document}'.")
-    weight = weight_of(fields.get("weight"), place)
-    chunks = documents[str(document)] if named else ()
-    return ImportedRelationship(head, tail, normalise_name(relation), weight=weight, chunks=chunks)
-
-
-def _part(fields: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:
-    for name in names:
-        if isinstance(fields.get(name), str | int | float):
-            return str(fields[name])
-    raise UserError(f"{place}: the field '{names[0]}' is missing or no text.")
-
-
-def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if path.suffix.lower() == ".csv":
-        yield from _csv(path, read_text(path))
-        return
-    for place, found in json_line_objects(path):
-        if isinstance(found, list) and len(found) == 3:
-            found = dict(zip(("head", "relation", "tail"), found, strict=True))
-        if not isinstance(found, dict):
-            raise UserError(f"{place}: an object or a list of three texts was expected.")
-        yield place, found
-
-
-def _csv(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    reader = csv.reader(text.splitlines(keepends=True))
-    header: list[str] = []
-    for cells in reader:
-        if not any(cells):
-            continue
-        place = f"{path}, line {reader.line_num}"
-        if not header:
-            header = [cell.strip().lower() for cell in cells]
-            if any(name in header for name in ENDS[0]):
-                continue
-            header = ["head", "relation", "tail"]
-        if len(cells) != len(header):
-            raise UserError(f"{place}: {len(cells)} cells, not {len(header)}.")
-        yield place, dict(zip(header, cells, strict=True))

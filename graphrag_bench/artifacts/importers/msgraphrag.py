@@ -10,7 +10,6 @@ from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.importers.rows import (
     Chunks,
-    ChunksBy,
     ImportedNode,
     ImportedRelationship,
     chunks_of,
@@ -56,7 +55,7 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 
 
 @artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES)
-def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
+def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
     """The textual knowledge graph of the folder, with its types, descriptions and weights.
 
     Nodes are in the order of entities.parquet, relationships in that of relationships.parquet.
@@ -86,9 +85,7 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
         )
         for number, row in enumerate(rows, 1)
     ]
-    return imported_graph(
-        import_from, nodes, relationships, chunk_table, chunks_by, columns=("described",)
-    )
+    return imported_graph(import_from, nodes, relationships, chunk_table, ("described",))
 
 
 @artifact("communities.msgraphrag")

@@ -5,6 +5,8 @@ from pathlib import Path
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 
+CHUNK_FILE = "kv_store_text_chunks.json"
+"""LightRAG's file of chunks, next to its graph."""
 _MADE_FROM = {
     "graph": "relationships",
     "chunk_table": "text_units",
@@ -13,10 +15,6 @@ _MADE_FROM = {
 }
 """The table of a folder of Microsoft GraphRAG that each resource is made from."""
 _READ = ("entities", "relationships", "communities", "community_reports", "text_units", "documents")
-_FORMATS = (
-    "a folder with entities.parquet (Microsoft GraphRAG), a .graphml file (LightRAG and others), "
-    "or a .jsonl or .csv file of triples"
-)
 
 
 def variants_for(path: Path) -> dict[str, str]:
@@ -32,14 +30,14 @@ def variants_for(path: Path) -> dict[str, str]:
             if resource == "graph" or (path / f"{table}.parquet").is_file()
         }
     file = file_of(path)
-    kind = file.suffix.lower() if file.is_file() else ""
-    if kind == ".graphml":
+    if file.is_file() and file.suffix.lower() == ".graphml":
         from graphrag_bench.artifacts.importers.graphml import graphml_variant
 
         return {"graph": graphml_variant(file)}
-    if kind in (".jsonl", ".csv"):
-        return {"graph": "triples"}
-    raise UserError(f"graph.import_from: '{path}' is not {_FORMATS}.")
+    raise UserError(
+        f"graph.import_from: '{path}' is neither a folder with entities.parquet (Microsoft "
+        "GraphRAG) nor a .graphml file (LightRAG and others)."
+    )
 
 
 def file_of(path: Path) -> Path:
@@ -56,6 +54,5 @@ def content_digest(path: Path) -> str:
     if not file.is_file():
         tables = [file / f"{name}.parquet" for name in _READ]
         return digest([(one.name, file_digest(one)) for one in tables if one.is_file()])
-    chunk_file = file.parent / "kv_store_text_chunks.json"
-    with_chunks = file.suffix.lower() == ".graphml" and chunk_file.is_file()
-    return digest(*map(file_digest, [file, chunk_file] if with_chunks else [file]))
+    chunk_file = file.parent / CHUNK_FILE
+    return digest(*map(file_digest, [file, chunk_file] if chunk_file.is_file() else [file]))

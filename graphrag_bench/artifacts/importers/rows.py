@@ -15,7 +15,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.merging import Merger
 from graphrag_bench.text import normalise_name, squash
 
-ChunksBy = Literal["auto", "source", "mentions"]
 Column = Literal["described", "keywords"]
 Chunks = tuple[int, ...]
 """Rows of the chunk table; none where the file names none."""
@@ -60,24 +59,15 @@ def imported_graph(
     nodes: Sequence[ImportedNode],
     relationships: Sequence[ImportedRelationship],
     chunk_table: ChunkTable,
-    chunks_by: ChunksBy,
     columns: tuple[Column, ...],
 ) -> Graph:
     """Return the graph of what the file `where` holds, with columns as of `Merger`.
 
-    Relationships have names, and are told apart by them, where nothing is described.
-
-    `source` puts nodes and relationships into the chunks that the file names, `mentions` into
-    those that name the node, or both ends; `auto` takes mentions where the file names no
-    chunk at all. Raises UserError for a file without nodes, and when `source` finds no chunk.
+    Relationships have names, and are told apart by them, where nothing is described. Nodes and
+    relationships are in the chunks that the file names; where it names none of the corpus, in those
+    that name the node, or both ends. Raises UserError for a file without nodes.
     """
-    sourced = any(row.chunks for row in nodes) or any(row.chunks for row in relationships)
-    if chunks_by == "source" and not sourced:
-        raise UserError(
-            f"{where}: no chunk that it names is one of the corpus; the corpus and its "
-            "chunking must be those of the file, or set build.graph.chunks_by=mentions."
-        )
-    if chunks_by == "mentions" or not sourced:
+    if not (any(row.chunks for row in nodes) or any(row.chunks for row in relationships)):
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
         named_in = mentions([*(node.name for node in nodes), *ends], chunk_table)
         nodes = [node._replace(chunks=named_in.get(node.name, ())) for node in nodes]
