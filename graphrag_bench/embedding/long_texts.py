@@ -1,4 +1,4 @@
-"""Texts longer than an embedder reads: counted; embedded in windows, cut, or refused."""
+"""Texts longer than an embedder reads: counted, and embedded in windows or cut."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,12 +20,8 @@ Rows = NDArray[np.float32]
 Embed = Callable[[list[str]], Rows]
 
 
-LongTexts = Literal["windows", "cut", "refuse"]
-_BECOMES = {
-    "windows": "are embedded in overlapping windows",
-    "cut": "are cut",
-    "refuse": "are refused",
-}
+LongTexts = Literal["windows", "cut"]
+_BECOMES = {"windows": "are embedded in overlapping windows", "cut": "are cut"}
 
 
 def reading_of(window: int | None, long_texts: LongTexts, unknown: str) -> str:
@@ -35,21 +31,15 @@ def reading_of(window: int | None, long_texts: LongTexts, unknown: str) -> str:
     """
     if window is None:
         return f"how many tokens it reads is not known {unknown} (embedder.window=N sets it)"
-    return (
-        f"{window:,} tokens of a text; longer ones {_BECOMES[long_texts]} "
-        f"(embedder.long_texts={long_texts})"
-    )
+    return f"{window:,} tokens of a text; longer ones {_BECOMES[long_texts]}"
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How some texts fit into an embedder's window.
+    """How many of some texts are longer than an embedder's window; one of None bounds nothing.
 
-    Tokens are those of the embedder, or of `counted_in` where its own are not known; those of the
-    prefix and the special ones around a text count. `longest` is the longest text; `n_tokens` and
-    `n_past` are the tokens of all texts that are longer than the window, and how many of them lie
-    past it; `n_windows` is how many windows these texts make,
-    where they are made. A `window` of None bounds nothing.
+    Tokens are those of the embedder, those of the prefix and special ones included, or of a
+    stand-in where its own are not known. `longest` is the longest text.
     """
 
     window: int | None
@@ -57,10 +47,6 @@ class Fit:
     n_texts: int
     n_long: int = 0
     longest: int = 0
-    n_tokens: int = 0
-    n_past: int = 0
-    n_windows: int = 0
-    counted_in: str = ""
 
     def message(self, what: str) -> str:
         """Return one line: how many of the texts, named by `what`, are longer, and what becomes.
@@ -69,26 +55,13 @@ class Fit:
         """
         if self.window is None or not self.n_texts:
             return ""
-        reads = f"the embedder's {self.window:,} tokens"
-        of = f"of {self.counted_in}" if self.counted_in else ""
+        reads = f"longer than the embedder's {self.window:,} tokens"
         if not self.n_long:
-            return f"none of {self.n_texts:,} {what} is longer than {reads}{of and f' ({of})'}"
-        notes = ", ".join(filter(None, (of, f"the longest has {self.longest:,}")))
-        line = f"{self.n_long:,} of {self.n_texts:,} {what} are longer than {reads} ({notes}) and "
-        line += _BECOMES[self.long_texts]
-        share = f"{100 * self.n_past / self.n_tokens:.0f} % of their tokens"
-        if self.long_texts == "windows":
-            return f"{line}: {self.n_windows:,} windows, {share} lie past the first"
-        return f"{line}: {share} are not embedded" if self.long_texts == "cut" else line
-
-    def refuse(self, what: str) -> None:
-        """Raise UserError where `long_texts=refuse` meets a text that is longer."""
-        if self.long_texts == "refuse" and self.n_long:
-            raise UserError(
-                f"{self.message(what)} (embedder.long_texts=refuse). Set "
-                "embedder.long_texts=windows, or make smaller texts (chunking=token "
-                "chunking.size=N), or name an embedder that reads more."
-            )
+            return f"none of {self.n_texts:,} {what} is {reads}"
+        return (
+            f"{self.n_long:,} of {self.n_texts:,} {what} are {reads} (the longest has "
+            f"{self.longest:,}) and {_BECOMES[self.long_texts]}"
+        )
 
     @property
     def row(self) -> dict[str, Any]:
@@ -102,9 +75,12 @@ class Fit:
 
     def plus(self, other: "Fit") -> "Fit":
         """Return both together: of the corpora of two scopes."""
-        counts = ("n_texts", "n_long", "n_tokens", "n_past", "n_windows")
-        sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
-        return replace(self, longest=max(self.longest, other.longest), **sums)
+        return replace(
+            self,
+            n_texts=self.n_texts + other.n_texts,
+            n_long=self.n_long + other.n_long,
+            longest=max(self.longest, other.longest),
+        )
 
 
 @dataclass(frozen=True)
@@ -121,53 +97,33 @@ class Windowing:
     tokens: Tokens
 
     def fit(self, texts: Sequence[str], prefix: str = "") -> Fit:
-        """How many of the texts are longer, and what share of their tokens lies past the window."""
+        """How many of the texts are longer than the window."""
         if self.size is None:
             return Fit(None, self.mode, len(texts))
         starts = range(0, len(texts), _AT_ONCE)
-        total = Fit(self.size, self.mode, 0, counted_in=self.tokens.counted_in)
+
+        def part(start: int) -> list[int]:
+            return self._lengths([prefix + text for text in texts[start : start + _AT_ONCE]])
+
         with ThreadPoolExecutor(os.cpu_count()) as cores:  # a tokenizer lets go of Python's lock
-            for part in cores.map(lambda at: self._fit(texts[at : at + _AT_ONCE], prefix), starts):
-                total = total.plus(part)
-        return total
+            lengths = [length for lengths in cores.map(part, starts) for length in lengths]
+        n_long = sum(length > self.size for length in lengths)
+        return Fit(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Rows:
         """Unit rows, float32, in the order of the texts; `embed` gives those of prefixed texts.
 
         A text that fits is given to `embed` as it is. Of one in windows comes out the mean of the
-        windows' unit vectors, weighted by their tokens, at length one. Raises UserError for a
-        longer text under `refuse`.
+        windows' unit vectors, weighted by their tokens, at length one.
         """
         prefixed = [prefix + text for text in texts]
         if self.size is None or self.mode == "cut":
             return embed(prefixed)
-        lengths = self._lengths(prefixed)
-        if max(lengths, default=0) <= self.size:
-            return embed(prefixed)
-        if self.mode == "refuse":
-            self._fit(texts, prefix).refuse("texts")
         groups = [
             [(whole, length)] if length <= self.size else self._windows(text, prefix)
-            for text, whole, length in zip(texts, prefixed, lengths, strict=True)
+            for text, whole, length in zip(texts, prefixed, self._lengths(prefixed), strict=True)
         ]
         return _means(embed([piece for group in groups for piece, _ in group]), groups)
-
-    def _fit(self, texts: Sequence[str], prefix: str) -> Fit:
-        assert self.size is not None
-        lengths = self._lengths([prefix + text for text in texts])
-        long = [row for row, length in enumerate(lengths) if length > self.size]
-        windowed = long if self.mode == "windows" else []
-        return Fit(
-            self.size,
-            self.mode,
-            len(texts),
-            len(long),
-            max(lengths, default=0),
-            sum(lengths[row] for row in long),
-            sum(lengths[row] - self.size for row in long),
-            sum(len(self._windows(texts[row], prefix)) for row in windowed),
-            self.tokens.counted_in,
-        )
 
     def _lengths(self, prefixed: Sequence[str]) -> list[int]:
         return [count + self.tokens.n_special for count in self.tokens.counts(prefixed)]

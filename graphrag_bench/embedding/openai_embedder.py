@@ -16,7 +16,6 @@ from graphrag_bench.embedding.cached_models import vectors_of
 from graphrag_bench.embedding.embedder import Kind, Vectors
 from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing, reading_of
 from graphrag_bench.embedding.tokenizer import tokenizer_of
-from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache, Mode, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
 from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE
@@ -62,8 +61,8 @@ class OpenAIEmbedder:
     depend on the texts alone: sorted by length and then by text, `batch_size` at a time, fewer
     where they are long; questions one by one. A block is one call and one line of the ledger; what
     the cache gave is one more. There is no partial result: what failed is raised. A text longer
-    than the model's window goes in overlapping windows, whole (`cut`: the server may cut or refuse
-    it), or is refused, as `long_texts` says.
+    than the model's window goes in overlapping windows, or whole (`long_texts=cut`: the server may
+    cut or refuse it).
     """
 
     def __init__(
@@ -145,12 +144,9 @@ class OpenAIEmbedder:
     @cached_property
     def _windowing(self) -> Windowing:
         """Windows fill three quarters of the model's where another tokenizer counts."""
-        try:
-            tokens = tokenizer_of(self.tokenizer, self.model)
-        except UserError as error:
-            raise UserError(str(error).replace("llm.tokenizer", "embedder.tokenizer")) from None
+        tokens = tokenizer_of(self.tokenizer, self.model, "embedder")
         size = self.window
-        if size is not None and tokens.counted_in and self.long_texts != "cut":
+        if size is not None and tokens.stand_in and self.long_texts != "cut":
             size = int(size * _FILLED)
         return Windowing(size, self.long_texts, tokens)
 
@@ -176,8 +172,7 @@ class OpenAIEmbedder:
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Return float32 (n, dimension), unit rows in the order of the texts.
 
-        Raises CallFailed when a block got no vectors, RunStopped when none ever will, UserError for
-        a text that is refused.
+        Raises CallFailed when a block got no vectors, RunStopped when none ever will.
         """
         size = 1 if kind == "question" else self.batch_size
         return self._windowing.encode(

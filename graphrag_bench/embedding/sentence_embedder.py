@@ -40,8 +40,7 @@ class SentenceEmbedder(Embedder):
 
     A vector depends on its text alone: questions are encoded one at a time, passages in batches
     whose shapes follow from their lengths (`token_batches`). Rows are unit vectors. A text longer
-    than the model's window is embedded in overlapping windows, cut by the model, or refused, as
-    `long_texts` says.
+    than the model's window is embedded in overlapping windows, or cut, as `long_texts` says.
     """
 
     def __init__(
@@ -55,14 +54,12 @@ class SentenceEmbedder(Embedder):
         window: PositiveInt | None = None,
         device: Device = "auto",
         precision: Precision = "auto",
-        batch_tokens: PositiveInt | None = None,
         trust_remote_code: bool = False,
     ) -> None:
         """`model` is the packaged MiniLM, a folder, or a name on the model hub.
 
         A `window` takes the place of the one that the model's files state. `precision` is the
         format in which matrices are multiplied: `auto` is bfloat16 where the device is fast at it.
-        A passage batch has at most `batch_tokens` tokens; by default as many as suit the device.
         """
         self.model = model
         self.revision = revision
@@ -71,7 +68,6 @@ class SentenceEmbedder(Embedder):
         self.given_window = window
         self.device: Device = device
         self.precision: Precision = precision
-        self.batch_tokens = batch_tokens
         self.trust_remote_code = trust_remote_code
 
     @property
@@ -149,7 +145,7 @@ class SentenceEmbedder(Embedder):
         return int(self._loaded.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
-        """Float32 (n, dimension), unit rows; raises UserError for a text that is refused."""
+        """Float32 (n, dimension), unit rows in the order of the texts."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         windowing, alone = self._windowing, kind == "question"
@@ -174,7 +170,7 @@ class SentenceEmbedder(Embedder):
         model, size = self._loaded, self._windowing.size
         if size is None or not takes_tokens(model):
             return None
-        return TokenBatches(model, size, self._computed_in, self.batch_tokens)
+        return TokenBatches(model, size, self._computed_in)
 
     @property
     def _folder(self) -> Path:

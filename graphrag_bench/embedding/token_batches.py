@@ -50,15 +50,13 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 class TokenBatches:
     """A loaded model with its own fast tokenizer, called with tokens and not with texts."""
 
-    def __init__(
-        self, model: Any, window: int, precision: Resolved, batch_tokens: int | None = None
-    ) -> None:
+    def __init__(self, model: Any, window: int, precision: Resolved) -> None:
         self.tokens = OwnTokens(model.tokenizer.backend_tokenizer.to_str)
         self.window = window
         self._model = model
         self._device = model.device
         self._precision: Resolved = precision
-        self._batch_tokens = batch_tokens or TOKENS_A_BATCH.get(model.device.type, 4096)
+        self._batch_tokens = TOKENS_A_BATCH[model.device.type]
         tokenizer = model.tokenizer
         self._pads = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
         if "token_type_ids" in tokenizer.model_input_names:

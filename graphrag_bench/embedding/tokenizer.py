@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 from graphrag_bench.embedding.model_files import TOKENIZER, hub_file
 from graphrag_bench.errors import UserError, did_you_mean
@@ -19,20 +19,7 @@ Span = tuple[int, int]
 """Start and end of a token, in characters of the text."""
 
 
-class Tokenizer(Protocol):
-    """A way of counting tokens."""
-
-    @property
-    def identity(self) -> str:
-        """Its name and, where a file holds it, a fingerprint of the content; never a path."""
-        ...
-
-    def count(self, text: str) -> int:
-        """The number of tokens of a text, without special ones around it."""
-        ...
-
-
-class BytePairs(Tokenizer):
+class BytePairs:
     """An encoding of OpenAI's models; a stand-in for a model whose own tokenizer is not known."""
 
     n_special = 0
@@ -40,7 +27,6 @@ class BytePairs(Tokenizer):
     def __init__(self, encoding: Encoding = "cl100k", *, stand_in: bool = False) -> None:
         self.encoding: Encoding = encoding
         self.stand_in = stand_in
-        self.counted_in = f"{encoding}, a stand-in" if stand_in else ""
 
     @property
     def identity(self) -> str:
@@ -66,7 +52,7 @@ class OwnTokens:
     `read` gives the content of its `tokenizer.json`, when it is first needed.
     """
 
-    counted_in = ""
+    stand_in = False
 
     def __init__(self, read: Callable[[], str]) -> None:
         self._read_file = read
@@ -121,11 +107,7 @@ class OwnTokens:
         return spans
 
 
-Tokens = BytePairs | OwnTokens
-"""The tokens that an embedder reads."""
-
-
-class HuggingFace(OwnTokens, Tokenizer):
+class HuggingFace(OwnTokens):
     """The `tokenizer.json` of a folder, a file, or a model of the hub; read when first needed."""
 
     def __init__(self, name: str) -> None:
@@ -149,15 +131,21 @@ class HuggingFace(OwnTokens, Tokenizer):
             return path
         if (path / TOKENIZER).is_file():
             return path / TOKENIZER
-        return hub_file("llm.tokenizer", self.name, TOKENIZER)
+        return hub_file("tokenizer", self.name, TOKENIZER)
 
 
-def tokenizer_of(setting: object, model: str) -> BytePairs | HuggingFace:
-    """The tokenizer that `llm.tokenizer` names, or, for None, the one that fits the model's name.
+Tokens = BytePairs | OwnTokens
+"""The tokens that an embedder reads."""
+Tokenizer = BytePairs | HuggingFace
+"""A way of counting tokens; its identity holds its name and content, never a path."""
+
+
+def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
+    """The tokenizer that a setting names, or, for None, the one that fits the model's name.
 
     OpenAI's names (behind `provider/` and `ft:` too) have o200k or cl100k. For any other model
     cl100k is used, so that no model need be loaded or asked. Raises UserError for another
-    setting.
+    setting of the group.
     """
     if setting is None:
         if _O200K.search(model.lower()):
@@ -169,4 +157,4 @@ def tokenizer_of(setting: object, model: str) -> BytePairs | HuggingFace:
         if setting == encoding:
             return BytePairs(encoding)
     valid = [*get_args(Encoding), "hf:NAME_OR_PATH"]
-    raise UserError(f"There is no llm.tokenizer={setting}. {did_you_mean(str(setting), valid)}")
+    raise UserError(f"There is no {group}.tokenizer={setting}. {did_you_mean(str(setting), valid)}")

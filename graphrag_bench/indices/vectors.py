@@ -25,10 +25,9 @@ def index_texts(
     """The vectors of some texts in the order given.
 
     How many of the texts, named by `what`, are longer than the embedder reads is said before any is
-    embedded, and kept with the index. Raises UserError for longer ones under `long_texts=refuse`.
+    embedded, and stored with the index.
     """
     fit = embedder.fit(texts)
-    fit.refuse(what)
     if fit.n_long:
         progress.say(fit.message(what))
     with progress.task(f"embedding {what}", len(set(texts))) as advance:

@@ -216,8 +216,7 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
     """What the embedder reads, and how much of each kind of text is longer, before any is embedded.
 
     Chunks are counted; of other texts an index says it once it is there. Nothing for a run that
-    embeds nothing. Loads no weights. Raises UserError for longer chunks under
-    `embedder.long_texts=refuse`.
+    embeds nothing. Loads no weights.
     """
     if "embedder" not in experiment.used:
         return
@@ -259,7 +258,6 @@ def _chunks(experiment: Experiment, item: Planned) -> str:
     texts = table.passages
     step = -(-sum(map(len, texts)) // COUNTED) or 1
     fit = embedder.fit(texts[::step], load=False)
-    fit.refuse("chunks")
     sampled = f" (one of {step} counted; a run counts all)" if step > 1 else ""
     unknown = "chunks: how long they are is not known before the model is loaded"
     return f"{fit.message('chunks')}{sampled}" if fit.window else unknown

@@ -116,15 +116,14 @@ def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
 @pytest.mark.real
 def test_the_precision_is_part_of_the_identity_and_the_device_is_not():
     here = SentenceEmbedder()._computed_in
-    made = [SentenceEmbedder(batch_tokens=9), SentenceEmbedder(), SentenceEmbedder(precision=here)]
-    assert len({one.identity for one in made}) == 1
+    assert SentenceEmbedder().identity == SentenceEmbedder(precision=here).identity
     cpu = SentenceEmbedder(device="cpu", precision="float32")
     assert cpu.identity == SentenceEmbedder(precision="float32").identity
     assert cpu.identity != SentenceEmbedder(precision="bfloat16").identity
     for name, fits in (("auto", True), ("float32", True), ("bfloat16", False)):
         assert SentenceEmbedder(precision=name).may_be(cpu.identity) is fits
-    modes = [SentenceEmbedder(long_texts=mode).identity for mode in ("windows", "cut", "refuse")]
-    assert len({*modes, SentenceEmbedder(window=16).identity}) == 4
+    modes = [SentenceEmbedder(long_texts=mode).identity for mode in ("windows", "cut")]
+    assert len({*modes, SentenceEmbedder(window=16).identity}) == 3
 
 
 def own_code(folder: Path) -> Path:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
-from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.cache_exchange import cache_stats, export_rows, import_rows
 from graphrag_bench.llm.calls import CallFailed, RunStopped
@@ -108,13 +107,10 @@ def test_a_long_text_is_sent_in_windows_and_its_end_changes_its_vector(fake):
     assert all(text in f"{LONG} The sea is far." for text in sent)
 
 
-def test_cut_sends_the_whole_text_and_refuse_sends_none(fake):
+def test_cut_sends_the_whole_text(fake):
     url = fake.scenario()
     windowed(url, long_texts="cut").encode([LONG], kind="passage")
     assert [body["input"] for body in fake.stats(url).bodies] == [[LONG]]
-    with pytest.raises(UserError, match="1 of 2 texts are longer than the embedder's 40 tokens"):
-        windowed(url, long_texts="refuse").encode([LONG, "a"], kind="passage")
-    assert fake.stats(url).requests == 1
 
 
 def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path):
@@ -123,8 +119,7 @@ def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path)
     windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
     key = vector_key("openai:fake:8:unit:prefixes=,", "", "a")
     assert [*store.some(StoredVector, [key])] == [key]
-    for how in ("cut", "refuse"):
-        windowed(url, long_texts=how).attached(store=store).encode(["a", "bb"], kind="passage")
+    windowed(url, long_texts="cut").attached(store=store).encode(["a", "bb"], kind="passage")
     assert fake.stats(url).requests == 1
     first = windowed(url).attached(store=store).encode([LONG], kind="passage")
     n_asked = fake.stats(url).requests
@@ -146,13 +141,8 @@ def test_what_becomes_of_long_texts_is_part_of_the_identity():
         return OpenAIEmbedder("text-embedding-3-small", 8, **more).identity
 
     assert named() == ("openai:text-embedding-3-small:8:unit:long=windows(8191):prefixes=,")
-    others = [
-        named(long_texts="cut"),
-        named(long_texts="refuse"),
-        named(window=500),
-        named(tokenizer="o200k"),
-    ]
-    assert len({named(), *others}) == 5
+    others = [named(long_texts="cut"), named(window=500), named(tokenizer="o200k")]
+    assert len({named(), *others}) == 4
     assert (
         OpenAIEmbedder("mine", 8).identity
         == "openai:mine:8:unit:long=windows(not known):prefixes=,"

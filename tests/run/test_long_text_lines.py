@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from fake_openai import FakeOpenAI
-from toy_runs import TOY, metrics, plan_of, ran, refused
+from toy_runs import TOY, metrics, plan_of, ran
 
 from graphrag_bench.report.notes import cut_notes, long_text_notes
 
@@ -33,7 +33,7 @@ def test_plan_says_how_many_chunks_are_longer_and_what_is_not_known_yet() -> Non
     for index in ("node_index", "community_index"):
         assert f"{index}: how long its texts are is not known" in windows
     cut = plan_of(*served(url, *ALONE, "embedder.long_texts=cut"))
-    assert "embedder.long_texts=cut" in cut and "% of their tokens are not embedded" in cut
+    assert "longer ones are cut" in cut and LONGER in cut
 
 
 def test_run_says_it_before_it_embeds_and_the_table_after(fake: FakeOpenAI) -> None:
@@ -48,19 +48,10 @@ def test_run_says_it_before_it_embeds_and_the_table_after(fake: FakeOpenAI) -> N
     assert LONGER not in again.err
 
 
-@pytest.mark.parametrize("name", ["plan", "run"])
-def test_refuse_stops_before_anything_is_sent(fake: FakeOpenAI, name: str) -> None:
-    url = fake.scenario()
-    said = refused(*served(url, *ALONE, "embedder.long_texts=refuse"), name=name)
-    assert LONGER in said
-    assert "embedder.long_texts=windows" in said and "chunking.size=N" in said
-    assert fake.stats(url).requests == 0
-
-
 def run_of(title: str, mode: str, n_long: int) -> dict[str, object]:
     row = {
         "what": "chunks", "window": 256, "long_texts": mode, "n_texts": 61, "n_long": n_long,
-        "longest": 900, "n_tokens": 1000, "n_past": 710, "n_windows": 190, "counted_in": "",
+        "longest": 900,
     }  # fmt: skip
     return {"title": title, "dataset": "mix", "long_texts": [row]}
 
@@ -69,8 +60,7 @@ def test_the_same_texts_of_several_runs_are_one_note_and_cut_ones_are_marked() -
     runs = [run_of("A", "windows", 37), run_of("B", "windows", 37), {"title": "BM25"}]
     (note,) = long_text_notes(runs)
     assert note.startswith("mix: 37 of 61 chunks")
-    for shown in ("256 tokens", "900", "190 windows", "71 %"):
-        assert shown in note
+    assert "256 tokens" in note and "900" in note
     assert long_text_notes([run_of("A", "windows", 0)]) == []
     first, second = long_text_notes([run_of("A", "windows", 37), run_of("B", "cut", 37)])
     assert first.endswith("(A)")
