@@ -18,8 +18,7 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.llm.cache import VERDICTS
-from graphrag_bench.llm.cache_exchange import VECTORS, cache_stats, export_rows, import_rows
+from graphrag_bench.llm.cache import VECTORS, VERDICTS, cache_stats, export_rows, import_rows
 from graphrag_bench.report.rendering import Table, show
 
 _NOTE = (

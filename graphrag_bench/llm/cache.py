@@ -1,9 +1,12 @@
 """Replies, vectors and readings by key, in one SQLite file that threads and processes share.
 
 One table, `cache`: the kind of a row, its key, the identity of the model that made it, the value
-as bytes, and the rest as JSON. What a call has stored is committed when it returns.
+as bytes, and the rest as JSON. What a call has stored is committed when it returns. Rows can be
+shared as JSON lines.
 """
 
+import base64
+import gzip
 import hashlib
 import json
 import os
@@ -11,14 +14,15 @@ import sqlite3
 import threading
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import IO, Any, ClassVar, Literal, TypeVar, cast, get_args
 from urllib.parse import quote
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, Request, RunStopped
@@ -26,11 +30,14 @@ from graphrag_bench.llm.calls import CallFailed, Completion, Request, RunStopped
 Mode = Literal["off", "read", "write", "refresh"]
 Verdict = Literal["new", "valid", "corrected", "unreadable", "failed"]
 VERDICTS = get_args(Verdict)
-REUSABLE = VERDICTS[:3]
+VECTORS = "vectors"
 KEY_DIGITS = 32
 VERSION = 4
 APPLICATION = 0x47524247
 """`GRBG`, in the header of every file of ours."""
+FORMAT = {"format": "graphrag-bench replies", "version": 1}
+"""The first line of an exported file."""
+_EXPORTS = (".jsonl", ".gz")
 _AS_JSON = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 _BUSY_SECONDS = 120.0
 _TRIES, _PAUSE = 100, 0.05
@@ -87,7 +94,7 @@ class StoredReply:
     @property
     def is_reusable(self) -> bool:
         """Whether the reply is handed out again: it is readable, or nobody has read it yet."""
-        return self.verdict in REUSABLE
+        return self.verdict in ("new", "valid", "corrected")
 
     def of(self, reply: Completion, verdict: Verdict) -> "StoredReply":
         """Return the row filled with a reply."""
@@ -132,15 +139,12 @@ class StoredReading:
 
 Row = StoredReply | StoredVector | StoredReading
 RowT = TypeVar("RowT", bound=Row)
-_KINDS: Mapping[str, type[Any]] = {
-    kind.KIND: kind for kind in (StoredReply, StoredVector, StoredReading)
-}
+_ROW: TypeAdapter[Row] = TypeAdapter(Row)
 _EARLIER: Mapping[str, type[Any]] = {
-    "replies": StoredReply,
-    "vectors": StoredVector,
-    "readings": StoredReading,
-}
+    "replies": StoredReply, "vectors": StoredVector, "readings": StoredReading,
+}  # fmt: skip
 """The tables of versions up to 3; a field of a row was a column."""
+_KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in _EARLIER.values()}
 
 
 class Cache:
@@ -154,10 +158,15 @@ class Cache:
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
+        address = f"file:{quote(str(self.path.resolve()))}?mode={'ro' if reading else 'rwc'}"
+        if reading and not os.access(self.path.parent, os.W_OK):
+            address += "&immutable=1"  # SQLite can make no log there, and nobody writes
         try:
             if not reading:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = self._connect(reading)
+            self._connection = sqlite3.connect(
+                address, _BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+            )
             with ExitStack() as unprepared:
                 unprepared.callback(self._connection.close)
                 self._prepare(reading)
@@ -166,35 +175,21 @@ class Cache:
             hint = "" if reading else " To read it where nothing can be written: cache.mode=read."
             raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None
 
-    def _connect(self, reading: bool) -> sqlite3.Connection:
-        how = "mode=ro" if reading else "mode=rwc"
-        address = f"file:{quote(str(self.path.resolve()))}?{how}"
-        if reading and not os.access(self.path.parent, os.W_OK):
-            address += "&immutable=1"  # SQLite can make no log there, and nobody writes
-        return sqlite3.connect(
-            address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-
     def _prepare(self, reading: bool) -> None:
         query = self._connection.execute
         tables = {name for (name,) in query("SELECT name FROM sqlite_master WHERE type = 'table'")}
         version = int(query("PRAGMA user_version").fetchone()[0])
         ours = query("PRAGMA application_id").fetchone()[0] == APPLICATION
-        if tables and not ours and not tables & {"cache", *_EARLIER}:
+        if version > VERSION or (tables and not ours and not tables & {"cache", *_EARLIER}):
             raise UserError(
-                f"'{self.path}' is a SQLite file of another program and is left as it is. Name a "
-                "file of replies, or one that does not exist yet."
-            )
-        if version > VERSION:
-            raise UserError(
-                f"The cache {self.path} has version {version}; this program writes version "
-                f"{VERSION}. Keep it for the program that made it and name another file."
+                f"'{self.path}' is a SQLite file of another program, or of another version of this "
+                f"one ({version}; this one writes {VERSION}), and is left as it is. Name another."
             )
         earlier = {name: _as_rows(name) for name in _EARLIER if name in tables}
-        if reading and version < VERSION:
-            parts = [*earlier.values(), "SELECT '', '', '', x'', '' WHERE 0"]
-            query(f"CREATE TEMP VIEW cache ({_COLUMNS}) AS {' UNION ALL '.join(parts)}")
         if reading:
+            if version < VERSION:
+                parts = [*earlier.values(), "SELECT '', '', '', x'', '' WHERE 0"]
+                query(f"CREATE TEMP VIEW cache ({_COLUMNS}) AS {' UNION ALL '.join(parts)}")
             return
         self._use_log()
         query("PRAGMA synchronous=NORMAL")
@@ -275,9 +270,7 @@ class Cache:
         `replace`. Raises RunStopped when the file cannot be written.
         """
         with self._transaction():
-            stored = self._put(reply, replace=replace)
-        assert isinstance(stored, StoredReply)
-        return stored
+            return cast(StoredReply, self._put(reply, replace=replace))
 
     def judge(self, key: str, verdict: Verdict) -> None:
         """Set the verdict of a reply that is there, where it is another one."""
@@ -290,8 +283,7 @@ class Cache:
     def put_all(self, rows: Iterable[Row], *, replace: bool = False) -> int:
         """Store rows in one transaction and return their number; readable ones stay or go."""
         with self._transaction():
-            keys = [self._put(row, replace=replace).key for row in rows]
-        return len(keys)
+            return sum(bool(self._put(row, replace=replace)) for row in rows)
 
     def rows(self) -> Iterator[Row]:
         """Return all replies, then all vectors and readings, each in the order of their keys."""
@@ -307,29 +299,11 @@ class Cache:
             self._connection.close()
 
 
-def is_sqlite(path: Path) -> bool:
-    """Return whether a file is one of SQLite.
-
-    SQLite looks itself: a process that opens a file by its own and closes it drops the locks that
-    its connections hold on it.
-    """
-    with closing(
-        sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
-    ) as looking:
-        try:
-            looking.execute("PRAGMA schema_version").fetchone()
-        except sqlite3.DatabaseError as error:
-            return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
-    return True
-
-
 def _as_rows(table: str) -> str:
     """Return the query for the rows of an earlier table."""
     kind = _EARLIER[table]
-    names = [field.name for field in fields(kind)]
-    more = ", ".join(
-        f"'{name}', {name}" for name in names if name not in ("key", "identity", kind.VALUE)
-    )
+    names = {field.name for field in fields(kind)} - {"key", "identity", kind.VALUE}
+    more = ", ".join(f"'{name}', {name}" for name in sorted(names))
     return f"SELECT '{kind.KIND}', key, identity, {kind.VALUE}, json_object({more}) FROM {table}"
 
 
@@ -362,3 +336,96 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
         sort_keys=True,
     ).encode()
     return hashlib.sha256(written).hexdigest()[:KEY_DIGITS], zlib.compress(written, 1)
+
+
+@dataclass
+class CacheStats:
+    """What a cache holds of one model: replies by verdict, their tokens and their price.
+
+    Vectors are counted as if `vectors` were a verdict.
+    """
+
+    identity: str
+    verdicts: Counter[str] = field(default_factory=Counter)
+    truncated: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+
+
+def cache_stats(path: str | Path) -> list[CacheStats]:
+    """Return one row for each model in a cache or an exported file, sorted by its identity."""
+    models: dict[str, CacheStats] = {}
+    for row in rows_in(path):
+        if isinstance(row, StoredReading):
+            continue
+        stats = models.setdefault(row.identity, CacheStats(row.identity))
+        stats.prompt_tokens += row.prompt_tokens
+        stats.usd += row.usd
+        stats.verdicts[getattr(row, "verdict", VECTORS)] += 1
+        stats.truncated += getattr(row, "finish", "") == "length"
+        stats.completion_tokens += getattr(row, "completion_tokens", 0)
+    return [stats for _, stats in sorted(models.items())]
+
+
+def export_rows(cache: str | Path, file: str | Path, identity: str | None = None) -> int:
+    """Write rows, all or those of one model, to `file` and return their number.
+
+    The file (.jsonl, or .jsonl.gz, which is compressed) appears whole or not at all.
+    """
+    path, count = Path(file), 0
+    if path.suffix not in _EXPORTS:
+        raise UserError(f"'{path}' is no name for an export: it ends in .jsonl or .jsonl.gz.")
+    part = path.with_name(f".part-{path.name}")
+    try:
+        with _opened(part, "wt") as out:
+            out.write(json.dumps(FORMAT) + "\n")
+            for row in rows_in(cache):
+                if identity is None or row.identity == identity:
+                    values = vars(row) | {
+                        row.VALUE: base64.b64encode(vars(row)[row.VALUE]).decode()
+                    }
+                    out.write(json.dumps(values, ensure_ascii=False) + "\n")
+                    count += 1
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def import_rows(file: str | Path, cache: str | Path) -> int:
+    """Put the rows of an exported file or a cache into `cache`, and return their number.
+
+    All of them or none; what is there already, and was readable, stays.
+    """
+    for _ in rows_in(file):  # a file that is cut shall not make a cache
+        pass
+    with closing(Cache(cache)) as target:
+        return target.put_all(rows_in(file))
+
+
+def rows_in(path: str | Path) -> Iterator[Row]:
+    """Yield the rows of a cache or of an exported file; raises UserError when it is neither."""
+    file = Path(path)
+    if not file.is_file():
+        raise UserError(f"There are no replies at '{file}': the file does not exist.")
+    if file.suffix not in _EXPORTS:
+        with closing(Cache(file, reading=True)) as cache:
+            yield from cache.rows()
+        return
+    number = 1
+    try:
+        with _opened(file, "rt") as lines:
+            if json.loads(next(lines, "null")) != FORMAT:
+                raise UserError(f"{file} holds no replies: its first line is not {FORMAT}.")
+            for number, line in enumerate(lines, 2):  # noqa: B007 - for the error
+                yield _ROW.validate_json(line)
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        faults = error.errors() if isinstance(error, ValidationError) else []
+        reason = next((f"{fault['loc']}: {fault['msg']}" for fault in faults), str(error))
+        raise UserError(f"{file}, line {number}: {reason}. Was the file cut?") from None
+
+
+def _opened(file: Path, mode: str) -> IO[str]:
+    opened = gzip.open if file.suffix == ".gz" else open
+    return cast(IO[str], opened(file, mode, encoding="utf-8"))

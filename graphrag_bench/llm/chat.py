@@ -262,7 +262,25 @@ class ReplyCache:
             if stored is not None and self._is_reusable(stored):
                 return stored.completion
             row = StoredReply(key, identity, prompt, "new", created=time.time())
-            return self._paid(request, row, call)
+            try:
+                reply = call(request)
+            except CallFailed as failure:
+                failed = row.of(failure.paid, "failed") if failure.paid else row
+                self._put(
+                    replace(failed, verdict="failed", text=str(failure), reason=failure.reason)
+                )
+                raise
+            if self.mode == "read":
+                return reply
+            stored = self._put(row.of(reply, "valid" if request.schema is None else "new"))
+            self._new.add(key)
+            return replace(
+                stored.completion,
+                cached=False, usd=reply.usd, seconds=reply.seconds, retries=reply.retries,
+            )  # fmt: skip
+
+    def _put(self, row: StoredReply) -> StoredReply:
+        return row if self.mode == "read" else self.store.put(row, replace=self.mode == "refresh")
 
     def judge(self, reply: Completion, verdict: Verdict) -> None:
         """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
@@ -273,31 +291,6 @@ class ReplyCache:
         own = stored.key in self._new  # whatever the clock of the machine says
         fresh = self.mode != "refresh" or own or stored.created >= self._since
         return fresh and stored.is_reusable
-
-    def _paid(
-        self, request: Request, row: StoredReply, call: Callable[[Request], Completion]
-    ) -> Completion:
-        refresh = self.mode == "refresh"
-        try:
-            reply = call(request)
-        except CallFailed as failure:
-            if self.mode != "read":
-                failed = row.of(failure.paid, "failed") if failure.paid else row
-                failed = replace(failed, verdict="failed", text=str(failure), reason=failure.reason)
-                self.store.put(failed, replace=refresh)
-            raise
-        if self.mode == "read":
-            return reply
-        verdict: Verdict = "valid" if request.schema is None else "new"
-        stored = self.store.put(row.of(reply, verdict), replace=refresh)
-        self._new.add(row.key)
-        return replace(
-            stored.completion,
-            cached=False,
-            usd=reply.usd,
-            seconds=reply.seconds,
-            retries=reply.retries,
-        )
 
 
 def estimated_tokens(prompt: Chat) -> int:

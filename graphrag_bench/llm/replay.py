@@ -5,8 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.llm.cache import StoredReply, reply_key
-from graphrag_bench.llm.cache_exchange import rows_in
+from graphrag_bench.llm.cache import StoredReply, reply_key, rows_in
 from graphrag_bench.llm.calls import Completion, NotAccepted, Request
 from graphrag_bench.llm.chat import ChatModel
 

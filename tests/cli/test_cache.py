@@ -9,7 +9,7 @@ from fake_openai import FakeOpenAI
 from toy_runs import TOY, asked, command, ran, refused, run_folder
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.cache_exchange import VECTORS, cache_stats, export_rows, import_rows
+from graphrag_bench.llm.cache import VECTORS, cache_stats, export_rows, import_rows
 
 STORE = Path("cache/replies.sqlite")
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]

@@ -131,7 +131,7 @@ def test_threads_of_two_caches_write_one_file(path: Path) -> None:
 def test_what_is_no_cache_of_ours_is_refused_and_left_as_it_is(path: Path) -> None:
     for script, name in (
         ("CREATE TABLE songs (title TEXT)", "another program"),
-        ("PRAGMA user_version=99", "version 99"),
+        ("PRAGMA user_version=99", "another version"),
     ):
         _script(path, script)
         before = path.read_bytes()

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
-from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
-from graphrag_bench.llm.cache_exchange import cache_stats, export_rows, import_rows
+from graphrag_bench.llm.cache import (
+    Cache,
+    StoredVector,
+    cache_stats,
+    export_rows,
+    import_rows,
+    vector_key,
+)
 from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger, sums
 from graphrag_bench.text import count_tokens
