@@ -21,7 +21,7 @@ from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunSto
 from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import OPENAI, RETRIES, TIMEOUT
-from graphrag_bench.llm.server import Body, Malformed, Server, count_in, text_in
+from graphrag_bench.llm.server import Body, Malformed, Server, count_in
 from graphrag_bench.llm.settings import Limits, Prices, group
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
@@ -235,7 +235,7 @@ class OpenAIEmbedder:
             raise CallFailed("unreadable", problem, paid=paid)
         ends = np.cumsum([0, *(count + 1 for count in counts)])
         shares = np.diff(np.rint(ends / ends[-1] * n_tokens).astype(int)).tolist()
-        identity, model = self._identity(), text_in(answer, "model")
+        identity, model = self._identity(), str(answer.get("model") or "")
         return [
             StoredVector(
                 vector_key(identity, "", text),

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import BudgetSpent, CallFailed, CallOutcome, Completion
@@ -46,6 +45,7 @@ _OF_REPLY = (
     "model", "fingerprint", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached",
     "usd", "key",
 )  # fmt: skip
+_NOTHING = Completion("", 0, 0)
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,11 @@ class CallSums:
     @classmethod
     def of(cls, lines: Sequence[Line]) -> "CallSums":
         """Return the sums over some calls."""
-        part: dict[str, Any] = vars(cls()) | {"calls": len(lines)}
-        for name in part.keys() - {"calls"}:
-            part[name] = sum((getattr(line, name) for line in lines), part[name])
-        return cls(**part)
+        names = [field.name for field in fields(cls)[1:]]
+        totals = [
+            sum((getattr(line, name) for line in lines), getattr(cls, name)) for name in names
+        ]
+        return cls(len(lines), *totals)
 
 
 @dataclass(frozen=True)
@@ -128,22 +129,20 @@ class Ledger:
     def at(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that writes the outcomes of one step, for `Metered(log=...)`.
+        """Return a function that writes the outcomes of one step, for `attached(log=...)`.
 
         `item` is used where the outcome has none of its own.
         """
 
         def log(outcome: CallOutcome, own_item: str) -> None:
-            failed = outcome if isinstance(outcome, CallFailed) else None
-            paid = outcome.paid if isinstance(outcome, CallFailed) else outcome
-            reply = paid or Completion("", 0, 0)
+            reply = (outcome.paid if isinstance(outcome, CallFailed) else outcome) or _NOTHING
             line = Line(
                 stage,
                 step,
                 own_item or item,
-                failed.reason if failed else reply.finish,
-                seconds=round((failed or reply).seconds, 6),
-                retries=(failed or reply).retries,
+                outcome.reason if isinstance(outcome, CallFailed) else outcome.finish,
+                seconds=round(outcome.seconds, 6),
+                retries=outcome.retries,
                 kind=kind,
                 **{name: getattr(reply, name) for name in _OF_REPLY},
             )
@@ -293,20 +292,17 @@ class Budget:
             self._own += Spending.of(call)
 
     def _problem(self, most: Spending) -> str:
-        if not self.limited:
-            return ""
         spent = self.spent
         after = spent + self._reserved + most
-        if self.tokens is not None and after.tokens > self.tokens:
-            return (
-                f"budget.tokens={self.tokens} could be passed: {spent.tokens} are spent and "
-                f"the next call may take {most.tokens}"
-            )
-        if self.usd is not None and after.usd > self.usd + 1e-12:
-            return (
-                f"budget.usd={self.usd:g} could be passed: {spent.usd:.4f} are spent and the "
-                f"next call may cost {most.usd:.4f}"
-            )
+        for name, limit, total, now, more in (
+            ("tokens", self.tokens, after.tokens, spent.tokens, most.tokens),
+            ("usd", self.usd, after.usd - 1e-12, round(spent.usd, 4), round(most.usd, 4)),
+        ):
+            if limit is not None and total > limit:
+                return (
+                    f"budget.{name}={limit} could be passed: {now} are spent and the next call "
+                    f"may take {more}"
+                )
         return ""
 
 

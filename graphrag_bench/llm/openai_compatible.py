@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.llm.calls import CallFailed, Chat, Completion, Request
+from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
-from graphrag_bench.llm.server import Malformed, Rejected, Server, count_in, text_in
+from graphrag_bench.llm.server import Malformed, Rejected, Server, count_in
 from graphrag_bench.llm.settings import Decoding, Limits, Prices, group
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
@@ -73,15 +73,9 @@ class OpenAICompatible(ChatModel):
     def call(self, request: Request) -> Completion:
         """Return the reply to one request, with its retries and the seconds of the last try.
 
-        Raises CallFailed when the prompt is too long, was filtered or refused, the reply is empty,
+        Raises CallFailed when the prompt is too long, was filtered or refused, the reply is empty
         or the retries are used up; RunStopped when no call can succeed.
         """
-        n_words = count_words(request.prompt)
-        if self.window is not None and n_words > self.window:
-            raise CallFailed(
-                "context_overflow",
-                f"The prompt has {n_words} words, more than the window of {self.window} tokens.",
-            )
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:
             n_tokens = estimated_tokens(request.prompt) + request.max_tokens
@@ -163,45 +157,41 @@ def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Com
     """
     choice, message = _choice(body)
     whole = message.get("content") or ""
-    reasoning = text_in(message, "reasoning_content") or text_in(message, "reasoning")
+    reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
     text = _until(_without_thinking(whole), request.stop)
-    n_prompt, n_completion, n_reasoning = _usage(body, request.prompt, whole, reasoning)
+    usage = body.get("usage")
+    n_prompt, n_completion = count_in(usage, "prompt_tokens"), count_in(usage, "completion_tokens")
+    if n_prompt is None or n_completion is None:
+        n_prompt, n_completion = estimated_tokens(request.prompt), count_tokens(whole + reasoning)
+    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
     reply = Completion(
         text,
         n_prompt,
         n_completion,
         finish="length" if choice.get("finish_reason") == "length" else "stop",
-        model=text_in(body, "model"),
-        fingerprint=text_in(body, "system_fingerprint"),
-        reasoning_tokens=n_reasoning,
+        model=str(body.get("model") or ""),
+        fingerprint=str(body.get("system_fingerprint") or ""),
+        reasoning_tokens=count_in(details, "reasoning_tokens") or 0,
         usd=prices.usd(n_prompt, n_completion),
     )
     if choice.get("finish_reason") == "content_filter":
         raise CallFailed("content_filter", "The server filtered its reply.", paid=reply)
-    if message.get("refusal"):
-        refusal = text_in(message, "refusal")[:500]
-        raise CallFailed("refused", f"The model refused: {refusal}", paid=reply)
-    if (n_words := count_words(request.prompt)) * 0.9 > n_prompt > _LEAST_CUT:
+    if refusal := message.get("refusal"):
+        raise CallFailed("refused", f"The model refused: {str(refusal)[:500]}", paid=reply)
+    n_words = sum(len(message.content.split()) for message in request.prompt)
+    if n_words * 0.9 > n_prompt > _LEAST_CUT:
         raise CallFailed(
             "context_overflow",
             f"The server read {n_prompt} tokens of a prompt of {n_words} words: it cuts prompts "
             "to its window without saying so. Give it a larger window (Ollama: num_ctx).",
             paid=reply,
         )
-    if not text:
-        problem = "The reply is empty."
-        if reply.finish == "length" and (whole or reasoning):
-            problem = (
-                f"The model spent all its {n_completion} tokens on thinking. "
-                "Raise max_tokens, or switch thinking off."
-            )
-        raise CallFailed("empty", problem, paid=reply)
-    return reply
-
-
-def count_words(prompt: Chat) -> int:
-    """Return the number of words: fewer than the tokens of any tokenizer in common use."""
-    return sum(len(message.content.split()) for message in prompt)
+    if text:
+        return reply
+    problem = "The reply is empty."
+    if reply.finish == "length" and (whole or reasoning):
+        problem = f"All {n_completion} tokens are thinking. Raise max_tokens, or switch it off."
+    raise CallFailed("empty", problem, paid=reply)
 
 
 def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -213,21 +203,6 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     if not isinstance(message.get("content"), str | None):
         raise Malformed("The reply's content is not text.")
     return choice, message
-
-
-def _usage(
-    body: Mapping[str, Any], prompt: Chat, whole: str, reasoning: str
-) -> tuple[int, int, int]:
-    usage = body.get("usage")
-    n_prompt, n_completion = count_in(usage, "prompt_tokens"), count_in(usage, "completion_tokens")
-    if n_prompt is None or n_completion is None:
-        n_prompt, n_completion = estimated_tokens(prompt), count_tokens(whole + reasoning)
-    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
-    n_reasoning = count_in(details, "reasoning_tokens") or 0
-    if n_reasoning == 0 and (reasoning or "</think" in whole or "<think" in whole):
-        n_all = len(whole) + len(reasoning)
-        n_reasoning = round(n_completion * max(0.0, 1 - len(_without_thinking(whole)) / n_all))
-    return n_prompt, n_completion, n_reasoning
 
 
 def _until(text: str, stop: Sequence[str]) -> str:

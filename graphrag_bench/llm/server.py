@@ -6,7 +6,6 @@ import os
 import re
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -22,8 +21,6 @@ from graphrag_bench.text import encodable
 T = TypeVar("T")
 Body = Mapping[str, Any]
 CONNECT_SECONDS = 10.0
-_MOST_TOKENS = 10**9
-"""A count of tokens above this is not a count: it is left out, and ours is taken."""
 _FIRST_RETRIES = 2
 _MALFORMED_TRIES = 5
 _SECONDS_OF_A_STOP = 5.0
@@ -54,10 +51,8 @@ class Rejected(Exception):
     @property
     def is_final(self) -> bool:
         """Whether the same request would fail again."""
-        if self.status == 429:
-            return bool(_NO_QUOTA.search(self.text[:500]))
-        if self.status == 500:
-            return bool(_OVERFLOW.search(self.text[:500]))
+        if pattern := {429: _NO_QUOTA, 500: _OVERFLOW}.get(self.status):
+            return bool(pattern.search(self.text[:500]))
         return self.status < 500 and self.status not in (408, 409)
 
     def unsupported(self, sent: Body) -> str | None:
@@ -72,15 +67,15 @@ class Rejected(Exception):
             for name in names:
                 if re.search(form.format(re.escape(name)), self.text):
                     return name
-        if "response_format" in sent and "json_schema" in self.text:
-            return "response_format"
-        return None
+        return (
+            "response_format" if "response_format" in sent and "json_schema" in self.text else None
+        )
 
 
 class RateLimiter:
-    """Admits requests in the order in which they come, so that no minute holds too many.
+    """Spaces requests, in the order in which they come, so that no minute holds too many.
 
-    A request counts for a little longer than a minute, for the way to the server.
+    A minute is taken a little longer, for the way to the server.
     """
 
     def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
@@ -88,33 +83,25 @@ class RateLimiter:
         self.tokens = tokens or math.inf
         self.minute = minute * 1.02
         self._turn = threading.Lock()
-        self._admitted: deque[tuple[float, int]] = deque()
+        self._next = 0.0
 
     def admit(self, n_tokens: int) -> None:
         """Wait until the request fits into the minute, then count it.
 
         Raises CallFailed for a request that never fits.
         """
-        if self.requests == self.tokens == math.inf:
-            return
         if n_tokens > self.tokens:
             raise CallFailed(
                 "refused",
                 f"Prompt and max_tokens are {n_tokens} tokens, more than "
                 f"limits.tokens_per_minute={self.tokens} lets through at all.",
             )
+        if not (share := max(1 / self.requests, n_tokens / self.tokens)):
+            return
         with self._turn:
-            while (seconds := self._seconds_to_wait(n_tokens)) > 0:
+            while (seconds := self._next - time.monotonic()) > 0:
                 pause(seconds)
-            self._admitted.append((time.monotonic(), n_tokens))
-
-    def _seconds_to_wait(self, n_tokens: int) -> float:
-        start = time.monotonic() - self.minute
-        while self._admitted and self._admitted[0][0] <= start:
-            self._admitted.popleft()
-        n_all = n_tokens + sum(tokens for _, tokens in self._admitted)
-        full = len(self._admitted) >= self.requests or n_all > self.tokens
-        return max(self._admitted[0][0] - start, 1e-3) if full else 0.0
+            self._next = time.monotonic() + share * self.minute
 
 
 class _Tries(threading.local):
@@ -122,14 +109,6 @@ class _Tries(threading.local):
 
     n = n_tokens = 0
     began = 0.0
-
-    @property
-    def retries(self) -> int:
-        return max(self.n - 1, 0)
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.began
 
 
 class Server:
@@ -217,17 +196,60 @@ class Server:
         too, when the server does not take the request or the retries are used up; RunStopped when
         no call can succeed.
         """
-        tries = self._tries
-        with self._slots:
+
+        def send(client: Any) -> tuple[T, int, float]:
+            tries, problem, n_malformed = self._tries, "", 0
             tries.n, tries.n_tokens = 0, n_tokens
-            send = partial(self._sent, path=path, body=body, read=read, learn=learn)
             try:
-                value = send(self._client) if self._proven else self._first_call(send)
+                while n_malformed < _MALFORMED_TRIES:
+                    sent = body()
+                    try:
+                        answer = self._answer(partial(client.post, path, cast_to=str, body=sent))
+                        return read(answer), tries.n - 1, time.monotonic() - tries.began
+                    except Malformed as fault:
+                        problem = str(fault)
+                        n_malformed += 1
+                    except Rejected as rejected:
+                        if not rejected.is_final:
+                            problem = f"HTTP {rejected.status}: {rejected.text[:500]}"
+                            break
+                        if not learn(rejected, sent):
+                            raise self.meaning(rejected) from None
+                problem = f"{tries.n} tries failed, the last with: {problem}"
+                raise CallFailed("retries_exhausted", problem)
             except CallFailed as failure:
-                last = failure.reason == "retries_exhausted"
-                failure.retries, failure.seconds = tries.n if last else tries.retries, tries.seconds
+                failure.retries = tries.n if failure.of_server else max(tries.n - 1, 0)
+                failure.seconds = time.monotonic() - tries.began
                 raise
-            return value, tries.retries, tries.seconds
+
+        with self._slots:
+            if not self._proven:
+                with self._first:
+                    if not self._proven:
+                        return self._first_call(send)
+            return send(self._client)
+
+    def _first_call(self, send: Callable[[Any], T]) -> T:
+        """Send with few retries: where nobody listens, that is known soon."""
+        if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
+            raise type(self._stop)(str(self._stop))
+        try:
+            value = send(self._client.with_options(max_retries=min(_FIRST_RETRIES, self.retries)))
+        except CallFailed as failure:
+            self._proven = not failure.of_server
+            if self._proven:
+                raise
+            self._stop = ServerFailed(
+                f"The server at {self.address} has taken no call: {failure}. Start it, or "
+                "correct llm.base_url."
+            )
+        except RunStopped as stop:
+            self._stop = stop
+        else:
+            self._proven = True
+            return value
+        self._stopped_at = time.monotonic()
+        raise self._stop
 
     def listed(self) -> dict[str, int | None]:
         """Return the models that the server lists, and the window of each where it tells.
@@ -236,8 +258,7 @@ class Server:
         """
         self._tries.n = self._tries.n_tokens = 0
         client = self._client.with_options(max_retries=0)
-        answer = self._answer(lambda: client.get("/models", cast_to=str))
-        rows = answer.get("data")
+        rows = self._answer(lambda: client.get("/models", cast_to=str)).get("data")
         named = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
         return {str(row.get("id")): _window(row) for row in named}
 
@@ -250,71 +271,18 @@ class Server:
             return CallFailed("context_overflow", f"The prompt does not fit: {message}")
         if _FILTERED.search(message):
             return CallFailed("content_filter", f"The server filtered the prompt: {message}")
-        if status in (401, 403):
+        if status in (401, 402, 403):
             key = f"the key in {self.api_key_env}" if self.api_key_env else "a call without a key"
             return NotAccepted(
                 f"{self.address} refuses {key} (HTTP {status}): {message}. "
                 "Set the variable to a valid key, or llm.api_key_env to one that holds it."
             )
-        if status == 402:
-            return NotAccepted(f"{self.address} wants to be paid first (HTTP 402): {message}")
         if status in (404, 405):
             return NotAccepted(
                 f"{self.address} has no model '{self.model}', or no API at this path "
                 f"(HTTP {status}): {message}. Check llm.model and llm.base_url (it ends in /v1)."
             )
         return CallFailed("refused", f"HTTP {status}: {message}")
-
-    def _first_call(self, send: Callable[[Any], T]) -> T:
-        """Send with few retries: where nobody listens, that is known soon."""
-        with self._first:
-            if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
-                raise type(self._stop)(str(self._stop))
-            if self._proven:
-                return send(self._client)
-            few = self._client.with_options(max_retries=min(_FIRST_RETRIES, self.retries))
-            try:
-                value = send(few)
-            except CallFailed as failure:
-                self._proven = not failure.of_server
-                if self._proven:
-                    raise
-                self._stop = ServerFailed(
-                    f"The server at {self.address} has taken no call: {failure}. Start it, or "
-                    "correct llm.base_url."
-                )
-                self._stopped_at = time.monotonic()
-                raise self._stop from None
-            except RunStopped as stop:
-                self._stop, self._stopped_at = stop, time.monotonic()
-                raise
-            self._proven = True
-            return value
-
-    def _sent(
-        self,
-        client: Any,
-        path: str,
-        body: Callable[[], Body],
-        read: Callable[[Body], T],
-        learn: Callable[[Rejected, Body], bool],
-    ) -> T:
-        message, n_malformed = "", 0
-        while n_malformed < _MALFORMED_TRIES:
-            sent = body()
-            try:
-                return read(self._answer(partial(client.post, path, cast_to=str, body=sent)))
-            except Malformed as fault:
-                message = str(fault)
-                n_malformed += 1
-            except Rejected as rejected:
-                if not rejected.is_final:
-                    message = f"HTTP {rejected.status}: {rejected.text[:500]}"
-                    break
-                if not learn(rejected, sent):
-                    raise self.meaning(rejected) from None
-        problem = f"{self._tries.n} tries failed, the last with: {message}"
-        raise CallFailed("retries_exhausted", problem)
 
     def _before_try(self, _: object) -> None:
         check_stop()
@@ -372,20 +340,9 @@ class Server:
 def count_in(usage: object, name: str) -> int | None:
     """Return the count of that name; None where a server states none or nonsense."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
-    return count if type(count) is int and 0 <= count <= _MOST_TOKENS else None
-
-
-def text_in(values: Mapping[str, Any], name: str) -> str:
-    """Return the text of that name; "" where a server states none or something else."""
-    text = values.get(name)
-    return text if isinstance(text, str) else ""
+    return count if type(count) is int and count >= 0 else None
 
 
 def _window(row: Mapping[str, Any]) -> int | None:
-    meta = row.get("meta")
-    places = [row, meta] if isinstance(meta, Mapping) else [row]
-    for place in places:
-        for name in ("max_model_len", "context_length", "context_window", "n_ctx"):
-            if isinstance(place.get(name), int):
-                return int(place[name])
-    return None
+    names = ("max_model_len", "context_length", "context_window", "n_ctx")
+    return next((row[name] for name in names if isinstance(row.get(name), int)), None)

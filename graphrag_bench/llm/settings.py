@@ -59,15 +59,14 @@ def group(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> Grou
     """Return the settings of one kind; raises UserError on an unknown name or a wrong value."""
     if isinstance(values, kind):
         return values
-    settings = dict(values or {})
-    for name in settings:
-        if name not in kind.model_fields:
-            raise unknown(f"{kind.__name__.lower()} setting", str(name), kind.model_fields)
+    name = kind.__name__.lower()
     try:
-        return kind.model_validate(settings)
+        return kind.model_validate(dict(values or {}))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in (kind.__name__.lower(), *first["loc"]))
+        where = ".".join(map(str, (name, *first["loc"])))
+        if first["type"] == "extra_forbidden":
+            raise unknown(f"{name} setting", str(first["loc"][-1]), kind.model_fields) from None
         raise UserError(f"{where}: {first['msg']}; given was {first['input']!r}.") from None
 
 
