@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +36,7 @@ from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name, squash
+from graphrag_bench.values import unique
 
 ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
@@ -43,10 +45,9 @@ ADVICE = (
     "build.extraction=nlp reads entities without a model."
 )
 CO_OCCURS = "occurs with"
-Prune = Literal["none", "unjoined", "leaves", "single"]
-"""Which phrases of one passage go: none, those with no neighbour, with at most one, or all."""
+Prune = Literal["none", "unjoined"]
+"""Which phrases of one passage go: none, or those with no neighbour."""
 
-_MOST_NEIGHBOURS: Mapping[Prune, float] = {"unjoined": 0, "leaves": 1, "single": float("inf")}
 _REPLY_SHARE = 0.75
 """Tokens of both replies for a token of the chunk: 45 triples of a chunk of 1,200 take 670."""
 
@@ -131,80 +132,57 @@ def nlp_extraction(
     switches co-occurrence off). `title="about"` takes a passage to be about its title: the title
     replaces he, she, it and they as a subject, and co-occurs with the named entities of
     sentences that do not name it; `entity` only makes it a node, `off` does not read it.
-    `prune` leaves out phrases of one passage that are no named entity and have no neighbour
-    (`unjoined`), at most one (`leaves`), or any (`single`), with their relations.
+    `prune="unjoined"` leaves out phrases of one passage that are no named entity and that no
+    relation joins.
     `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
     relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
     """
     rows, n_sentences, n_related = [], 0, 0
     named: list[set[str]] = []
     for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        rows.append(_chunk(sentences, name, title, noun_phrases, co_occurrence))
+        rows.append(
+            _chunk(sentences, name, name if title == "about" else "", noun_phrases, co_occurrence)
+        )
         always = [name, *(entity for one in sentences for entity, _ in one.entities)]
         named.append({normalise_name(entity) for entity in always})
         n_sentences += len(sentences)
         n_related += sum(bool(sentence.relations) for sentence in sentences)
     share = n_related / n_sentences if n_sentences else 0.0
-    return Extraction.of(pruned(rows, named, prune), {"relation_share": round(share, 4)})
+    rows = pruned(rows, named) if prune == "unjoined" else rows
+    return Extraction.of(rows, {"relation_share": round(share, 4)})
 
 
 def _chunk(
-    sentences: list[Sentence], name: str, title: TitleUse, noun_phrases: bool, co_occurrence: int
+    sentences: list[Sentence], name: str, subject: str, noun_phrases: bool, co_occurrence: int
 ) -> ChunkExtraction:
     entities = [name] if name else []
     triples = []
     for sentence in sentences:
-        kept = {entity for entity, _ in sentence.entities} | ({name} if name else set())
-        entities += [entity for entity, _ in sentence.entities]
-        if noun_phrases:
-            entities += sentence.phrases
-            kept |= set(sentence.phrases)
-        related = list(facts_of(sentence, name if title == "about" else "", kept))
+        names = [entity for entity, _ in sentence.entities]
+        names += sentence.phrases if noun_phrases else ()
+        entities += names
+        related = list(facts_of(sentence, subject, {*names, name} - {""}))
         joined = {frozenset((fact.head, fact.tail)) for fact in related}
-        distinct = list(dict.fromkeys(named_entities(sentence)))
-        pairs = together(distinct, name if title == "about" else "", co_occurrence)
+        pairs = together(unique(named_entities(sentence)), subject, co_occurrence)
         triples += related
         triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
 
 
-def pruned(
-    rows: Sequence[ChunkExtraction], named: Sequence[set[str]], prune: Prune
-) -> list[ChunkExtraction]:
-    """Return the rows without those phrases and their triples, in the same order.
+def pruned(rows: Sequence[ChunkExtraction], named: Iterable[set[str]]) -> list[ChunkExtraction]:
+    """Return the rows without the names of one passage that no triple has, in the same order.
 
-    `named` has the normalised names of each passage that always stay: named entities, titles.
-    A name that is an entity in one passage stays in all. Neighbours are the distinct other ends of
-    its triples in all passages.
+    `named` has the normalised names of each passage that stay in all: named entities, titles.
     """
-    if prune == "none":
-        return list(rows)
     n_passages: Counter[str] = Counter()
-    neighbours: dict[str, set[str]] = {}
-    kept: set[str] = set()
-    for number, row in enumerate(rows):
-        triples = [(normalise_name(one.head), normalise_name(one.tail)) for one in row.triples]
-        names = {normalise_name(name) for name in row.entities}
-        n_passages.update(names.union(*triples))
-        kept |= named[number]
-        for head, tail in triples:
-            neighbours.setdefault(head, set()).add(tail)
-            neighbours.setdefault(tail, set()).add(head)
-    most = _MOST_NEIGHBOURS[prune]
-    gone = {
-        name
-        for name, n in n_passages.items()
-        if n == 1 and name not in kept and len(neighbours.get(name, ())) <= most
-    }
+    always = set[str]().union(*named)
+    for row in rows:
+        ends = {normalise_name(end) for one in row.triples for end in (one.head, one.tail)}
+        n_passages.update(ends.union(map(normalise_name, row.entities)))
+        always |= ends
+    gone = {name for name, n in n_passages.items() if n == 1} - always
     return [
-        ChunkExtraction(
-            tuple(name for name in row.entities if normalise_name(name) not in gone),
-            tuple(
-                one
-                for one in row.triples
-                if not {normalise_name(one.head), normalise_name(one.tail)} & gone
-            ),
-        )
+        replace(row, entities=tuple(one for one in row.entities if normalise_name(one) not in gone))
         for row in rows
     ]
 

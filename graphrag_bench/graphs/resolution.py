@@ -4,28 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import Literal
 
-from graphrag_bench.algorithms.name_dictionary import FUNCTION_WORDS, Merge, bare, key_of
+from graphrag_bench.algorithms.name_dictionary import Merge, bare, key_of
 from graphrag_bench.text import normalise_name
 
 _BRACKETS = re.compile(r"\(([^()]{2,100})\)")
 _SHORT = re.compile(r"[^\W_][\w.&/-]{1,9}")
 _SENTENCE_END = re.compile(r"[.!?;:]\s")
 _FEWEST_CAPITALS = 2
-_ALSO = re.compile(
-    r",?\s*(?:\(|\b(?:is|was|are|were)\s+)?(?:also|better|formerly|originally|commonly)\s+"
-    r"(?:known as|called|named)\s+|,?\s*\(?\s*(?:a\.k\.a\.|aka|n\u00e9e)\s+|\s*\(born\s+(?=[^\W\d])"
-)
-_CLOSED = re.compile(r"\s*\([^()]*\),?\s*$")
-_SMALL_WORDS = "of the von van de der del della di da du la le el al"
-_INSIDE_NAMES = frozenset(_SMALL_WORDS.split())
-_ABBREVIATED = frozenset({"mr.", "mrs.", "ms.", "dr.", "st."})
-_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-_DATE = re.compile(rf"\d+|.*\b(?:\d+ (?:{_MONTHS})|(?:{_MONTHS}) \d+)\b.*", re.I)
-_MOST_WORDS = 7
-Rule = Literal["redirects", "also_known", "acronyms", "initials", "surnames", "plurals"]
+Rule = Literal["redirects", "acronyms", "initials", "surnames", "plurals"]
 _PERSON = "PERSON"
 _NO_SURNAMES = frozenset({"GPE", "LOC", "FAC", "NORP", "LANGUAGE"})
 """Labels of a short name that is no surname: places, peoples and languages."""
@@ -33,7 +21,6 @@ _GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 _LONGEST_CHAIN = 8
 _ENDS, _INITIALS = "ends", "initials"
-Defines = Callable[[str], Iterator[tuple[str, str]]]
 Fits = Callable[[list[str], list[str]], bool]
 Way = tuple[str, ...]
 
@@ -62,21 +49,6 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
             yield before[-1], inside
 
 
-def also_known(text: str) -> Iterator[tuple[str, str]]:
-    """The other name and the name wherever a text says that something has another one, in order.
-
-    "X, also known as Y", "X (better known as Y)", "X (born Y)" and the like: the capitalised words
-    that end before the phrase, brackets aside, and those that begin after it. Where there are
-    none, as in "X is a town, also called Y", where they are a date or a word as "It", nothing is
-    taken.
-    """
-    for found in _ALSO.finditer(text):
-        name = _capitalised_end(_CLOSED.sub("", text[: found.start()]))
-        alias = _capitalised_start(text[found.end() :])
-        if _may_be_named(name) and _may_be_named(alias):
-            yield alias, name
-
-
 def _is_short(word: str) -> bool:
     capitals = sum(char.isupper() for char in word)
     return capitals >= _FEWEST_CAPITALS and _SHORT.fullmatch(word) is not None
@@ -95,45 +67,6 @@ def _long_form(short: str, words: str) -> str:
         if place < 0:
             return ""
     return words[place:]
-
-
-def _may_be_named(name: str) -> bool:
-    return bool(name) and name.lower() not in FUNCTION_WORDS and not _DATE.fullmatch(name)
-
-
-def _capitalised_end(text: str) -> str:
-    taken: list[str] = []
-    for word in reversed(text.split()[-_MOST_WORDS:]):
-        if taken and _ends_before(word):
-            break
-        if word in ("and", "or"):
-            return ""  # "X and Y, also known as Z": Y may be the end of a longer name
-        if not (word[0].isupper() or word[0].isdigit() or (taken and word in _INSIDE_NAMES)):
-            break
-        taken.insert(0, word)
-    while taken and taken[0] in _INSIDE_NAMES:
-        taken.pop(0)
-    return " ".join(taken).rstrip(",")
-
-
-def _capitalised_start(text: str) -> str:
-    taken: list[str] = []
-    for word in text.split()[:_MOST_WORDS]:
-        own = word.rstrip(".,;:!?)\"'") if _ends_before(word) else word
-        inside = bool(taken) and own in _INSIDE_NAMES or own.lower() == "the"
-        if not own or not (own[0].isupper() or own[0].isdigit() or inside):
-            break
-        taken.append(own)
-        if _ends_before(word):
-            break
-    while taken and taken[-1].lower() in _INSIDE_NAMES:
-        taken.pop()
-    return " ".join(taken)
-
-
-def _ends_before(word: str) -> bool:
-    initial = word[-1] == "." and (len(word) == 2 or word.lower() in _ABBREVIATED)
-    return word[-1] in ".,;:!?)\"'" and not initial
 
 
 @dataclass(frozen=True)
@@ -221,27 +154,23 @@ def resolution(
     """The merges of the names of all chunks by these rules, whatever order they are given in.
 
     `redirects` has the other names of what each document's title names. Everywhere hold
-    `redirects`; `also_known` ("X, also known as Y") where Y has several words and X is the title;
-    those `acronyms` whose long form is the same wherever one is next to it; of all these an alias
-    with several names is left. In one document hold its `acronyms` and other `also_known`;
-    `initials` ("M. Curie", "Wilhelm Roentgen" without the middle name) and `surnames`, where
-    exactly one longer name there ends so and is a person; `plurals`, where the singular has the
-    same label and comes as often (names of several words: everywhere), never of persons. A title
-    of a passage is not merged into another name.
+    `redirects`, and those `acronyms` whose long form is the same wherever one is next to it; of
+    these an alias with several names is left. In one document hold its `acronyms`; `initials`
+    ("M. Curie", "Wilhelm Roentgen" without the middle name) and `surnames`, where exactly one
+    longer name there ends so and is a person; `plurals`, where the singular has the same label and
+    comes as often (names of several words: everywhere), never of persons. A title of a passage is
+    not merged into another name.
     """
     made, labels = Resolution(), _Labels(readings)
     if "redirects" in rules:
         made.merge_agreed(_redirected(readings, redirects), labels.titles, "redirects")
-    if "also_known" in rules:
-        pairs = list(_to_titles(_defined(readings, also_known), labels.titles))
-        about = {(row.document, row.title.key) for row in readings if row.title}
-        trusted = [" " in pair[0].key and (pair[2], pair[1].key) in about for pair in pairs]
-        made.merge_agreed(compress(pairs, trusted), labels.titles, "also_known")
-        for (alias, name, document), everywhere in zip(pairs, trusted, strict=True):
-            if not everywhere:
-                made.merge(alias, name, "also_known", document, everywhere=False)
     if "acronyms" in rules:
-        pairs = list(_to_titles(_defined(readings, acronyms), labels.titles))
+        defined = (
+            (Name.of(short), Name.of(long), row.document)
+            for row in readings
+            for short, long in acronyms(row.text)
+        )
+        pairs = list(_to_titles(defined, labels.titles))
         for alias, name, document in pairs:
             made.merge(alias, name, "acronyms", document, everywhere=False)
         made.merge_agreed(pairs, labels.titles, "acronyms")
@@ -276,12 +205,6 @@ def _redirected(readings: Iterable[ChunkNames], redirects: Mapping[str, Sequence
     titles = {row.document: row.title for row in readings if row.title is not None}
     for document, title in titles.items():
         yield from ((Name.of(alias), title, document) for alias in redirects.get(document, ()))
-
-
-def _defined(readings: Iterable[ChunkNames], defines: Defines) -> Pairs:
-    for row in readings:
-        for alias, name in defines(row.text):
-            yield Name.of(alias), Name.of(name), row.document
 
 
 class _Labels:

@@ -1,7 +1,6 @@
 """Chunks to described entities, relationships and n-ary facts: by spaCy, or by a language model."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from pydantic import NonNegativeInt, PositiveInt
@@ -31,6 +30,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
+from graphrag_bench.values import unique
 
 EXTRACT = Prompt("graphrag_bench.graphs:prompts/text_records.j2")
 CONTINUE = Prompt("graphrag_bench.graphs:prompts/text_continue.j2")
@@ -68,62 +68,33 @@ def nlp_text_extraction(
     """
     rows = []
     for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        about = title == "about" and bool(name)
-        reader = _Reader(name, about, numbers, noun_phrases, keywords, co_occurrence)
-        rows.append(reader.chunk(sentences))
+        subject = name if title == "about" else ""
+        entities = list(_title_records(sentences, name)) if name else []
+        relationships = []
+        for sentence in sentences:
+            named = [one for one in sentence.entities if numbers or one[1] not in NUMERIC]
+            named += [(phrase, "") for phrase in sentence.phrases] if noun_phrases else []
+            entities += [
+                EntityRecord(n, label.lower(), sentence.text) for n, label in unique(named)
+            ]
+            facts = facts_of(sentence, subject, {*(n for n, _ in named), name} - {""})
+            pairs = together(unique(named_entities(sentence)), subject, co_occurrence)
+            seen = set()
+            for head, tail in (*((one.head, one.tail) for one in facts), *pairs):
+                ends = frozenset((normalise_name(head), normalise_name(tail)))
+                if len(ends) == 2 and ends not in seen:
+                    seen.add(ends)
+                    themes = sentence.lemmas if keywords else ()
+                    relationships.append(RelationshipRecord(head, tail, sentence.text, themes))
+        rows.append(ChunkRecords(tuple(entities), tuple(relationships)))
     return TextExtraction.of(rows, {})
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Sentences of one chunk to records.
-
-    `name` is the title, "" when it is not read; `about` says that the passage is about it. The
-    others are the settings of the builder.
-    """
-
-    name: str
-    about: bool
-    numbers: bool
-    noun_phrases: bool
-    keywords: bool
-    co_occurrence: int
-
-    def chunk(self, sentences: list[Sentence]) -> ChunkRecords:
-        entities = [record for sentence in sentences for record in self._entities(sentence)]
-        relationships = [record for one in sentences for record in self._relationships(one)]
-        return ChunkRecords((*self._title(sentences), *entities), tuple(relationships))
-
-    def _title(self, sentences: list[Sentence]) -> Iterator[EntityRecord]:
-        if not self.name:
-            return
-        wanted = f" {normalise_name(self.name)} "
-        naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
-        for text in naming or [one.text for one in sentences[:1]] or [""]:
-            yield EntityRecord(self.name, "", text)
-
-    def _entities(self, sentence: Sentence) -> Iterator[EntityRecord]:
-        for name, label in dict.fromkeys(sentence.entities):
-            if self.numbers or label not in NUMERIC:
-                yield EntityRecord(name, label.lower(), sentence.text)
-        for phrase in sentence.phrases if self.noun_phrases else ():
-            yield EntityRecord(phrase, "", sentence.text)
-
-    def _relationships(self, sentence: Sentence) -> Iterator[RelationshipRecord]:
-        keywords = sentence.lemmas if self.keywords else ()
-        seen = set()
-        distinct = list(dict.fromkeys(named_entities(sentence)))
-        pairs = together(distinct, self.name if self.about else "", self.co_occurrence)
-        for head, tail in (*self._facts(sentence), *pairs):
-            ends = frozenset((normalise_name(head), normalise_name(tail)))
-            if len(ends) == 2 and ends not in seen:
-                seen.add(ends)
-                yield RelationshipRecord(head, tail, sentence.text, keywords)
-
-    def _facts(self, sentence: Sentence) -> Iterator[tuple[str, str]]:
-        kept = {record.name for record in self._entities(sentence)} | {self.name}
-        for fact in facts_of(sentence, self.name if self.about else "", kept - {""}):
-            yield fact.head, fact.tail
+def _title_records(sentences: list[Sentence], title: str) -> Iterator[EntityRecord]:
+    wanted = f" {normalise_name(title)} "
+    naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
+    for text in naming or [one.text for one in sentences[:1]] or [""]:
+        yield EntityRecord(title, "", text)
 
 
 @artifact("text_extraction.llm", calls=2, tokens=gleaned_tokens)

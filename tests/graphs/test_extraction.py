@@ -319,18 +319,11 @@ ROWS = [
 NAMED = [{"ada marsh"}, {"norvik"}, set()]
 
 
-@pytest.mark.parametrize(
-    ("prune", "first"),
-    [
-        ("none", (("Ada Marsh", "a lamp", "the river", "a boat", "fog"), 2)),
-        ("unjoined", (("Ada Marsh", "the river", "a boat", "fog"), 2)),
-        ("leaves", (("Ada Marsh", "a boat", "fog"), 1)),
-        ("single", (("Ada Marsh", "fog"), 0)),
-    ],
-)
-def test_phrases_of_one_passage_go_by_their_neighbours(prune, first) -> None:
-    """What joins two others is no leaf; what is in two passages stays, and so do named entities."""
-    found = [(row.entities, len(row.triples)) for row in pruned(ROWS, NAMED, prune)]
-    assert found == [first, (("Norvik", "fog", "the quay"), 2), (("The Quay",), 0)]
+def test_phrases_of_one_passage_that_nothing_joins_go() -> None:
+    """What is in two passages stays, and so do named entities, wherever they are named."""
+    found = [row.entities for row in pruned(ROWS, NAMED)]
+    joined = ("Ada Marsh", "the river", "a boat", "fog")
+    assert found == [joined, ("Norvik", "fog", "the quay"), ("The Quay",)]
+    assert [row.triples for row in pruned(ROWS, NAMED)] == [row.triples for row in ROWS]
     rows = [ChunkExtraction(("Norvik",), ()), ChunkExtraction(("quay",), ())]
-    assert pruned(rows, [{"norvik"}, {"quay"}], prune) == rows
+    assert pruned(rows, [{"norvik"}, {"quay"}]) == rows
