@@ -81,12 +81,6 @@ def test_a_rumour_gives_entities_and_no_triple() -> None:
     assert found.rows[2].entities == ("Nor Guild", "Ada Marsh")
 
 
-def test_a_believed_rumour_is_a_triple_like_any_other() -> None:
-    found = planted(rumours=1.0)
-    assert triples(found)[2] == ("Nor Guild", "was founded by", "Ada Marsh")
-    assert found.statistics == {"triples": 3, "believed_rumours": 1}
-
-
 def test_aliases_as_written_are_nodes_of_their_own_with_the_triple_that_introduces_them() -> None:
     assert triples(planted(aliases="as_written"))[:2] == [
         ("Ada Marsh", "is also known as", "Lia Sol"),
@@ -101,29 +95,6 @@ def test_dropped_facts_are_an_exact_share_and_keep_their_entities(table: ChunkTa
     assert len(triples(some)) == n_facts - round(0.25 * n_facts)
     assert set(triples(more)) < set(triples(some)) < set(triples(whole))
     assert [row.entities for row in more.rows] == [row.entities for row in whole.rows]
-
-
-def test_merged_names_are_an_exact_share_and_nowhere_left(table: ChunkTable) -> None:
-    before, after = (
-        {
-            name
-            for row in planted_extraction(chunk_table=table, merge=rate).rows
-            for name in row.entities
-        }
-        for rate in (0.0, 0.2)
-    )
-    assert after < before
-    assert len(before - after) == round(0.2 * len(before))
-
-
-def test_spurious_facts_are_so_many_for_each_true_one(table: ChunkTable) -> None:
-    whole = planted_extraction(chunk_table=table)
-    made_up = planted_extraction(chunk_table=table, spurious=0.5)
-    n_facts = len(triples(whole))
-    assert len(triples(made_up)) == n_facts + round(0.5 * n_facts)
-    assert set(triples(whole)) <= set(triples(made_up))
-    names = {name for row in whole.rows for name in row.entities}
-    assert {end for head, _, tail in triples(made_up) for end in (head, tail)} <= names
 
 
 def test_records_are_described_by_the_sentences_as_written() -> None:
