@@ -172,7 +172,7 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     elif options.plot is not None:
         plot_bars(options.plot, bars_of(runs, metric), metric, span=options.span)
     compared, columns = stored_differences(stored), checked_columns(options.columns)
-    return shown_tables(runs, compared, columns=columns, metric=metric, baseline=scoring.baseline)
+    return shown_tables(runs, compared, columns=columns, metric=metric)
 
 
 def _free(

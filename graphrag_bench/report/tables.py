@@ -9,7 +9,6 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.comparisons import Comparison, comparison_table, fewer_questions
-from graphrag_bench.report.costs import break_even_table, cost_table
 from graphrag_bench.report.notes import (
     answers,
     context_of_rows,
@@ -259,6 +258,40 @@ def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
     return [*notes, MORE]
 
 
+def cost_table(runs: Sequence[Run]) -> Table:
+    """Return a row for each run and step that called a model: at most, paid and cached."""
+    heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
+             "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
+    rows = []
+    notes = ["from the ledgers of all calls so far; tokens: prompt + completion"]
+    for run in in_table_order(runs):
+        for step, cost in run["cost"]["steps"].items():
+            paid, cached = cost["paid"], cost["cached"]
+            expected = run["estimate"].get(step)
+            rows.append((
+                str(run["title"]), step,
+                f"{expected['calls']:,}" if expected else MISSING,
+                _prompt_and_completion(expected) if expected else MISSING,
+                f"{paid['calls']:,}", _prompt_and_completion(paid), f"{paid['usd']:.4f}",
+                f"{cached['calls']:,}", _prompt_and_completion(cached),
+                str(cost["truncated"]), str(paid["retries"]),
+            ))  # fmt: skip
+        if repeats := run.get("repeats"):
+            paid, cached = repeats["cost"]["paid"], repeats["cost"]["cached"]
+            notes.append(
+                f"{run['title']}: its {repeats['n'] - 1} further repeat(s) paid {paid['calls']:,} "
+                f"calls, {_prompt_and_completion(paid)} tokens, {paid['usd']:.4f} USD; "
+                f"{cached['calls']:,} were cached"
+            )
+    about = (("cut", "replies that reached max_tokens"),)
+    caption = "what the runs have cost"
+    return Table(caption, heads, tuple(rows), tuple(notes), texts=heads[:2], about=about)
+
+
+def _prompt_and_completion(part: Mapping[str, Any]) -> str:
+    return f"{part['prompt_tokens']:,} + {part['completion_tokens']:,}"
+
+
 def checked_columns(name: str) -> str:
     """Return `main` or `all`; raise UserError for another word, with the nearest of them."""
     if name not in COLUMNS:
@@ -272,14 +305,9 @@ def shown_tables(
     *,
     columns: str = COLUMNS[0],
     metric: str | None = None,
-    baseline: str = "",
 ) -> list[Table]:
-    """Return the headline table of runs; with `all` columns every table that there is of them.
-
-    `metric` is the main one, `baseline` the method that an index is to break even with.
-    """
+    """Return the headline table of runs by its main `metric`; with `all` columns every table."""
     if columns == COLUMNS[0]:
         return [headline_table(runs, differences, metric)]
     tables = [run_table(runs), comparison_table(differences), cost_table(runs)]
-    tables.append(break_even_table(runs, baseline))
     return [table for table in tables if table is not None and table.rows]

@@ -319,9 +319,7 @@ def result_tables(
     scoring = settings.evaluation
     metric = next(iter(scoring.compared), settings.objective)
     metrics = [result.metrics for result in results]
-    return shown_tables(
-        metrics, compared, columns=columns, metric=metric, baseline=scoring.baseline
-    )
+    return shown_tables(metrics, compared, columns=columns, metric=metric)
 
 
 def with_baseline(runs: Sequence[StoredRun], baseline: str, home: str | Path) -> list[StoredRun]:

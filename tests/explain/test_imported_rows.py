@@ -13,7 +13,6 @@ from graphrag_bench.explain.replay import Player
 from graphrag_bench.judging.answers import JudgeTask
 from graphrag_bench.judging.pairs import Comparison
 from graphrag_bench.report.comparisons import settings_that_differ
-from graphrag_bench.report.costs import break_even_table
 from graphrag_bench.report.curves import Point, curve_table, marks_along, marks_of
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.citation import citations
@@ -54,7 +53,6 @@ def test_every_table_marks_the_imported_run_and_shows_nothing_that_is_not_known(
     row = dict(zip(table.heads, table.rows[1], strict=True))
     assert (row["context"], row["tokens"], row["faults"]) == ("–", "–", "–")
     assert any(runs[1].imported["sha256"] in note for note in table.notes)
-    assert break_even_table(held, "vanilla") is None
 
 
 def test_two_runs_are_paired_over_their_questions_and_settings_that_one_lacks_are_dashes(

@@ -149,7 +149,7 @@ def test_it_fits_the_width_with_three_lines_of_notes_and_keeps_every_number(
 
 def test_all_columns_are_the_tables_of_a_run_folder_and_more() -> None:
     runs = [run("Vanilla"), run("Better", [1.0] * 6)]
-    made = shown_tables(runs, compared(runs), columns="all", baseline="vanilla")
+    made = shown_tables(runs, compared(runs), columns="all")
     assert "evidence@5 [95 %]" in made[0].heads
     assert made[1].caption == "differences from Vanilla"
     assert made[2].caption == "what the runs have cost"

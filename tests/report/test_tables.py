@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.report.costs import cost_table
 from graphrag_bench.report.rendering import MISSING, Table, show
 from graphrag_bench.report.rows import in_table_order, verified_notes
-from graphrag_bench.report.tables import run_table
+from graphrag_bench.report.tables import cost_table, run_table
 
 NASTY = "[bold]a[/red] | b\n<script>alert(1)</script> `x` \\ \x1b[2J\r\u202e"
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
