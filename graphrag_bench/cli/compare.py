@@ -21,7 +21,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.judging import pairs, tables
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.figures import Grid, plot_grids
-from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import markdown, show
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.folder import Row, RunFolder, write_whole
@@ -83,9 +82,7 @@ def _write(
     judge = panel.models.identity("llm_judge")
     titles = list(comparison.titles.values())
     caption = f"{len(comparison.questions)} questions, judged by {judge}"
-    rates = tables.match_table(caption, matches)
-    printed = [with_cut_notes(rates, [run.metrics for run in comparison.runs])]
-    printed.append(tables.audit_table(matches))
+    printed = [tables.match_table(caption, matches), tables.audit_table(matches)]
     printed += tables.matrix_tables(titles, matches) if len(titles) > 2 else []
     if len(raters := pairs.raters(panel)) > 1:
         printed.append(tables.agreement_table(raters, comparison.scopes))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import difference_table, flipped_line, settings_that_differ
-from graphrag_bench.report.notes import same_contexts, with_cut_notes
+from graphrag_bench.report.notes import same_contexts
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.rows import check_one_corpus, differ
 from graphrag_bench.run.scoring import contexts
@@ -55,8 +55,7 @@ def diff_lines(
         raise UserError("The two runs have no question in common.")
     yield f"A: {first.folder.path}\nB: {second.folder.path}\n"
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
-    table = difference_table(caption, before, after, first.scopes)
-    yield with_cut_notes(table, (first.metrics, second.metrics))
+    yield difference_table(caption, before, after, first.scopes)
     if differ(first.metrics, second.metrics):
         yield "! A and B are over different corpora: questions alone are the same"
     yield from same_contexts([

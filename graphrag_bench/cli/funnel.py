@@ -32,7 +32,6 @@ from typing import Any
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.explain.stages import LEGEND, SAID, Funnel, funnel_lines, funnel_table
-from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import find_run
 
@@ -60,7 +59,7 @@ def main(options: Namespace) -> None:
     if len(funnels) > 1:
         sets = ", ".join(sorted({one.dataset for one in funnels}))
         table = funnel_table(f"{sets}: where evidence was lost", funnels)
-        show(with_cut_notes(table, [run.metrics for run in runs]))
+        show(table)
 
 
 def _lines(funnel: Funnel, questions: bool) -> Iterator[str]:

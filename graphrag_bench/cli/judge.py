@@ -24,7 +24,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.judging import answers
 from graphrag_bench.judging.tables import judged_table
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.notes import with_cut_notes
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.judged import judged_values
 from graphrag_bench.run.models import Models
@@ -88,7 +87,7 @@ def main(options: Namespace) -> None:
     for run in runs:
         rows = answers.judge_answers(run, models, task, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
-    show(with_cut_notes(judged_table(judged), [run.metrics for run in runs]))
+    show(judged_table(judged))
     for run in runs:
         print(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}")
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.figures import Bar, Mark
-from graphrag_bench.report.notes import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_mean
 from graphrag_bench.report.rows import (
     IN_CONTEXT,
@@ -99,7 +98,6 @@ def curve_table(
 def _notes(ordered: Sequence[tuple[str, Point]], along: str) -> tuple[str, ...]:
     runs = [point.metrics for _, point in ordered]
     readers = sorted({str(run["llm"]) for run in runs} - {""})
-    embedders = [(title, str(point.metrics.get("embedder", ""))) for title, point in ordered]
     values: dict[str, set[str]] = {}
     for title, point in ordered:
         values.setdefault(title, set()).add(point.label)
@@ -109,7 +107,6 @@ def _notes(ordered: Sequence[tuple[str, Point]], along: str) -> tuple[str, ...]:
         f"answers by {', '.join(readers) or 'none'}; intervals are 95 % bootstrap; evidence in "
         "context: share of the gold documents among the chunks of the packed context",
         *corpus_notes(runs),
-        *cut_notes(embedders),
         *([f"one value of {along} only, which is not a curve: {single}{hint}"] if single else []),
     )
 

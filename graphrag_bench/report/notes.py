@@ -5,11 +5,9 @@ A note is a condition and a sentence. Those of one run are `_OF_A_RUN`, formatte
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from graphrag_bench.embedding.long_texts import Fit
-from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import (
     INFLATED,
     REFERENCE_ROLES,
@@ -29,11 +27,6 @@ FEW_CLUSTERS = 10
 _MOST_NAMED = 3
 _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "nodes",
           "relationship": "relationships"}  # fmt: skip
-_READERS = {
-    "own": "each method's own, with its source's clause on what the context does not hold",
-    "common": "one for all methods",
-    "auto": "one for all methods, by the form of the answer",
-}
 _IMPORTED: tuple[Note, ...] = (
     (lambda run: run.get("imported"),
      "{title}: imported results (file {imported[file]}, sha256 {imported[sha256]}, reference "
@@ -48,8 +41,8 @@ _OF_A_RUN: tuple[Note, ...] = (
     (lambda run: run.get("repeats", {}).get("changed"),
      "{title}: {repeats[changed]} of {repeats[questions]} answers differ between repeats"),
     (lambda run: run.get("repeats", {}).get("changed") == 0,
-     "! {title}: all {repeats[n]} repeats gave the same answers (as a model at temperature 0 "
-     "does): a spread of 0 does not estimate the variation between seeds or models"),
+     "! {title}: all {repeats[n]} repeats gave the same answers (as at temperature 0): a spread of "
+     "0 says nothing of other seeds or models"),
     (lambda run: run["usage"].get("contexts_without_chunks"),
      "! {title}: the budget cut every retrieved chunk from {usage[contexts_without_chunks]} of "
      "{n} contexts; raise budget_context or use smaller chunks"),
@@ -81,7 +74,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     floor = "closed-book is the reader's lower bound; " if "floor" in roles else ""
     ceiling = "oracle (gold passages as context) is its upper bound; " if "ceiling" in roles else ""
     clusters = (one.get("clusters", 0) for run in runs for one in run["metrics"].values())
-    notes = [
+    return (
         f"{readers}build model {_values(runs, 'llm_build')}; embedder {_values(runs, 'embedder')}",
         f"profile {_values(runs, 'profile')}, fidelity {_values(runs, 'fidelity')}; extraction: "
         f"{_extractions(runs)}; commit {_values(runs, 'commit')}; contexts counted in tokens of "
@@ -90,7 +83,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         *imported_notes(runs),
         *corpus_notes(runs),
         *long_text_notes(runs),
-        *asking_notes(runs),
+        *_asking(runs),
         *_repeats(runs),
         *_unequal_contexts(runs),
         *same_contexts(runs),
@@ -100,8 +93,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         *verified_notes(runs),
         *(sentence for holds, sentence in _OF_ANY_RUN if any(map(holds, runs))),
         *(f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]),
-    ]
-    return tuple(notes)
+    )
 
 
 def _notes_of(runs: Sequence[Run], notes: Iterable[Note]) -> Iterator[str]:
@@ -151,8 +143,8 @@ def _repeats(runs: Sequence[Run]) -> Iterator[str]:
     if numbers := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
         yield (
             f"±: standard deviation of the mean over {', '.join(map(str, numbers))} repeats of the "
-            "answering model (same prompts and index, other seeds); the mean is over the repeats, "
-            "its interval over the questions"
+            "answering model with other seeds; the mean is over the repeats, its interval over the "
+            "questions"
         )
 
 
@@ -163,19 +155,13 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
     packed = [run for run in runs if run["role"] not in REFERENCE_ROLES and length(run)]
     groups = grouped(packed, lambda run: (run["dataset"], run.get("budget_context")))
     for (dataset, budget), group in groups.items():
-        ordered = sorted(group, key=length)
-        short, long = ordered[0], ordered[-1]
+        short, long = min(group, key=length), max(group, key=length)
         if length(long) > MOST_UNEQUAL * length(short):
-            reason = (
-                f"{short['title']} does not fill the {budget:,} tokens"
-                if budget
-                else "budget_context=N gives all one budget"
-            )
-            yield (
-                f"! {dataset}: contexts differ by more than 10 % ({short['title']} "
-                f"{length(short):.0f} tokens, {long['title']} {length(long):.0f}), which favours "
-                f"the longer ones: {reason}"
-            )
+            shown = ", ".join(f"{one['title']} {length(one):.0f} tokens" for one in (short, long))
+            reason = "budget_context=N gives all one budget"
+            if budget:
+                reason = f"{short['title']} does not fill the {budget:,} tokens"
+            yield f"! {dataset}: contexts differ by more than 10 % ({shown}): {reason}"
 
 
 def same_contexts(runs: Sequence[Run]) -> Iterator[str]:
@@ -186,8 +172,7 @@ def same_contexts(runs: Sequence[Run]) -> Iterator[str]:
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = grouped(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():
-        names = differing(group) if len(group) > 1 else []
-        if names:
+        if names := differing(group) if len(group) > 1 else []:
             room = group[0]["contexts"]["room"]
             sizes = ", ".join(f"about {n:.0f} {_KINDS.get(kind, kind)}" for kind, n in room.items())
             full = f" (the budget holds {sizes})" if sizes else ""
@@ -214,25 +199,31 @@ def _rankings_beside_contexts(runs: Sequence[Run]) -> Iterator[str]:
         )
 
 
-def asking_notes(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield how answers were asked for, where runs differ in it or leave their method's way.
-
-    Short answers to prompts of the methods' own, without a fallback, need no note.
-    """
+def _asking(runs: Sequence[Run]) -> Iterator[str]:
+    """How answers were asked for, where runs differ in it or leave their method's way."""
     answered = [run for run in runs if run["answered"]]
-    yield from _answer_forms(answered)
-    yield from _reader_prompts(answered)
+    yield from _answer_forms([run for run in answered if run.get("answer_forms")])
+    readers = grouped(answered, lambda run: run.get("reader_prompt", "own"))
+    if len(readers) > 1:
+        users = "; ".join(f"{name} for {_titles(group)}" for name, group in sorted(readers.items()))
+        yield f"! reader prompts differ: {users} (reader_prompt)"
+    else:
+        yield from (f"reader prompt: {name}" for name in readers)
+    for run in runs:
+        if (steps := run.get("own_answers")) and run["answered"]:
+            yield f"{run['title']}: its search answers by its own prompt: {', '.join(steps)}"
     for run in runs:
         for reason, n in run.get("fallbacks", {}).items():
             yield f"{run['title']} fell back for {n} of {run['n']} questions: {reason}"
 
 
 def _answer_forms(runs: Sequence[Run]) -> Iterator[str]:
+    """The forms of each set, unless all answers are short."""
+
     def counts(run: Run) -> str:
         return ", ".join(f"{name} ({n})" for name, n in run["answer_forms"].items())
 
-    asked = [run for run in runs if run.get("answer_forms")]
-    for dataset, of_set in grouped(asked, lambda run: run["dataset"]).items():
+    for dataset, of_set in grouped(runs, lambda run: run["dataset"]).items():
         kinds = {tuple(sorted(run["answer_forms"])) for run in of_set}
         settings = {run["settings"].get("answers") for run in of_set}
         for forms, group in grouped(of_set, counts).items():
@@ -242,19 +233,7 @@ def _answer_forms(runs: Sequence[Run]) -> Iterator[str]:
                 yield f"{dataset}: answer forms (questions): {forms}"
 
 
-def _reader_prompts(runs: Sequence[Run]) -> Iterator[str]:
-    readers = grouped(runs, lambda run: run.get("reader_prompt", "own"))
-    if len(readers) > 1:
-        users = "; ".join(f"{name} for {_titles(group)}" for name, group in sorted(readers.items()))
-        yield f"! reader prompts differ: {users} (reader_prompt)"
-    for name in _READERS.keys() & readers.keys() if len(readers) == 1 else ():
-        yield f"reader prompt: {_READERS[name]} (reader_prompt={name})"
-    for run in runs:
-        if steps := run.get("own_answers"):
-            yield f"{run['title']}: its search answers by its own prompt: {', '.join(steps)}"
-
-
-_CUT, _UNKNOWN = ":long=cut(", "(not known"
+_UNKNOWN = "(not known"
 
 
 def long_text_notes(runs: Sequence[Run]) -> list[str]:
@@ -279,16 +258,3 @@ def long_text_notes(runs: Sequence[Run]) -> list[str]:
             f"texts (embedder.window=N sets it): {unknown}"
         )
     return notes
-
-
-def cut_notes(embedders: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a warning of embedders that cut longer texts, from pairs of run name and identity."""
-    cut = ", ".join(dict.fromkeys(name for name, identity in embedders if _CUT in identity))
-    warning = "! texts longer than the embedder reads are cut (embedder.long_texts=cut): "
-    return [warning + cut] if cut else []
-
-
-def with_cut_notes(table: Table, runs: Iterable[Run]) -> Table:
-    """Return the table with the warning of `cut_notes` for these runs."""
-    notes = cut_notes((str(run["title"]), str(run.get("embedder", ""))) for run in runs)
-    return replace(table, notes=(*table.notes, *notes))

@@ -9,13 +9,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.comparisons import Comparison, comparison_table, fewer_questions
-from graphrag_bench.report.notes import (
-    answers,
-    context_of_rows,
-    resampling_units,
-    run_notes,
-    with_cut_notes,
-)
+from graphrag_bench.report.notes import answers, context_of_rows, resampling_units, run_notes
 from graphrag_bench.report.rendering import (
     MISSING,
     WIDTH,
@@ -169,8 +163,7 @@ def metrics_table(runs: Sequence[Run]) -> Table:
         notes += [f"{run['title']}: judgements not read: {', '.join(missing)}"] if missing else []
         notes += [f"{run['title']}: {flag}" for flag in run.get("flags", ())]
     heads = ("metric", *(str(run["title"]) for run in ordered))
-    table = Table("all metrics", heads, rows, tuple(notes), texts=("metric",))
-    return with_cut_notes(table, ordered)
+    return Table("all metrics", heads, rows, tuple(notes), texts=("metric",))
 
 
 def _by_cut(name: str) -> tuple[str, int]:

@@ -9,7 +9,6 @@ from typing import Any
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.figures import Bar, Grid, plot_bars, plot_grids
-from graphrag_bench.report.notes import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 from graphrag_bench.report.rows import INFLATED, SHOWN, mark
 from graphrag_bench.run.folder import METRICS
@@ -231,7 +230,6 @@ def _notes(runs: Sequence[PivotRun], cells: Sequence[PivotCell], layout: Layout)
     ]
     marks = dict.fromkeys(f"{title} {run.mark}" for title, run in every if run.mark)
     notes += [f"{_CHOSEN} {', '.join(marks)}; {INFLATED}"] if marks else []
-    notes += cut_notes((title, run.fields.get("embedder", "")) for title, run in every)
     placed = {"key", _field(runs, layout.rows), _field(runs, layout.cols)}
     differing = {
         name

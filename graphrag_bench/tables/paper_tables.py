@@ -7,7 +7,6 @@ from pathlib import Path
 from graphrag_bench.errors import UserError
 from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.figures import Bar, plot_bars
-from graphrag_bench.report.notes import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table
 from graphrag_bench.report.rows import INFLATED, mark
 from graphrag_bench.tables.figures import Cells, Figure, Filled, count_of_runs, difference
@@ -127,7 +126,6 @@ def comparison_notes(
     notes += [f"{DAGGER} {text}" for text in doubts]
     if any(figure.metrics["failed"] for figure in figures.values()):
         notes.append("! some questions failed: the mean is over the rest")
-    notes += cut_notes((named[c.row], figure.metrics["embedder"]) for c, figure in figures.items())
     notes += grouped([(cell, filled[cell].failure) for cell in cells], "failed")
     marks = [(cell, mark(figure.metrics)) for cell, figure in figures.items()]
     notes += grouped(marks, "chosen")

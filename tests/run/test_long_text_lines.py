@@ -6,7 +6,7 @@ import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import TOY, metrics, plan_of, ran
 
-from graphrag_bench.report.notes import cut_notes, long_text_notes
+from graphrag_bench.report.notes import long_text_notes
 
 ALONE = ["method=vanilla", "reference_rows=off", "limit=2"]
 LONGER = "chunks are longer than the embedder's 15 tokens"
@@ -65,9 +65,3 @@ def test_the_same_texts_of_several_runs_are_one_note_and_cut_ones_are_marked() -
     first, second = long_text_notes([run_of("A", "windows", 37), run_of("B", "cut", 37)])
     assert first.endswith("(A)")
     assert second.startswith("! mix: 37 of 61 chunks") and second.endswith("(B)")
-
-
-def test_a_table_that_knows_identities_alone_names_who_cuts() -> None:
-    assert cut_notes([("A", "x:unit:long=windows(256):prefixes=,")]) == []
-    (note,) = cut_notes([("A", "x:unit:long=cut(256):prefixes=,"), ("B", "")])
-    assert note.startswith("! ") and note.endswith(": A")
