@@ -12,7 +12,6 @@ from graphrag_bench.errors import UserError, unknown
 SHOWN = 8
 """Characters of a corpus fingerprint that are shown."""
 _DOUBT = "(?)"
-_MOST_NAMED = 3
 IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
@@ -49,15 +48,12 @@ def differ(first: Run, second: Run) -> bool:
     return None not in corpora and corpora[0] != corpora[1]
 
 
-def _corpora(runs: Sequence[Run], *, of_each_set: bool) -> dict[str, dict[str, list[Run]]]:
+def _corpora(runs: Sequence[Run], *, of_each_set: bool = True) -> dict[str, dict[str, list[Run]]]:
     """Runs over several corpora by data set, or all together, and by fingerprint of the corpus."""
     known = [run for run in runs if run.get("corpus")]
-    sets = {}
-    for name, group in grouped(known, lambda run: str(run["dataset"]) * of_each_set).items():
-        corpora = grouped(group, lambda run: str(run["corpus"])[:SHOWN])
-        if len(corpora) > 1:
-            sets[name] = corpora
-    return sets
+    sets = grouped(known, lambda run: str(run["dataset"]) * of_each_set)
+    by_corpus = {n: grouped(of, lambda run: str(run["corpus"])[:SHOWN]) for n, of in sets.items()}
+    return {name: corpora for name, corpora in by_corpus.items() if len(corpora) > 1}
 
 
 def corpus_notes(runs: Sequence[Run]) -> list[str]:
@@ -65,18 +61,18 @@ def corpus_notes(runs: Sequence[Run]) -> list[str]:
     return [
         f"! {dataset}: these runs are over different versions of its corpus "
         f"({', '.join(corpora)}), and their differences are those of the texts too"
-        for dataset, corpora in _corpora(runs, of_each_set=True).items()
+        for dataset, corpora in _corpora(runs).items()
     ]
 
 
 def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
     """Raise UserError where runs, by default those of one data set, are over different corpora."""
     for corpora in _corpora(runs, of_each_set=of_each_set).values():
-        groups = []
-        for corpus, group in corpora.items():
-            names = [f"{run['title']} {run['key']} on {run['dataset']}" for run in group]
-            more = f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED)
-            groups.append(f"corpus {corpus}: {', '.join(names[:_MOST_NAMED])}{more}")
+        groups = [
+            f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
+            + f" and {len(others)} more" * bool(others)
+            for name, (one, *others) in corpora.items()
+        ]
         raise UserError(
             f"Runs over different corpora are not paired: {'; '.join(groups)}. Name runs over "
             "one corpus, or add --across-corpora."
@@ -116,16 +112,15 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     and not chosen. Raises UserError when no run is left, and for a metric that none of them has.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
-    whole = [row for row in tuned if not runs[row]["failed"]]
-    if not whole:
+    metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
+    if not metrics:
         raise UserError(
             f"objective={metric}: no configuration has been scored on all its questions; run the "
             "same command again to retry those that failed."
         )
-    of_row = {row: runs[row]["metrics"] for row in whole}
-    means = {row: m[metric]["mean"] for row, m in of_row.items() if metric in m}
+    means = {row: of_run[metric]["mean"] for row, of_run in metrics.items() if metric in of_run}
     if not means:
-        raise unknown("objective", metric, set().union(*of_row.values()))
+        raise unknown("objective", metric, set().union(*metrics.values()))
     best = max(means, key=means.__getitem__)
     return best, {
         "metric": metric,
@@ -143,14 +138,14 @@ def mark(run: Run) -> str:
     It holds for every run that is scored on questions it was chosen on. Only the dev and the test
     part of one division have no question in common.
     """
-    counts = [one["n_configurations"] for one in run.get("selections", ()) if _overlap(one, run)]
+
+    def overlap(selection: Run) -> bool:
+        apart = {selection["split"], run.get("split", "all")} == {"dev", "test"}
+        return not (apart and selection["dev_share"] == run.get("dev_share"))
+
+    counts = [one["n_configurations"] for one in run.get("selections", ()) if overlap(one)]
     n = max(counts, default=1)
     return f"(selected on this split, {n} configurations)" if n > 1 else ""
-
-
-def _overlap(selection: Run, run: Run) -> bool:
-    apart = {selection["split"], run.get("split", "all")} == {"dev", "test"}
-    return not (apart and selection["dev_share"] == run.get("dev_share"))
 
 
 def in_table_order(runs: Sequence[Run]) -> list[Run]:
@@ -177,17 +172,21 @@ def in_table_order(runs: Sequence[Run]) -> list[Run]:
     ]
 
 
-def named_along(runs: Sequence[Run], axis: str, *, dataset: bool) -> list[str]:
-    """Return the title of each run with the settings in which runs of one title differ.
+def _packed(run: Run) -> bool:
+    return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
-    Runs that differ in the setting `axis` alone, which has a column of its own, have one name. It
-    begins with the `dataset` if wanted.
+
+def named_along(runs: Sequence[Run], axis: str, *, dataset: bool) -> list[str]:
+    """Return the title of each run, behind its `dataset` if wanted, with the settings it has apart.
+
+    Runs that differ in the setting `axis` alone, which has a column of its own, have one name.
     """
     groups = [(run["dataset"], run["title"]) for run in runs]
     details = _by_group(groups, runs, partial(_details, axis=axis))
-    names = [f"{run['title']} {detail}".strip() for run, detail in zip(runs, details, strict=True)]
-    sets = [f"{run['dataset']}: " * dataset for run in runs]
-    return [of_set + name for of_set, name in zip(sets, names, strict=True)]
+    return [
+        f"{run['dataset']}: " * dataset + f"{run['title']} {detail}".strip()
+        for run, detail in zip(runs, details, strict=True)
+    ]
 
 
 def parameter_details(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[str]:
@@ -208,10 +207,6 @@ def _by_group(
         for row, text in zip(rows, describe([runs[row] for row in rows]), strict=True):
             texts[row] = text
     return texts
-
-
-def _packed(run: Run) -> bool:
-    return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
 def _details(runs: Sequence[Run], axis: str = "") -> list[str]:
