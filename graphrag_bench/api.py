@@ -16,7 +16,7 @@ from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plain
 from graphrag_bench.explain.names import Names
 from graphrag_bench.explain.question import Answered, Calls, of_run, question_of, run_question
 from graphrag_bench.pipeline.pipeline import STAGES
-from graphrag_bench.report.rendering import show
+from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
@@ -26,7 +26,7 @@ from graphrag_bench.run.stored import StoredRun, differing_settings
 from graphrag_bench.run.stored import stored_runs as runs_below
 from graphrag_bench.text import short
 from graphrag_bench.view.notebook import question_html, tables_html
-from graphrag_bench.view.questions import question_whole, roots_of
+from graphrag_bench.view.questions import question_whole
 
 if TYPE_CHECKING:
     import pandas
@@ -117,20 +117,14 @@ class Pipeline:
         if late:
             raise UserError(f"{late[0]} is chosen with the method: gb.method(NAME, {late[0]}=...).")
         rest = {**self.settings, **settings}
-        names = {name: value for name, value in rest.items() if isinstance(value, str)}
-        chosen = [
-            f"{'llm@' if name in _ROLES else ''}{name}={value}"
-            for name, value in names.items()
-            if name in (*GROUPS, *_ROLES)
-        ]
-        values = {name: value for name, value in rest.items() if name not in names}
-        values |= {name: value for name, value in names.items() if name not in (*GROUPS, *_ROLES)}
+        chosen = []
+        for name in (*GROUPS, *_ROLES):
+            if isinstance(rest.get(name), str):
+                chosen.append(f"{'llm@' if name in _ROLES else ''}{name}={rest.pop(name)}")
         source = {"name": data.card.name, "root": data.root, **data.settings}
-        if data.root is not None and data.openie is not None:
-            source["openie"] = str(data.openie)
-        if data.questions_file is not None:
-            source["questions"] = str(data.questions_file)
-        settings = composed(chosen, {**values, "dataset": source}, method=self.method)
+        files = {"openie": data.openie if data.root else None, "questions": data.questions_file}
+        source |= {name: str(path) for name, path in files.items() if path is not None}
+        settings = composed(chosen, {**rest, "dataset": source}, method=self.method)
         return Experiment.prepare({**settings, "given": [*self.given, *self._changed()]}, data)
 
     def _changed(self) -> Iterator[str]:
@@ -146,31 +140,25 @@ class Pipeline:
         What the run folder holds is not computed again.
         """
         corpus = dataset(data) if isinstance(data, str) else data
-        experiment = self.experiment(corpus, **settings)
-        done = execute(experiment)
+        done = execute(self.experiment(corpus, **settings))
         return Run(done, done.experiment)
 
     @shown_plainly
     def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
-        """The answer to a question of your own, with its context and trace; nothing is stored."""
-        corpus = dataset(data) if isinstance(data, str) else data
-        return ask(self.experiment(corpus), question)
+        """The answer to a question of your own, with its context and trace; nothing is stored.
+
+        Raises UserError when a step fails.
+        """
+        experiment = self.experiment(dataset(data) if isinstance(data, str) else data)
+        finished, resources = run_question(experiment, question_of(experiment, question))
+        return Answered.of(experiment, finished, resources)
 
     def __repr__(self) -> str:
-        n_steps = len(self.steps)
-        return (
-            f"<Pipeline {short(self.method['name'])}: {n_steps} steps; print(pipeline) shows them>"
-        )
+        name, n_steps = short(self.method["name"]), len(self.steps)
+        return f"<Pipeline {name}: {n_steps} steps; print(pipeline) shows them>"
 
     def __str__(self) -> str:
         return f"{self.method['name']}\n{self.steps}"
-
-
-@shown_plainly
-def ask(experiment: Experiment, text: str) -> Answered:
-    """One question through a checked experiment; raises UserError when a step fails."""
-    finished, resources = run_question(experiment, question_of(experiment, text))
-    return Answered.of(experiment, finished, resources)
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,14 +195,15 @@ class Run:
 
         It has what `graphrag-bench run` prints; `columns="all"` prints every column and cost.
         """
-        results = [run.result for run in (self, *others)]
-        for table in result_tables(results, differences(results), checked_columns(columns)):
+        for table in self._tables(others, columns):
             show(table)
 
+    def _tables(self, others: Sequence["Run"], columns: str) -> Sequence[Table]:
+        results = [run.result for run in (self, *others)]
+        return result_tables(results, differences(results), checked_columns(columns))
+
     def _repr_html_(self) -> str:
-        results = [self.result]
-        columns = checked_columns("main")
-        return tables_html(result_tables(results, differences(results), columns))
+        return tables_html(self._tables((), "main"))
 
     @shown_plainly
     def question(self, name: str) -> "AnsweredInRun":
@@ -226,10 +215,9 @@ class Run:
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
         found = of_run(stored, stored.rows[name])
-        home = Path(self.experiment.settings.paths.home)
-        shared = self.experiment.settings.paths.shared_artifacts
-        names = Names.read(roots_of(stored, found.corpus, home, shared), found.artifacts)
-        calls = Calls(stored, stored.home or home).of(name)
+        folders = (self.experiment.artifacts, self.experiment.shared_artifacts)
+        names = Names.read([folder for folder in folders if folder], found.artifacts)
+        calls = Calls(stored, self.experiment.home).of(name)
         return AnsweredInRun({**question_whole(stored, found, names), "calls": calls})
 
 
@@ -258,23 +246,16 @@ def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     """
     import pandas
 
-    runs = runs_below(home)
-    pairs = zip(runs, differing_settings(runs), strict=True)
-    return pandas.DataFrame([row for pair in pairs for row in _question_rows(*pair)])
-
-
-def _question_rows(run: StoredRun, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    known = {"dataset": run.metrics.get("dataset"), "method": run.metrics.get("method")}
-    known |= {"key": run.folder.path.name}
-    known |= {path: value for path, value in settings.items() if path != "answer"}  # the text is
     rows = []
-    for name, row in run.rows.items():
-        plain = {field: row.get(field) for field in ("status", "answer", "calls", "prompt_tokens")}
-        rows.append({**known, "question": name, **plain, **run.scores.get(name, {})})
-    return rows
+    runs = runs_below(home)
+    for run, settings in zip(runs, differing_settings(runs), strict=True):
+        known = {name: run.metrics.get(name) for name in ("dataset", "method")}
+        known |= {"key": run.folder.path.name, **settings}
+        known.pop("answer", None)  # the setting; the column is the text
+        for name, row in run.rows.items():
+            plain = {column: row.get(column) for column in _COLUMNS}
+            rows.append({**known, "question": name, **plain, **run.scores.get(name, {})})
+    return pandas.DataFrame(rows)
 
 
-__all__: Sequence[str] = [
-    "Answered", "Pipeline", "Run", "UserError", "ask", "dataset", "method",
-    "stored_runs",
-]  # fmt: skip
+_COLUMNS = ("status", "answer", "calls", "prompt_tokens")

@@ -79,7 +79,7 @@ class Job:
 def _files(run: StoredRun, output: Path) -> tuple[Path, Path]:
     table = output / TABLE
     table.write_text(markdown(run_table([run.metrics])), encoding="utf-8")
-    return table, write_page([run], output / "page", run.home or output, None).parent
+    return table, write_page([run], output / "page", run.home or output).parent
 
 
 class MLflow(Callback):

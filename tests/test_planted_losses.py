@@ -85,7 +85,7 @@ def told(*settings: str) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
 
 def funnel_of(folder: Path) -> Mapping[str, Any]:
     """What the funnel of a run says as JSON."""
-    return as_json(run_funnel(find_run(str(folder), "."), Path(), None))
+    return as_json(run_funnel(find_run(str(folder), "."), Path()))
 
 
 def run_of(folder: Path, corpus: list[dict[str, Any]], question: dict[str, Any]) -> Path:

@@ -42,14 +42,13 @@ def declare(parser: Parser) -> None:
     parser.flag("--questions", "ids of the questions that lost their first evidence at each stage")
     parser.flag("--json", "counts, and the fate of every document, as JSON")
     parser.home()
-    parser.shared()
 
 
 def main(options: Namespace) -> None:
     """Print the funnel of every run, and a table when there are several."""
     home = Path(options.home)
     runs = [find_run(name, home) for name in options.runs]
-    funnels = [run_funnel(run, home, options.shared) for run in runs]
+    funnels = [run_funnel(run, home) for run in runs]
     if options.json:
         print(json.dumps([as_json(one) for one in funnels], indent=1, ensure_ascii=False))
         return

@@ -115,12 +115,6 @@ class Parser(argparse.ArgumentParser):
         self.option("--home", "HOME", meaning, default)
         self._settings["paths.home"] = "home"
 
-    def shared(self) -> None:
-        """Take `--shared`, which a run calls `paths.shared_artifacts`."""
-        meaning = "the second artifacts/ folder of a run that read one (paths.shared_artifacts)"
-        self.option("--shared", "DIR", meaning)
-        self._settings["paths.shared_artifacts"] = "shared"
-
     def columns(self) -> None:
         """Take `columns=main` or `columns=all`."""
         meaning = (

@@ -72,19 +72,18 @@ _IMPORTED = Built(frozenset(), None, None, frozenset(), frozenset({"retrieved", 
 """What is known of somebody else's results: no chunks, graph or context."""
 
 
-def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> Funnel:
+def run_funnel(run: StoredRun, home: Path) -> Funnel:
     """Return where a stored run lost its evidence. Calls no model and builds nothing.
 
-    `home` holds artifacts/ when the folder of the run is not in a runs/ folder; `shared` is a
-    second artifacts/ folder that the run read. Of an imported run the stages from `retrieved` on
-    are known. Raises UserError when the data set is not at hand, or none of the questions has
-    evidence.
+    `home` holds artifacts/ when the folder of the run is not in a runs/ folder. Of an imported run
+    the stages from `retrieved` on are known. Raises UserError when the data set is not at hand, or
+    none of the questions has evidence.
     """
     run.require_dataset()
     names = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not names:
         raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")
-    finder = None if run.imported else _Finder(run, home, shared)
+    finder = None if run.imported else _Finder(run, home)
     stages = finder.stages if finder else _IMPORTED.stages
     missing = finder.missing if finder else {_NOT_TOLD: None}
     by_question: dict[str, list[Fate]] = {}
@@ -113,8 +112,8 @@ def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> Funnel:
 class _Finder:
     """The artifacts of a run's questions, and in `missing` why some are not there."""
 
-    def __init__(self, run: StoredRun, home: Path, shared: str | None) -> None:
-        experiment = self.experiment = reopened(run, home, shared)
+    def __init__(self, run: StoredRun, home: Path) -> None:
+        experiment = self.experiment = reopened(run, home)
         references = read_references(run.folder)
         if references is None and experiment.key == run.folder.path.name:
             questions = [q for q in experiment.dataset.questions if q.id in run.rows]

@@ -219,18 +219,15 @@ INCOMPLETE = "incomplete.json"
 """The file of a run over artifacts that lack parts, as `Experiment.incomplete` has them."""
 
 
-def reopened(
-    run: StoredRun, home: Path, shared: str | None = None, changed: Mapping[str, Any] | None = None
-) -> Experiment:
+def reopened(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
     """Prepare the experiment of a stored run with the code of today; nothing is run.
 
-    Its home is the one that holds the run's folder, else `home`; `shared` is a second folder of
-    artifacts, which a run does not write down. `changed` settings replace its own.
+    Its home is the one that holds the run's folder, else `home`. `changed` settings replace its
+    own.
     Raises UserError when its settings are not valid any more, and for an imported run.
     """
     run.require_steps()
-    paths = {"home": str(run.home or home), "shared_artifacts": shared}
-    values = {**run.config, "paths": paths, **(changed or {})}
+    values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}
     try:
         experiment = Experiment.prepare(values, run.dataset, swept=True)  # it may be a cell
     except UserError as error:

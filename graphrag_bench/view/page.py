@@ -1,4 +1,4 @@
-"""A run page: a folder of a static page and its parts, which opens from disk or is served.
+"""A run page: a folder of a static page and its parts, which opens from disk.
 
 Parts are JavaScript files that hand JSON to the page, each when it is asked for: a page opened from
 disk may not fetch files, but it may add script elements.
@@ -6,13 +6,7 @@ disk may not fetch files, but it may add script elements.
 
 import json
 import shutil
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -29,17 +23,22 @@ from graphrag_bench.report.comparisons import (
     settings_that_differ,
 )
 from graphrag_bench.report.notes import run_notes
-from graphrag_bench.report.rows import differ, in_table_order, spent, usual_metrics
-from graphrag_bench.run.folder import METRICS, write_whole
+from graphrag_bench.report.rows import differ, grouped, in_table_order, spent, usual_metrics
+from graphrag_bench.run.folder import write_whole
 from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun, scores_of
-from graphrag_bench.version import __version__
 from graphrag_bench.view.health import graph_differences, health
-from graphrag_bench.view.questions import blocks, list_columns, questions_of, roots_of, set_columns
+from graphrag_bench.view.questions import (
+    artifacts_of,
+    blocks,
+    list_columns,
+    questions_of,
+    set_columns,
+)
 
 Plain = dict[str, Any]
-_FIELDS = ("dataset", "method", "key", "role", "n", "selected", "failed", "answered", "fell_back",
-         "fallbacks", "errors", "flags", "commit", "corpus", "limit", "imported")  # fmt: skip
+_FIELDS = ("dataset", "method", "key", "role", "n", "failed", "fell_back", "fallbacks", "errors",
+           "imported", "metrics", "usage", "estimate")  # fmt: skip
 STATIC = Path(__file__).parent / "page"
 INDEX, FOLDER = "index.html", "data"
 MOST_GRAPHS = 12
@@ -60,80 +59,47 @@ def part_text(name: str, value: Any) -> str:
     return f"grb.part({json.dumps(name)},{text});\n"
 
 
-@dataclass
-class Parts:
-    """The parts of a page that is being written; `written` are the paths of their files."""
-
-    page: Path
-    written: set[Path] = field(default_factory=set)
-
-    def write(self, name: str, value: Mapping[str, Any]) -> None:
-        """Write a part as data/NAME.js; a name may have folders (`r0/q3`)."""
-        path = self.page / FOLDER / f"{name}.js"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = part_text(name, value)
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            write_whole(path, text)
-        self.written.add(path)
-
-    def remove_others(self) -> None:
-        """Remove the parts of an earlier page that this one does not have."""
-        for path in {*(self.page / FOLDER).rglob("*.js")} - self.written:
-            path.unlink()
+def write_part(page: Path, name: str, value: Mapping[str, Any]) -> None:
+    """Write a part as data/NAME.js; a name may have folders (`r0/q3`)."""
+    write_whole(page / FOLDER / f"{name}.js", part_text(name, value))
 
 
-def write_page(
-    runs: Sequence[StoredRun],
-    page: Path,
-    home: Path,
-    shared: str | None = None,
-    *,
-    stamp: str | None = None,
-) -> Path:
+def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     """Write the page of some runs into a folder, and return its index.html.
 
     A folder that holds a page is brought up to date; any other that is not empty is refused.
-    `home` and `shared` are where artifacts are, as for `graphrag-bench show`. What a run does not
-    have any more (its data set, its graph) is named on the page. `stamp` is given for a page that
-    is served: a browser loads it anew when the stamp has changed. Raises UserError for no run.
+    `home` holds the artifacts of runs that lie outside a home. What a run does not have any more
+    (its data set, its graph) is named on the page. Raises UserError for no run.
     """
     if not runs:
         raise UserError("A page needs a run: name one, or run a method first.")
     _refuse_other_folder(page)
+    if (page / FOLDER).exists():
+        shutil.rmtree(page / FOLDER)
     shutil.copytree(STATIC, page, dirs_exist_ok=True)
-    parts = Parts(page)
-    sets: dict[tuple[str, str], tuple[str, dict[str, int]]] = {}
-    for number, key in enumerate(dict.fromkeys(map(_set_of, runs))):
-        over = [run for run in runs if _set_of(run) == key]
-        ids = list(dict.fromkeys(name for run in over for name in questions_of(run)))
+    sets = {}
+    for number, (key, group) in enumerate(grouped(runs, _set_of).items()):
+        ids = list(dict.fromkeys(name for run in group for name in questions_of(run)))
         sets[key] = f"set{number}", {name: row for row, name in enumerate(ids)}
-        dataset = next((run.dataset for run in over if run.dataset), None)
-        parts.write(f"set{number}", {"name": key[0], **set_columns(dataset, ids)})
+        dataset = next((run.dataset for run in group if run.dataset), None)
+        write_part(page, f"set{number}", {"name": key[0], **set_columns(dataset, ids)})
     titled = in_table_order([{**run.metrics, "place": place} for place, run in enumerate(runs)])
     titles = {row["place"]: str(row["title"]) for row in titled}
     rows = []
     for place, run in enumerate(runs):
         set_id, at = sets[_set_of(run)]
-        funnel = _funnel_of(run, home, shared)
+        funnel = _funnel_of(run, home)
         rows.append({**_run_row(run, titles[place], funnel), "id": f"r{place}", "set": set_id})
-        parts.write(f"r{place}/list", list_columns(run, funnel, at))
-        for number, block in enumerate(blocks(run, home, shared)):
-            parts.write(f"r{place}/q{number}", {"questions": block})
+        write_part(page, f"r{place}/list", list_columns(run, funnel, at))
+        for number, block in enumerate(blocks(run, home)):
+            write_part(page, f"r{place}/q{number}", {"questions": block})
     index = {
-        "version": __version__,
-        "served": stamp is not None,
         "runs": rows,
-        "metrics": [
-            {"name": one.name, "meaning": one.meaning, "more": one.more_is_better}
-            for one in metrics()
-        ],
+        "metrics": [{"name": one.name, "meaning": one.meaning} for one in metrics()],
         "pairs": pair_rows(runs),
-        **_write_graphs(runs, parts, home, shared),
+        **_write_graphs(runs, page, home),
     }
-    parts.write("index", index)
-    if stamp is not None:
-        parts.write("stamp", {"of": stamp})
-    parts.remove_others()
+    write_part(page, "index", index)
     return page / INDEX
 
 
@@ -150,9 +116,9 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
     return str(run.metrics.get("dataset")), str(run.metrics.get("corpus"))
 
 
-def _funnel_of(run: StoredRun, home: Path, shared: str | None) -> Funnel | str:
+def _funnel_of(run: StoredRun, home: Path) -> Funnel | str:
     try:
-        return run_funnel(run, home, shared)
+        return run_funnel(run, home)
     except UserError as error:
         return str(error)
 
@@ -171,7 +137,6 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
         counts, note = {**sizes, "stages": stages}, "; ".join(funnel.unknown)
     return {
         **{name: metrics.get(name) for name in _FIELDS},
-        **{name: metrics[name] for name in ("metrics", "usage", "estimate")},
         "title": title,
         "spent": {"tokens": n_tokens, "usd": usd},
         "cost": {name: metrics["cost"][name] for name in ("steps", "stages")},
@@ -200,7 +165,7 @@ def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
     return rows
 
 
-def _write_graphs(runs: Sequence[StoredRun], parts: Parts, home: Path, shared: str | None) -> Plain:
+def _write_graphs(runs: Sequence[StoredRun], page: Path, home: Path) -> Plain:
     """Write the health of the distinct graphs that are still there, and what each two share.
 
     `MOST_GRAPHS` are opened at most, the first that the runs refer to.
@@ -220,86 +185,17 @@ def _write_graphs(runs: Sequence[StoredRun], parts: Parts, home: Path, shared: s
             left_out = len(users) - number
             break
         run = runs[places[0]]
-        names = Names.read(roots_of(run, corpus, home, shared), references.within(scope))
+        names = Names.read([artifacts_of(run, corpus, home)], references.within(scope))
         if names.graph is None:
             continue
         gold = {name: run.gold[name] for name in run.rows if name in run.gold}
         title = f"graph {graph_key} of {corpus}" + (f", {scope}" if scope else "")
         rows.append({"id": f"g{len(graphs)}", "name": title, "runs": places})
-        parts.write(f"g{len(graphs)}", health(names.graph, names.chunk_table, gold))
+        write_part(page, f"g{len(graphs)}", health(names.graph, names.chunk_table, gold))
         graphs.append((_set_of(run), names.graph))
     pairs = []
     for (a, (corpus_a, first)), (b, (corpus_b, second)) in combinations(enumerate(graphs), 2):
         if corpus_a == corpus_b:
             pairs.append({"a": f"g{a}", "b": f"g{b}", "part": f"g{a}-g{b}"})
-            parts.write(f"g{a}-g{b}", graph_differences(first, second))
+            write_part(page, f"g{a}-g{b}", graph_differences(first, second))
     return {"graphs": rows, "graphs_left_out": left_out, "graph_pairs": pairs}
-
-
-HOST = "127.0.0.1"
-LOOK_EVERY = 2.0
-"""Seconds between two looks at the runs."""
-
-
-class _Handler(SimpleHTTPRequestHandler):
-    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
-        if self.headers.get("Host", "").partition(":")[0] not in (HOST, "localhost"):
-            self.send_error(403, "This page is for this machine alone.")
-        else:
-            super().do_GET()
-
-    do_HEAD = do_GET  # noqa: N815 - likewise
-
-    def list_directory(self, path: object) -> None:
-        self.send_error(404)
-
-    def end_headers(self) -> None:
-        self.send_header("Cache-Control", "no-store")
-        super().end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: a line for each file helps nobody."""
-
-
-@contextmanager
-def served(
-    find: Callable[[], Sequence[StoredRun]], page: Path, home: Path, shared: str | None, port: int
-) -> Iterator[str]:
-    """Write the page of the runs that `find` gives, serve it, and yield its address.
-
-    Every `LOOK_EVERY` seconds `find` is asked again; where a run has come, gone or been scored
-    anew the page is written again, and an open browser loads it. `port` 0 takes any free one.
-    Raises UserError for a port that is taken.
-    """
-
-    def update(before: str) -> str:
-        runs = find()
-        files = [run.folder.path / METRICS for run in runs]
-        state = str([(str(one), one.stat().st_mtime_ns) for one in files if one.is_file()])
-        if state != before:
-            write_page(runs, page, home, shared, stamp=state)
-        return state
-
-    def watch(state: str) -> None:
-        while not stop.wait(LOOK_EVERY):
-            try:
-                state = update(state)
-            except (UserError, OSError) as error:  # a run that is being written, or was removed
-                sys.stderr.write(f"the page was not written again: {error}\n")
-
-    state = update("")
-    try:
-        server = ThreadingHTTPServer((HOST, port), partial(_Handler, directory=str(page)))
-    except OSError as error:
-        raise UserError(f"Port {port} cannot be used: {error}. Give another: --port N.") from None
-    stop = threading.Event()
-    watching = threading.Thread(target=watch, args=(state,), daemon=True)
-    watching.start()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://{HOST}:{server.server_address[1]}/"
-    finally:
-        stop.set()
-        server.shutdown()
-        server.server_close()
-        watching.join()

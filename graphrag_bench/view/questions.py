@@ -96,11 +96,10 @@ def questions_of(run: StoredRun) -> list[str]:
     return list(dict.fromkeys([*scored, *run.rows]))
 
 
-def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Plain]:
+def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
     """Yield every question of a run whole, `BLOCK` at a time, by id, in the order of the list.
 
     Each has what `graphrag-bench show --json` prints, its calls among them, and its graph.
-    Artifacts are looked for as `roots_of` says.
     """
     ids = questions_of(run)
     calls = Calls(run, run.home or home)
@@ -110,7 +109,7 @@ def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Pl
         key = tuple(sorted(one.artifacts.items()))
         if key not in names:
             names.clear()  # a graph for each scope: one is open at a time
-            names[key] = Names.read(roots_of(run, one.corpus, home, shared), one.artifacts)
+            names[key] = Names.read([artifacts_of(run, one.corpus, home)], one.artifacts)
         name = one.row["question"]
         block[name] = {**question_whole(run, one, names[key]), "calls": calls.of(name)}
         if len(block) == BLOCK:
@@ -139,10 +138,9 @@ def _without_context(step: Plain) -> Plain:
     return {**step, "wrote": {**step["wrote"], "context": counts}}
 
 
-def roots_of(run: StoredRun, corpus: str, home: Path, shared: str | None) -> list[Path]:
-    """Return where a run's artifacts may be: in its folder's home, else `home`; in `shared`."""
-    own = run.home or home
-    return [own / "artifacts" / corpus, *([Path(shared) / corpus] if shared else [])]
+def artifacts_of(run: StoredRun, corpus: str, home: Path) -> Path:
+    """Return where a run's artifacts of a corpus are: in the home of its folder, else in `home`."""
+    return (run.home or home) / "artifacts" / corpus
 
 
 def _right(scores: Mapping[str, float]) -> int | None:

@@ -1,21 +1,17 @@
-"""A run page: parts that any text is safe in, runs of several sets, refusals, and its server."""
+"""A run page: parts that any text is safe in, runs of several sets, and refusals."""
 
-import http.client
-import json
 import re
 import shutil
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pages import SCRIPT, addresses, part, planted_runs
-from toy_runs import TOY, command, refused, run_folder
+from toy_runs import TOY, command, run_folder
 
 from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.stored import find_run
-from graphrag_bench.view.page import Parts, part_text, served, write_page
+from graphrag_bench.view.page import part_text, write_page
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +40,6 @@ def test_the_newest_runs_are_shown_in_the_order_of_their_scoring(page: Path) -> 
     assert [run["method"] for run in index["runs"]] == [
         "vanilla", "hipporag", "pathrag", "entitypassage", "pankrag",
     ]  # fmt: skip
-    assert not index["served"]
-    assert not (page / "data" / "stamp.js").exists()
     first = index["runs"][0]
     assert first["n"] == 3 and first["metrics"]["evidence_recall@5"]["mean"] == 1.0
     assert [stage["stage"] for stage in first["funnel"]["stages"]][:2] == ["corpus", "chunk"]
@@ -102,12 +96,10 @@ def test_a_page_is_brought_up_to_date_and_keeps_no_part_of_a_run_that_is_gone(
     home: Path, page: Path
 ) -> None:
     assert (page / "data" / "r3").is_dir()
-    before = (page / "data" / "set0.js").stat().st_mtime_ns
     vanilla = next((home / "runs").glob("*/vanilla/*"))
     written(home, page, str(vanilla))
     assert [run["method"] for run in part(page, "index")["runs"]] == ["vanilla"]
-    assert not list((page / "data" / "r3").glob("*.js"))
-    assert (page / "data" / "set0.js").stat().st_mtime_ns == before
+    assert not (page / "data" / "r3").exists()
 
 
 def test_a_folder_that_holds_no_page_is_left_alone(home: Path, tmp_path: Path) -> None:
@@ -117,12 +109,6 @@ def test_a_folder_that_holds_no_page_is_left_alone(home: Path, tmp_path: Path) -
         with pytest.raises(UserError, match=re.escape(str(place))):
             write_page(newest(home, 1), place, home)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_a_page_that_was_broken_off_is_written_again(home: Path, page: Path) -> None:
-    (page / "data" / "index.js").unlink()
-    written(home, page)
-    assert part(page, "index")["runs"]
 
 
 def test_graphs_beyond_the_most_are_counted(
@@ -138,13 +124,18 @@ def test_graphs_beyond_the_most_are_counted(
     assert first["graphs_left_out"] == len(whole["graphs"]) - 1
 
 
-def test_the_command_writes_a_page_and_refuses_what_cannot_be(home: Path, tmp_path: Path) -> None:
-    shown = command("view", "--out", str(tmp_path / "page"), "--home", str(home))
-    assert (shown.code, shown.out) == (0, f"{tmp_path / 'page' / 'index.html'}\n")
+def test_the_command_writes_a_page_and_opens_it_unless_its_folder_is_named(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    ended = command("view", "--out", str(tmp_path / "page"), "--home", str(home))
+    assert (ended.code, ended.out) == (0, f"{tmp_path / 'page' / 'index.html'}\n")
+    assert shown == []
+    assert command("view", "--home", str(home)).out == f"{home / 'page' / 'index.html'}\n"
+    assert shown == [(home / "page" / "index.html").as_uri()]
     with pytest.raises(UserError, match=re.escape(str(tmp_path))):
         newest(tmp_path, 8)
-    assert "--newest" in refused("--newest", "0", name="view")
-    assert "--port" in refused("--port", "70000", name="view")
 
 
 def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
@@ -165,66 +156,3 @@ def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
     assert "graph" in gone["without_names"]
     toy = part(page, "r1/list")
     assert set(toy["right"]) == {None} and set(toy["status"]) == {"retrieved"}
-
-
-def test_parts_name_only_what_they_wrote(tmp_path: Path) -> None:
-    parts = Parts(tmp_path)
-    parts.write("a", {"x": 1})
-    old = tmp_path / "data" / "old.js"
-    old.write_text("")
-    parts.remove_others()
-    assert not old.exists()
-    assert json.loads((tmp_path / "data" / "a.js").read_text()[len('grb.part("a",') : -3]) == {
-        "x": 1
-    }
-
-
-# ---- the page as it is served
-
-
-@pytest.fixture
-def address(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, int]]:
-    """The host and port of a page of the home's runs, which is looked at all the time."""
-    monkeypatch.setattr("graphrag_bench.view.page.LOOK_EVERY", 0.02)
-    with served(lambda: newest(home, 1), tmp_path / "page", home, None, 0) as url:
-        host, _, port = url.removeprefix("http://").rstrip("/").partition(":")
-        yield host, int(port)
-
-
-def got(address: tuple[str, int], path: str, host: str | None = None) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(*address, timeout=10)
-    connection.request("GET", path, headers={"Host": host} if host else {})
-    reply = connection.getresponse()
-    return reply.status, reply.read()
-
-
-def test_the_page_is_served_to_this_machine_alone(address: tuple[str, int]) -> None:
-    status, body = got(address, "/")
-    assert status == 200 and b"parts.js" in body
-    assert address[0] == "127.0.0.1"
-    assert got(address, "/", "evil.example")[0] == 403
-    assert got(address, "/data/")[0] == 404
-    assert got(address, "/../../etc/passwd")[0] == 404
-
-
-def test_a_run_that_is_scored_anew_is_written_anew(
-    address: tuple[str, int], home: Path, tmp_path: Path
-) -> None:
-    assert part(tmp_path / "page", "index")["served"]
-    _, before = got(address, "/data/stamp.js")
-    path = newest(home, 1)[0].folder.path / "metrics.json"
-    path.write_text(json.dumps(json.loads(path.read_text())))
-    until = time.monotonic() + 30
-    while got(address, "/data/stamp.js")[1] == before:
-        assert time.monotonic() < until, "the page was not written again"
-        time.sleep(0.02)
-
-
-def test_a_port_that_is_taken_is_refused(
-    address: tuple[str, int], home: Path, tmp_path: Path
-) -> None:
-    again = served(lambda: newest(home, 1), tmp_path / "other", home, None, address[1])
-    with pytest.raises(UserError, match="--port"), again:
-        pass

@@ -2,7 +2,6 @@
 /* Which view is shown: by the part of the address behind #, so that links and "back" work. */
 const TABS = [["overview", "Overview"], ["questions", "Questions"], ["diff", "Method diff"], ["health", "Graph health"]];
 const THEMES = ["auto", "light", "dark"];
-const POLL_MS = 2000;
 
 grb.complain = function (error) {
   document.getElementById("main").prepend(grb.h("p", { class: "error", role: "alert" }, error.message));
@@ -54,18 +53,8 @@ document.addEventListener("keydown", (event) => {
 window.addEventListener("hashchange", grb.show);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => grb.repaint && grb.repaint());
 
-/* A page that is served says when its runs have changed; one from disk never asks. */
-async function watch() {
-  const stamp = async () => { grb.waiting.clear(); await grb.script(`data/stamp.js?${Date.now()}`); return grb.held.get("stamp")?.of; };
-  let before = await stamp();
-  setInterval(async () => {
-    try { const now = await stamp(); if (before !== undefined && now !== before) location.reload(); before = now; } catch { /* the server has ended */ }
-  }, POLL_MS);
-}
-
 theme(storedTheme());
 grb.load("index").then((index) => {
   grb.index = index;
-  if (index.served && location.protocol !== "file:") watch().catch(grb.complain);
   return grb.show();
 }).catch(grb.complain);
