@@ -39,10 +39,9 @@ class Gathered:
 
     def refuse(self) -> None:
         """Raise what was kept: the error itself when there is one, all their messages otherwise."""
-        if len(self.errors) == 1:
-            raise self.errors[0] from None
         if self.errors:
-            raise UserError("\n".join(map(str, self.errors)))
+            one = len(self.errors) == 1
+            raise self.errors[0] if one else UserError("\n".join(map(str, self.errors))) from None
 
 
 def caught(work: Callable[[], T]) -> T | Exception:
@@ -87,17 +86,13 @@ def shown_plainly(function: F) -> F:
     return cast(F, plainly)
 
 
-RENAMED = {"frame": "reference_rows", "scope": "per", "per_scope": "partition"}
-"""Former names, the last part of a setting's path or a value, and what they are called now."""
 _LISTED = 12
 """Names of a message where none is near; of up to twice as many all are shown."""
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
-    """Return up to `n` valid names, the most similar first; of a renamed setting the new one."""
+    """Return up to `n` valid names, the most similar first."""
     names = sorted(set(valid))
-    if name not in names and RENAMED.get(name) in names:
-        return [RENAMED[name]]
     close = difflib.get_close_matches(name, names, n=n, cutoff=0.5)
     inside = [other for other in names if name and (name in other or other in name)]
     return list(dict.fromkeys(close + inside))[:n]
@@ -144,12 +139,9 @@ def by_beginning(
     keys = [name] if name in values else [key for key in values if name and key.startswith(name)]
     if len(keys) == 1:
         return values[keys[0]]
-    close = nearest(name, values)
     near = [
         f"{key} ({note})" if (note := shown(values[key])) else key
-        for key in keys or close or list(values)[:5]
+        for key in keys or nearest(name, values) or list(values)[:5]
     ]
-    if keys:
-        raise UserError(f"'{name}' begins several {what}s: {', '.join(near)}.")
-    hint = f"Did you mean {' or '.join(near)}?" if close else f"There are: {', '.join(near)}."
-    raise UserError(f"No {what} '{name}' in {place}. {hint if near else 'There are: none.'}")
+    problem = f"'{name}' begins several {what}s" if keys else f"No {what} '{name}' in {place}"
+    raise UserError(f"{problem}. There are: {', '.join(near) or 'none'}.")

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from graphrag_bench.data.dataset import DEV_SHARE, Split
-from graphrag_bench.errors import RENAMED, UserError, did_you_mean
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.llm.settings import check_variable
 from graphrag_bench.prompts import FormName
 from graphrag_bench.terminal import refuse_secrets
@@ -319,9 +319,7 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
         return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
     names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
-    now = RENAMED.get(str(fault["input"])) if fault["type"] == "literal_error" else None
-    hint = f" Did you mean '{now}'?" if now else ""
-    return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}.{hint}"
+    return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
 
 
 def defaults() -> dict[str, Any]:
