@@ -89,23 +89,19 @@ def without_secrets(text: str) -> str:
 
 
 def check_server(name: str, url: str) -> None:
-    """Raise UserError unless an address names a server: http or https, a host, a port below 65,536.
-
-    `name` is the setting. An address with a user name, a password or a key is refused too.
-    """
-    shown = without_secrets(url)
-    if not url.startswith(("http://", "https://")):
-        raise UserError(f"{name} is '{shown}'; it begins with http:// or https://.")
+    """Raise UserError unless the address `name` is http or https, has a host and no secrets."""
     refuse_secrets(name, url)
+    problem = (
+        "" if url.startswith(("http://", "https://")) else "it begins with http:// or https://"
+    )
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        if not parts.hostname or parts.port == 0 or any(sign.isspace() for sign in url):
+            problem = problem or "it names a server, as in http://localhost:8000/v1"
     except ValueError as error:
-        raise UserError(f"{name} is '{shown}': {error}.") from None
-    if not host:
-        raise UserError(f"{name} is '{shown}'; it names no host, as in http://localhost:8000/v1.")
-    if port == 0 or any(sign.isspace() for sign in url):
-        raise UserError(f"{name} is '{shown}'; no server can be reached there.")
+        problem = str(error)
+    if problem:
+        raise UserError(f"{name} is '{without_secrets(url)}': {problem}.")
 
 
 def refuse_secrets(name: str, value: object) -> None:
@@ -117,9 +113,8 @@ def refuse_secrets(name: str, value: object) -> None:
         shown = without_secrets(value)
         if _ADDRESS.search(value) and shown != value:
             raise UserError(
-                f"{name}={shown}: the address held a user name, a password or a key, which would "
-                "be written into run folders and logs. Give the address without it, and name the "
-                "environment variable that holds the key: llm.api_key_env=NAME."
+                f"{name}={shown}: the address held a user name, a password or a key, and would be "
+                "written into files. Name the variable that holds the key: llm.api_key_env=NAME."
             )
     elif isinstance(value, Mapping):
         for key, inner in value.items():
