@@ -285,8 +285,8 @@ class RunSettings(_Settings):
     @property
     def open_tokens(self) -> int | None:
         """The most tokens of an answer in an open form; None for those of its form."""
-        asked = self.answer_tokens
-        return ANSWER_TOKENS.get(self.profile) if asked == "auto" else asked
+        own = self.answer_tokens
+        return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 
     @property
     def answering(self) -> bool:
@@ -304,10 +304,9 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
         return RunSettings.model_validate(dict(values))
     except ValidationError as error:
         problems: dict[str, list[str]] = {}
-        for fault in error.errors():
-            what, reason = _problem(dict(fault))
-            problems.setdefault(what, []).append(reason)
-        lines = "\n".join(f"  {what}{' or '.join(said)}" for what, said in problems.items())
+        for setting, reason in (_problem(dict(fault)) for fault in error.errors()):
+            problems.setdefault(setting, []).append(reason)
+        lines = "\n".join(f"  {name}{' or '.join(each)}" for name, each in problems.items())
         raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
 
 
@@ -323,7 +322,7 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
 
 
 def defaults() -> dict[str, Any]:
-    """Return every setting with its default, nested as they are; what models have is not told."""
+    """Return every setting with its default, nested as they are; none of models."""
     groups = {"dataset": {}, "method": {"prompts": None}, "llm": {}, "embedder": {}, "chunking": {}}
     values: dict[str, Any] = {}
     for name, field in RunSettings.model_fields.items():
