@@ -236,28 +236,24 @@ def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
 
 
-class Choices(ConfigSource):
+class _Choices(ConfigSource):
     """Serve our folders and those of the user, and what files hold inside.
 
     The path names the folders, for the workers of a launcher, which are sent this source.
     """
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Look, in a worker, where the command has looked."""
         self.__dict__ = state
-        search_in(self.path.split(os.pathsep))
+        search_in(self.path.split(os.pathsep))  # a worker looks where the command has looked
 
     @staticmethod
     def scheme() -> str:
-        """Return the scheme of the search path."""
         return "choices"
 
     def available(self) -> bool:
-        """Return whether there is anything to serve."""
         return True
 
     def is_group(self, config_path: str) -> bool:
-        """Return whether the path is a group in one of the folders, or served from inside."""
         group = config_path.strip("/")
         above, _, paper = group.partition("/")
         return (
@@ -267,14 +263,12 @@ class Choices(ConfigSource):
         )
 
     def is_config(self, config_path: str) -> bool:
-        """Return whether the path is a file of one of the folders, or a choice from inside."""
         group, name = _parts(config_path)
         if group == "source":
             return file_of("method", name.partition(":")[0]) is not None
         return file_of(group, name) is not None or _inside(group, name) is not None
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        """Return the choices and groups below a path, sorted."""
         group = config_path.strip("/")
         entries = [path for folder in folders() for path in (folder / group).glob("*")]
         groups = {path.name for path in entries if path.is_dir()} | set(() if group else GROUPS)
@@ -284,7 +278,6 @@ class Choices(ConfigSource):
         return sorted(every[results_filter] if results_filter in every else groups | choices)
 
     def load_config(self, config_path: str) -> ConfigResult:
-        """Return a choice with the package that its content goes to."""
         group, name = _parts(config_path)
         file, package = file_of(group, name), None
         if file is None:
@@ -336,14 +329,13 @@ def _inside(group: str, name: str) -> dict[str, Any] | None:
     return inside
 
 
-class OurSearchPath(SearchPathPlugin):
+class _SearchPath(SearchPathPlugin):
     """Put our folders, and those of the user, before what Hydra itself is configured by."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Prepend one element that serves all folders."""
         path = os.pathsep.join(map(str, folders()))
-        search_path.prepend("graphrag-bench", f"{Choices.scheme()}://{path}")
+        search_path.prepend("graphrag-bench", f"{_Choices.scheme()}://{path}")
 
 
-for plugin in (Choices, OurSearchPath):
+for plugin in (_Choices, _SearchPath):
     Plugins.instance().register(plugin)

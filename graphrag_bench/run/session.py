@@ -206,24 +206,21 @@ def check_names(settings: RunSettings) -> None:
     A misspelt name thus costs nothing. Whether the data set has what a metric needs is seen when a
     run has been scored.
     """
-    scoring, known = settings.evaluation, {*names("method"), str(settings.method.get("name")), NONE}
-    if scoring.baseline not in known:
-        raise UserError(f"evaluation.baseline: {unknown('method', scoring.baseline, known)}")
+    scoring, goal = settings.evaluation, settings.objective
+    methods = {*names("method"), str(settings.method.get("name")), NONE}
+    if scoring.baseline not in methods:
+        raise UserError(f"evaluation.baseline: {unknown('method', scoring.baseline, methods)}")
     evidence = metric_names(("retrieved", "context"), scoring.cuts, scoring.evidence_tokens)
     answers = metric_names(("answer", "judge"), scoring.cuts, scoring.evidence_tokens)
-    for name in scoring.compared:
+    for name in filter(None, (*scoring.compared, goal)):
         if name not in (*evidence, *answers):
-            raise UserError(f"evaluation.compared: {unknown('metric', name, evidence + answers)}")
-    if (wanted := settings.objective) is None:
-        return
-    if wanted in UNDIRECTED:
-        raise UserError(f"objective={wanted}: a descriptive metric, neither direction is better.")
-    if wanted in answers and not settings.answering:
-        raise UserError(f"objective={wanted}: Metrics of answers need answer=on.")
-    if wanted not in (*evidence, *answers):
-        metrics = evidence + answers * settings.answering
-        raise UserError(f"objective={wanted}: {unknown('metric', wanted, metrics)}")
-    if settings.split == "test":
+            setting = "evaluation.compared" if name in scoring.compared else f"objective={goal}"
+            raise UserError(f"{setting}: {unknown('metric', name, evidence + answers)}")
+    if goal in UNDIRECTED:
+        raise UserError(f"objective={goal}: a descriptive metric, neither direction is better.")
+    if goal in answers and not settings.answering:
+        raise UserError(f"objective={goal}: metrics of answers need answer=on.")
+    if goal and settings.split == "test":
         raise UserError("objective chooses settings: split=dev; report it on split=test.")
 
 
