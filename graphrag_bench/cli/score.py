@@ -1,8 +1,8 @@
 """Re-scores the stored answers and contexts of finished runs, with no model call.
 
 Writes their metrics.json and prints the table, with the difference from evaluation.baseline, and
-every metric. The run of the baseline is one of RUN... or, where the baseline is given, any below
-HOME. The cost of a run stays; judged values (judged.jsonl) are included.
+every metric. The run of the baseline is one of RUN.... The cost of a run stays; judged values
+(judged.jsonl) are included.
 
 example
   graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor
@@ -13,12 +13,12 @@ from argparse import Namespace
 from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser, setting_rows
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.files import read_yaml
 from graphrag_bench.report.rendering import show
 from graphrag_bench.report.tables import checked_columns, metrics_table, shown_tables
-from graphrag_bench.run.session import stored_differences, with_baseline
+from graphrag_bench.run.session import NONE, stored_differences
 from graphrag_bench.run.stored import StoredRun, find_run, rescored
 
 
@@ -54,11 +54,12 @@ def main(options: Namespace) -> None:
         raise UserError("RUN is missing: a folder or the beginning of a key.")
     columns = checked_columns(options.columns)
     runs = [find_run(name, options.home) for name in names]
-    baseline = changes.get("baseline")
-    others = with_baseline(runs, str(baseline), options.home) if baseline is not None else []
+    methods = {*(str(run.metrics["method"]) for run in runs), NONE}
+    if changes.get("baseline", NONE) not in methods:
+        raise unknown("run of the baseline", str(changes["baseline"]), methods)
     metrics = [rescored(run, changes) for run in runs]
     scored = [StoredRun(run.folder, run.dataset) for run in runs]
-    differences = stored_differences(scored, others)
+    differences = stored_differences(scored)
     main_metric = next(iter(scored[0].evaluation.compared), None)
     first, *rest = shown_tables(metrics, differences, columns=columns, metric=main_metric)
     for table in (first, metrics_table(metrics), *rest):

@@ -12,7 +12,7 @@ from typing import Any
 from graphrag_bench.config.compose import PRIMARY, composed, method_of
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import built_in, file_of, names
-from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
+from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
@@ -24,7 +24,7 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Occupied
 from graphrag_bench.run.models import Shared
 from graphrag_bench.run.results import scores_over_repeats
-from graphrag_bench.run.stored import StoredRun, scores_of, stored_runs
+from graphrag_bench.run.stored import StoredRun, scores_of
 
 NONE = "none"
 """The baseline of a run that is compared with none."""
@@ -319,37 +319,13 @@ def result_tables(
     return shown_tables(metrics, compared, columns=columns, metric=metric)
 
 
-def with_baseline(runs: Sequence[StoredRun], baseline: str, home: str | Path) -> list[StoredRun]:
-    """Return the runs, with the stored ones of the method `baseline` where they lack it.
-
-    Raises UserError, with the methods that have runs, when no run of it is stored.
-    """
-    sets = {run.metrics["dataset"] for run in runs}
-    if baseline == NONE or any(run.metrics["method"] == baseline for run in runs):
-        return list(runs)
-    candidates = [run for run in stored_runs(home) if run.metrics.get("dataset") in sets]
-    added = [run for run in candidates if run.metrics.get("method") == baseline]
-    if not added:
-        known = {str(run.metrics.get("method")) for run in candidates}
-        close = ", ".join(nearest(baseline, known) or sorted(known)) or "none"
-        raise UserError(
-            f"evaluation.baseline={baseline}: no run of it on {', '.join(sorted(sets))} is stored "
-            f"below {home}; there are runs of: {close}."
-        )
-    return [*runs, *added]
-
-
-def stored_differences(
-    runs: Sequence[StoredRun], added: Sequence[StoredRun] = ()
-) -> list[Comparison]:
+def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
     """Return the differences of runs, scored as the first one is, from the baseline it names.
 
-    The baseline is looked for among the runs, then in `added`. [] when it is in neither.
+    [] when no run is of that method.
     """
     evaluation = runs[0].evaluation
-    paths = {run.folder.path for run in runs}
-    every = [*runs, *(run for run in added if run.folder.path not in paths)]
-    compared = [Compared(run.metrics, scores_of(run, evaluation), run.scopes) for run in every]
+    compared = [Compared(run.metrics, scores_of(run, evaluation), run.scopes) for run in runs]
     return comparisons(compared, evaluation.baseline, evaluation.compared)
 
 
