@@ -271,3 +271,40 @@ def _add(best: Best, pair: int, total: int, walk: Int32Array, hops: int) -> None
         at -= 1
     best.sums[pair, at], best.hops[pair, at] = total, hops
     best.nodes[pair, at, : hops + 1] = walk[: hops + 1]
+
+
+@kernel
+def shortest_way(
+    starts: Int32Array, nodes: Int32Array, source: int, target: int,
+    blocked: NDArray[np.bool_], banned: NDArray[np.bool_],
+) -> Int32Array:  # fmt: skip
+    """Return the nodes of the shortest way, ties by node tuple; empty where there is none.
+
+    It passes no node that is `blocked`, (n_nodes,), and goes first to none that is `banned`.
+    """
+    lost = True
+    for near in nodes[starts[source] : starts[source + 1]]:
+        lost = lost and (blocked[near] or banned[near])
+    if lost:
+        return np.empty(0, np.int32)
+    distance, queue = np.full(len(blocked), -1, np.int32), np.empty(len(blocked), np.int32)
+    distance[target], queue[0] = 0, target
+    done, seen, hops = 0, 1, -1
+    while done < seen and hops < 0:
+        node = queue[done]
+        done += 1
+        for near in nodes[starts[node] : starts[node + 1]]:
+            if near == source and not banned[node]:
+                hops = distance[node] + 1
+            elif near != source and distance[near] < 0 and not blocked[near]:
+                distance[near] = distance[node] + 1
+                queue[seen] = near
+                seen += 1
+    way = np.empty(hops + 1, np.int32)
+    for hop in range(hops + 1):
+        way[hop] = source
+        for near in nodes[starts[source] : starts[source + 1]]:
+            if distance[near] == hops - hop - 1 and not (hop == 0 and banned[near]):
+                source = near
+                break
+    return way

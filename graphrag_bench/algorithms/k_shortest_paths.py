@@ -1,7 +1,9 @@
 """PathCoRAG's paths: the k shortest between nodes of adjacent steps, and which are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +21,11 @@ MOST_HOPS = 4
 
 MILLION = 1_000_000
 """Similarities and costs are compared in whole millionths, that is by six decimals."""
+
+FAR = 2**60
+"""Above the cost of every path."""
+
+NodePath = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,24 +147,52 @@ def any_length(graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int)
     """
     from scipy.sparse.csgraph import connected_components
 
-    from graphrag_bench.algorithms.loopless_kernels import shortest_loopless
-
     near = fewest_hops(graph, pairs, similarity, k=k, most=MOST_HOPS)
     _, component = connected_components(graph.adjacency, directed=False)
     few = np.bincount(near.pair, minlength=len(pairs)) < k
     rows = np.flatnonzero(few & (component[pairs[:, 0]] == component[pairs[:, 1]]))
-    if not len(rows):
-        return near
-    ways = graph.neighbours
-    flat, sizes, of = shortest_loopless(ways.starts, ways.nodes, pairs[rows], k)
     complete = np.flatnonzero(~np.isin(near.pair, rows))
-    pair = np.concatenate([near.pair[complete], rows[of]])
-    hops = np.concatenate([near.hops[complete], sizes - 1])
-    nodes = np.full((len(pair), max(int(hops.max()), MOST_HOPS) + 1), -1, np.int64)
+    walks = [
+        (row, walk)
+        for row, (source, target) in zip(rows.tolist(), pairs[rows].tolist(), strict=True)
+        for walk in _yen(graph, source, target, k)
+    ]
+    hops = np.array([*near.hops[complete], *(len(walk) - 1 for _, walk in walks)], np.int64)
+    nodes = np.full((len(hops), max(hops.max(initial=0), MOST_HOPS) + 1), -1, np.int64)
     nodes[: len(complete), : MOST_HOPS + 1] = near.nodes[complete]
-    nodes[len(complete) :][np.arange(nodes.shape[1]) < sizes[:, None]] = flat
+    for place, (_, walk) in enumerate(walks, len(complete)):
+        nodes[place, : len(walk)] = walk
+    pair = np.array([*near.pair[complete], *(row for row, _ in walks)], np.int64)
     like = hop_similarities(graph, nodes, similarity)
     return PairPaths(pair, nodes, hops, hops * MILLION, np.nansum(like, axis=1) / hops)
+
+
+def _yen(graph: Graph, source: int, target: int, k: int) -> list[NodePath]:
+    """The `k` shortest loopless paths, ties by node tuple, by Yen's algorithm with Lawler's rule.
+
+    Of the paths that begin like a path found and then leave it, only the best waits, and a path is
+    left no earlier than it left the one before.
+    """
+    from graphrag_bench.algorithms.k_shortest_kernels import shortest_way
+
+    ways = graph.neighbours
+    blocked, banned = np.zeros((2, graph.n_nodes), bool)
+    walks: list[NodePath] = []
+    waiting: list[tuple[int, NodePath, int]] = [(0, (source,), 0)]
+    while waiting and len(walks) < k:
+        _, walk, left = heappop(waiting)
+        if walk[-1] == target:
+            walks.append(walk)
+        for at in range(left, max(len(walk) - 1, 1)):
+            blocked[list(walk[:at])] = True
+            after = [one[at + 1] for one in walks if one[: at + 1] == walk[: at + 1]]
+            banned[after] = True
+            way = shortest_way(ways.starts, ways.nodes, walk[at], target, blocked, banned)
+            banned[after] = blocked[list(walk[:at])] = False
+            if len(way):
+                onward = (*walk[:at], *way.tolist())
+                heappush(waiting, (len(onward), onward, at))
+    return walks
 
 
 def hop_similarities(graph: Graph, nodes: IntArray, similarity: FloatArray) -> FloatArray:
@@ -190,9 +225,6 @@ def cheapest(
     come first, then the lower node tuple. All else as `fewest_hops`, which is much faster.
     Source: PathCoRAG, section 4.3, with the costs of our specification, section 2.4.
     """
-    from graphrag_bench.algorithms.loopless_kernels import cheapest as search
-    from graphrag_bench.algorithms.loopless_kernels import least_costs
-
     edges = edges_of(graph, similarity)
     places = edges.similarity[edges.rows].astype(np.int64)
     price = np.full(len(places), MILLION)
@@ -201,25 +233,59 @@ def cheapest(
         price = np.rint(MILLION / weight).astype(np.int64)
     elif cost == "one_minus_sim":
         price = MILLION - places
-    ways_of = edges.starts, edges.nodes, np.maximum(price, 1)
-    none = np.zeros(0, np.int64)
-    searched = [(none, none.reshape(0, most), none)]
-    target, least = -1, np.zeros((0, 0), np.int64)
-    for row in np.argsort(pairs[:, 1], kind="stable").tolist():
-        if pairs[row, 1] != target:
-            target = int(pairs[row, 1])
-            least = least_costs(*ways_of, target, most)
-        ways, totals = search(*ways_of, int(pairs[row, 0]), target, k, least)
-        searched.append((np.full(len(totals), row), ways, totals))
-    pair, ways, totals = (np.concatenate(parts) for parts in zip(*searched, strict=True))
-    hops = (ways >= 0).sum(axis=1)
-    nodes = np.where(ways >= 0, edges.nodes[ways], -1).astype(np.int64)
-    nodes = np.column_stack([pairs[pair, 0], nodes])
-    scores = np.where(ways >= 0, places[ways], 0).sum(axis=1) / (hops * MILLION)
+    price = np.maximum(price, 1)
+    ends = np.repeat(np.arange(graph.n_nodes), np.diff(edges.starts))
+
+    @lru_cache(1)  # pairs of one target come together
+    def least_costs(target: int) -> IntArray:
+        least = np.full((most + 1, graph.n_nodes), FAR)
+        least[0, target] = 0
+        for hops in range(1, most + 1):
+            least[hops] = least[hops - 1]
+            np.minimum.at(least[hops], ends, least[hops - 1, edges.nodes] + price)
+        return least
+
+    walks = [
+        (row, walk, total)
+        for row in np.argsort(pairs[:, 1], kind="stable").tolist()
+        for source, target in [pairs[row].tolist()]
+        for walk, total in _cheapest(edges, price, source, target, k, least_costs(target))
+    ]
+    nodes = np.full((len(walks), most + 1), -1, np.int64)
+    for place, (_, walk, _) in enumerate(walks):
+        nodes[place, : len(walk)] = walk
+    pair, totals = (np.array([one[part] for one in walks], np.int64) for part in (0, 2))
+    hops = (nodes >= 0).sum(axis=1) - 1
+    like = np.rint(hop_similarities(graph, nodes, similarity) * MILLION)
+    scores = np.nansum(like, axis=1) / (hops * MILLION)
     order = np.lexsort((*nodes.T[::-1], -np.round(scores, DECIMALS), totals, pair))
     rank = np.arange(len(order)) - np.searchsorted(pair[order], pair[order])
     best = order[rank < k]
     return PairPaths(pair[best], nodes[best], hops[best], totals[best], scores[best])
+
+
+def _cheapest(
+    edges: "Edges", price: IntArray, source: int, target: int, k: int, least: IntArray
+) -> Iterator[tuple[NodePath, int]]:
+    """The cheapest loopless paths with their costs, and all that cost as much as the k-th.
+
+    `least` (most + 1, n_nodes) is what a walk to the target costs at least, by its hops: the paths
+    that are best with this for their rest go on first.
+    """
+    starts, nodes, most = edges.starts, edges.nodes, len(least) - 1
+    queue: list[tuple[int, int, NodePath]] = [(int(least[most, source]), 0, (source,))]
+    totals: list[int] = []
+    while queue and queue[0][0] < FAR and (len(totals) < k or queue[0][0] <= totals[k - 1]):
+        _, spent, walk = heappop(queue)
+        if walk[-1] == target:
+            totals.append(spent)
+            yield walk, spent
+            continue
+        for place in range(starts[walk[-1]], starts[walk[-1] + 1]):
+            near, total = int(nodes[place]), spent + int(price[place])
+            if near not in walk and least[most - len(walk), near] < FAR:
+                bound = total + int(least[most - len(walk), near])
+                heappush(queue, (bound, total, (*walk, near)))
 
 
 def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple[int, ...]:
