@@ -1,6 +1,5 @@
 """The trained triple scorer of SubgraphRAG: its features and its inference, without torch."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ from graphrag_bench.columns import in_order, load_array, save_array
 from graphrag_bench.values import FloatArray, IntArray
 
 Vectors = NDArray[np.float32]
+Means = tuple[Any, Any]
 ROUNDS = 2
 """Rounds of propagation along the triples, and as many against them."""
 
@@ -21,16 +21,7 @@ N_DISTANCES = 2 * (1 + 2 * ROUNDS)
 
 _BLOCK = 8192
 _MOST_KEPT = 1 << 26
-_NONE = np.empty(0, np.int64), np.empty((0, N_DISTANCES), np.float32)
 _WEIGHTS = "weights.npz"
-
-
-class ScoredQuestion(NamedTuple):
-    """A question's vector, the rows to score (all of the graph for None), its topic entities."""
-
-    vector: Vectors
-    rows: IntArray | None
-    topics: IntArray
 
 
 class _Parts(NamedTuple):
@@ -87,39 +78,29 @@ class MlpTripleScorer:
     relation: IntArray
 
     def scores(
-        self, source: IntArray, target: IntArray, questions: Sequence[ScoredQuestion]
-    ) -> list[FloatArray]:
-        """The chance, 0..1, that each row helps to answer, for every question: one (n_rows,) each.
+        self, source: IntArray, target: IntArray, vector: Vectors, rows: IntArray | None,
+        topics: IntArray, means: Means | None = None,
+    ) -> FloatArray:  # fmt: skip
+        """The chance, 0..1, that each of some rows helps to answer a question, (n_rows,).
 
-        `source` and `target` are the ends of all rows of the graph. The distances of all questions
-        come from one sparse product; what a question gets does not depend on the others.
+        `source` and `target` are the ends of all rows of the graph; `vector` is the question's,
+        `topics` are its entities. For all rows (None) `means` may be given, those of the graph.
         """
-        near = distances(source, target, len(self.names), questions)
-        return [
-            self._scores(source, target, one, nodes, found)
-            for one, (nodes, found) in zip(questions, near, strict=True)
-        ]
-
-    def _scores(
-        self,
-        source: IntArray,
-        target: IntArray,
-        one: ScoredQuestion,
-        nodes: IntArray,
-        near: Vectors,
-    ) -> FloatArray:
         from scipy.special import expit
 
         weights, parts = self.weights, self._parts
-        rows = np.arange(len(source)) if one.rows is None else one.rows
+        nodes, head, tail, kind = np.arange(len(self.names)), source, target, self.relation
+        if rows is not None:
+            ends = np.stack([source[rows], target[rows]])
+            nodes, place = np.unique(ends, return_inverse=True)
+            (head, tail), kind, means = place.reshape(ends.shape), kind[rows], None
+        near = distances(means or means_of(head, tail, len(nodes)), np.isin(nodes, topics))
         heads, tails = self._ends(nodes)
         heads = heads + near @ parts.head_near
         tails = tails + near @ parts.tail_near
-        relations = self._relations + (one.vector @ parts.question + weights.bias)
-        kind = self.relation[rows]
-        head, tail = (np.searchsorted(nodes, ends[rows]) for ends in (source, target))
-        scores: FloatArray = np.zeros(len(rows))
-        for at in range(0, len(rows), _BLOCK):
+        relations = self._relations + (vector @ parts.question + weights.bias)
+        scores: FloatArray = np.zeros(len(kind))
+        for at in range(0, len(kind), _BLOCK):
             part = slice(at, at + _BLOCK)
             inner = heads[head[part]] + relations[kind[part]] + tails[tail[part]]
             logits = np.maximum(inner, 0) @ weights.out + weights.out_bias
@@ -170,57 +151,21 @@ class MlpTripleScorer:
         return cls(MlpWeights.load(folder), names, readable, relations, relation)
 
 
-def distances(
-    source: IntArray, target: IntArray, n_nodes: int, questions: Sequence[ScoredQuestion]
-) -> list[tuple[IntArray, Vectors]]:
-    """The nodes of each question's rows, ascending, and how each lies to the topic entities.
+def means_of(source: IntArray, target: IntArray, n_nodes: int) -> Means:
+    """What takes the mean over each node's incoming rows, and over its outgoing ones."""
+    return _means(target, source, n_nodes), _means(source, target, n_nodes)
 
-    Float32 (n, 10) each: the one-hot of being a topic entity or not, then its mean over a node's
-    incoming rows, twice in a row, then over its outgoing rows, twice; 0 where there are none. Only
-    the question's own rows count. All questions share one sparse product of each kind: those that
-    are asked of the whole graph as its columns, the others as parts of one graph side by side.
+
+def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
+    """How each node lies to the topic entities, which `is_topic` (n,) flags: float32 (n, 10).
+
+    The one-hot of being a topic entity or not, then its mean over a node's incoming rows, twice in
+    a row, then over its outgoing rows, twice; 0 where there are none.
     Source: SubgraphRAG (Li et al. 2025), section 3.1, directional distance encoding.
     """
-    whole = [at for at, one in enumerate(questions) if one.rows is None]
-    parts = [at for at, one in enumerate(questions) if one.rows is not None]
-    found: list[tuple[IntArray, Vectors]] = [_NONE] * len(questions)
-    if whole:
-        hot = np.stack([_hot(np.arange(n_nodes), questions[at].topics) for at in whole], axis=1)
-        near = _propagated(source, target, hot.reshape(n_nodes, -1))
-        by_question = near.reshape(n_nodes, -1, len(whole), 2)
-        for column, at in enumerate(whole):
-            own = by_question[:, :, column].reshape(n_nodes, N_DISTANCES)
-            found[at] = (np.arange(n_nodes), own)
-    if parts:
-        nodes, heads, tails, first = [], [], [], [0]
-        for at in parts:
-            rows = questions[at].rows
-            ends = np.stack([source[rows], target[rows]])
-            own_nodes, place = np.unique(ends, return_inverse=True)
-            head, tail = place.reshape(ends.shape) + first[-1]
-            nodes.append(own_nodes)
-            heads.append(head)
-            tails.append(tail)
-            first.append(first[-1] + len(own_nodes))
-        hot = np.concatenate(
-            [_hot(own, questions[at].topics) for own, at in zip(nodes, parts, strict=True)]
-        )
-        near = _propagated(np.concatenate(heads), np.concatenate(tails), hot)
-        for place_of, at in enumerate(parts):
-            found[at] = (nodes[place_of], near[first[place_of] : first[place_of + 1]])
-    return found
-
-
-def _hot(nodes: IntArray, topics: IntArray) -> Vectors:
-    is_topic = np.isin(nodes, topics)
-    return np.stack([~is_topic, is_topic], axis=1).astype(np.float32)
-
-
-def _propagated(source: IntArray, target: IntArray, hot: Vectors) -> Vectors:
-    n = len(hot)
+    hot = np.stack([~is_topic, is_topic], axis=1).astype(np.float32)
     rounds = [hot]
-    for far, near in ((source, target), (target, source)):
-        mean = _means(near, far, n)
+    for mean in means:
         values = hot
         for _ in range(ROUNDS):
             values = np.asarray(mean @ values, np.float32)

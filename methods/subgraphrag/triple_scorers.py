@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.triple_scorer import (
-    MlpTripleScorer,
-    MlpWeights,
-    ScoredQuestion,
-    distances,
-)
+from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights, distances, means_of
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.synthetic import TrainingSet
@@ -325,15 +320,13 @@ def examples_of(questions: Questions, negatives: int, chance: np.random.Generato
     texts: list[str] = []
     columns: list[tuple[NDArray[Any], ...]] = []
     near: list[FloatArray] = []
-    n_names = len(questions.names)
     for one in questions.labelled:
         if not one.label.any():
             continue
-        asked = ScoredQuestion(np.empty(0, np.float32), np.arange(len(one.head)), one.topics)
-        ((nodes, found),) = distances(one.head, one.tail, n_names, [asked])
-        both = np.concatenate(
-            [found[np.searchsorted(nodes, ends)] for ends in (one.head, one.tail)], axis=1
-        )
+        nodes, place = np.unique(np.stack([one.head, one.tail]), return_inverse=True)
+        head, tail = place.reshape(2, -1)
+        found = distances(means_of(head, tail, len(nodes)), np.isin(nodes, one.topics))
+        both = np.concatenate([found[ends] for ends in (head, tail)], axis=1)
         rows = _drawn(one.label, both, negatives, chance)
         question = np.full(len(rows), len(texts))
         columns.append((question, *(c[rows] for c in (one.head, one.relation, one.tail)),
