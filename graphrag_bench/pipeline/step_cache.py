@@ -7,13 +7,10 @@ it changes. Steps that call a language model are left out: their replies are sto
 """
 
 import hashlib
-import json
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from pickle import PicklingError
 from typing import Any
-
-import numpy as np
 
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.steps import Done, Execution, Failure, OperatorStep, Outcome
@@ -90,31 +87,14 @@ def _remember(memory: OrderedDict[Any, Any], key: object, value: object) -> None
 def value_digest(value: Any) -> str:
     """Return a digest of a value of a state, by its contents alone.
 
-    Raises TypeError for what is made of anything but numbers, texts, arrays, tuples, sets,
-    mappings, score vectors and dataclasses.
+    Raises TypeError for what cannot be pickled.
     """
-    return hashlib.sha256(json.dumps(_form(value)).encode()).hexdigest()
+    import joblib
 
-
-def _form(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    kind = type(value)
-    name = f"{kind.__module__}:{kind.__qualname__}"
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-        return [name, value.dtype.str, value.shape, content]
-    if kind in (tuple, list):
-        return [name, *map(_form, value)]
-    if isinstance(value, frozenset):
-        return [name, *sorted(map(_form, value), key=json.dumps)]
-    if isinstance(value, Mapping):
-        return [name, *([_form(key), _form(inner)] for key, inner in value.items())]
     if isinstance(value, RowScores):
         rows = value.some_rows
-        return [name, len(value), *map(_form, rows if rows is not None else [value.values])]
-    if is_dataclass(kind):
-        return [name, *(_form(getattr(value, one.name)) for one in fields(value))]
-    raise TypeError(f"{kind.__name__} has no digest")
+        value = type(value), len(value), value.values if rows is None else rows
+    try:
+        return str(joblib.hash(value, hash_name="sha1"))
+    except (PicklingError, AttributeError) as error:  # AttributeError: a function inside another
+        raise TypeError(f"{type(value).__name__} has no digest") from error

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,6 @@ def test_equal_values_have_equal_digests_and_others_have_not() -> None:
         Subgraph((1,), (0,), (Walk((1, 2), (0,), 0.5),)), (1,), [1], 1, 1.0, True, frozenset({"a"}),
     ]  # fmt: skip
     assert len({value_digest(value) for value in values}) == len(values)
-    for value in (object(), lambda: 0, np.array([object()]), {"a": object()}):
+    for value in (lambda: 0, {"a": Lock()}):
         with pytest.raises(TypeError):
             value_digest(value)
