@@ -15,16 +15,13 @@ _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in ra
 """What normalising makes of each character of ASCII."""
 
 
-def normalise_name(name: str, *, ascii_compat: bool = False) -> str:
+def normalise_name(name: str) -> str:
     """An entity name as node tables hold it: letters and digits of any script, single spaces.
 
     HTML entities are decoded, the text is NFKC-normalised and case-folded, every other character
-    becomes a space. `ascii_compat` keeps a-z, 0-9 and spaces only, as HippoRAG's code does; it
-    destroys names in other scripts. Combining marks stay with their letter.
+    becomes a space. Combining marks stay with their letter.
     """
     text = html.unescape(name).strip()
-    if ascii_compat:
-        return re.sub(r"[^a-z0-9 ]", " ", text.lower()).strip()
     if text.isascii():  # the same, without asking about each character
         return " ".join(text.translate(_ASCII).split())
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

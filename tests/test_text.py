@@ -36,11 +36,6 @@ def test_a_normalised_name_stays_as_it_is(name):
     assert normalise_name(once) == once
 
 
-def test_the_compatible_way_destroys_other_scripts_as_the_papers_code_does():
-    assert normalise_name("Květa", ascii_compat=True) == "kv ta"
-    assert normalise_name("東京", ascii_compat=True) == ""
-
-
 def test_known_token_ids_of_cl100k():
     assert encode("hello world") == [15339, 1917]
 
