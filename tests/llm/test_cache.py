@@ -38,14 +38,16 @@ def text(outcomes):
     return [outcome.text for outcome in outcomes]
 
 
-def test_the_second_time_nothing_is_asked(store, chat):
-    model = Scripted({"a": "x", "b": "y"})
+def test_the_second_time_nothing_is_asked_and_a_cut_reply_stays_cut(store, chat):
+    model = Scripted([("a", "x"), ("b", Completion("y", 1, 5, finish="length"))])
     prompts = [chat("a"), chat("b")]
     first = model.attached(store=store).complete(prompts, max_tokens=5)
-    again = model.attached(store=store).complete(prompts, max_tokens=5)
+    llm = model.attached(store=store)
+    again = llm.complete(prompts, max_tokens=5)
     assert text(first) == text(again) == ["x", "y"] and len(model.asked) == 2
     assert [one.cached for one in first + again] == [False, False, True, True]
     assert again[0].seconds == 0 and again[0].prompt_tokens == first[0].prompt_tokens
+    assert llm.meter.usage.truncated == 1
 
 
 def test_modes_do_what_they_say(store, chat):
@@ -140,15 +142,6 @@ def test_several_processes_share_one_file_and_a_kill_loses_the_calls_in_flight_a
     store.close()
     lines = read_ledger(tmp_path / "ledger-0.jsonl")
     assert {line.item for line in lines} == {str(number) for number in range(40)}
-
-
-def test_a_cut_reply_is_stored_and_stays_cut(store, chat):
-    model = Scripted([("", Completion("half", 1, 5, finish="length"))])
-    for _ in range(2):
-        llm = model.attached(store=store)
-        llm.complete([chat("a")], max_tokens=5)
-        assert llm.meter.usage.truncated == 1
-    assert len(model.asked) == 1
 
 
 def test_five_repeats_make_five_calls_and_five_more_make_none(store, chat):

@@ -31,16 +31,12 @@ def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:
 # ---- lines and sums
 
 
-def test_a_line_holds_all_there_is_to_know_about_a_call(tmp_path):
-    (line,) = read_ledger(ledger_of(tmp_path, PAID))
+def test_lines_hold_a_call_and_sums_keep_paid_cached_and_failed_ones_apart(tmp_path):
+    path = ledger_of(tmp_path, PAID, CACHED, FAILED)
+    line, *_ = read_ledger(path)
     where = (line.stage, line.step, line.item, line.outcome)
     assert where == ("answer", "answer.direct", "q1", "stop")
-    assert (line.prompt_tokens, line.completion_tokens, line.usd) == (10, 5, 0.5)
     assert (line.model, line.seconds, line.retries, line.cached) == ("m", 2.0, 1, False)
-
-
-def test_sums_keep_paid_and_cached_apart_and_count_what_failed(tmp_path):
-    path = ledger_of(tmp_path, PAID, CACHED, FAILED)
     total = sums(read_ledger(path), "stage", "step")[("answer", "answer.direct")]
     assert (total.paid.calls, total.cached.calls, total.calls) == (2, 1, 3)
     assert (total.paid.prompt_tokens, total.cached.prompt_tokens) == (17, 10)
@@ -52,7 +48,8 @@ def test_sums_keep_paid_and_cached_apart_and_count_what_failed(tmp_path):
 def test_a_run_that_saw_two_builds_of_a_model_is_marked(tmp_path):
     other = Completion("b", 1, 1, model="m", fingerprint="f2")
     lines = list(read_ledger(ledger_of(tmp_path, PAID, other)))
-    total = sums(lines, "stage")[("answer",)]
+    total = sums(read_ledger(*[tmp_path / "ledger.jsonl"] * 2), "stage")[("answer",)]
+    assert total.calls == 4  # as of two shards
     assert total.mixed and total.models == ("m f1", "m f2")
     assert not sums(lines[:1], "stage")[("answer",)].mixed
 
@@ -150,8 +147,3 @@ def test_dollars_are_a_budget_too(fake, chat):
     assert 0 < budget.spent.usd <= 30
     with pytest.raises(UserError, match="llm.prices"):
         OpenAICompatible("m", url).attached(budget=Budget(usd=1.0))
-
-
-def test_shards_are_read_as_one(tmp_path):
-    paths = [ledger_of(tmp_path / shard, PAID) for shard in "12"]
-    assert sums(read_ledger(*paths), "kind")[("chat",)].calls == 2

@@ -142,17 +142,7 @@ def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
     assert sizes == [6, 8]
 
 
-def test_what_becomes_of_long_texts_is_part_of_the_identity():
-    def named(**more):
-        return OpenAIEmbedder("text-embedding-3-small", 8, **more).identity
-
-    assert named() == ("openai:text-embedding-3-small:8:unit:long=windows(8191):prefixes=,")
-    others = [named(long_texts="cut"), named(window=500), named(tokenizer="o200k")]
-    assert len({named(), *others}) == 4
-    assert (
-        OpenAIEmbedder("mine", 8).identity
-        == "openai:mine:8:unit:long=windows(not known):prefixes=,"
-    )
+def test_a_window_that_is_not_known_by_name_is_said_to_be_unknown():
     assert OpenAIEmbedder("mine", 8).window is None
     assert "not known of 'mine' (embedder.window=N" in OpenAIEmbedder("mine", 8).reading
 
@@ -173,35 +163,6 @@ def test_faults_are_tried_again(fake):
     url = fake.scenario(share_500=0.3, share_reset=0.2, seed=2)
     found = embedder(url, batch_size=1).encode([f"t{n}" for n in range(20)], kind="passage")
     assert np.isfinite(found).all() and fake.stats(url).faults.total() > 0
-
-
-def test_identity_holds_whatever_can_change_a_vector(fake):
-    one = OpenAIEmbedder("m", 8, "http://a/v1").identity
-    assert one == OpenAIEmbedder("m", 8, "http://b/v1").identity
-    others = [
-        OpenAIEmbedder("n", 8),
-        OpenAIEmbedder("m", 9),
-        OpenAIEmbedder("m", 8, shorten=True),
-        OpenAIEmbedder("m", 8, question_prefix="q"),
-        OpenAIEmbedder("m", 8, passage_prefix="q"),
-    ]
-    assert len({one, *(other.identity for other in others)}) == 6
-
-
-def test_what_was_paid_for_is_not_paid_for_again(fake, tmp_path):
-    url = fake.scenario()
-    store, ledger = Cache(tmp_path / "replies.sqlite"), Ledger(tmp_path / "ledger.jsonl")
-    model = embedder(url, prices={"prompt": 1.0}).attached(
-        store=store, log=ledger.at("build", "node_index", kind="embedding")
-    )
-    first = model.encode(TEXTS, kind="passage")
-    assert np.array_equal(model.encode(TEXTS, kind="passage"), first)
-    assert fake.stats(url).requests == 1
-    total = sums(read_ledger(ledger.path), "stage", "kind")[("build", "embedding")]
-    assert (total.paid.calls, total.cached.calls) == (1, 1)
-    assert total.paid.prompt_tokens == total.cached.prompt_tokens == 5
-    assert total.paid.usd == pytest.approx(5e-6)
-    store.close()
 
 
 def test_vectors_are_shared_like_replies(fake, tmp_path):
