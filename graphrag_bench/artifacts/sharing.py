@@ -100,30 +100,24 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
     return info.replace(uid=0, gid=0, mtime=0, uname="", gname="", mode=0o644, deep=False)
 
 
-def import_artifacts(
-    file: Path, artifacts: Path, content: str | None = None
-) -> tuple[list[str], list[str], str]:
+def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Put the artifacts of an archive in their places, after the whole archive was checked.
 
     Returns the places that are new, those that were there already, and the content digest. The
-    check is of all hashes, of each key, and that the content is `content` where that is given: a
-    key says what an artifact was made of, and only the content that nobody has changed it together
-    with its hashes. Raises UserError.
+    check is of all hashes and of each key: a key says what an artifact was made of, and only the
+    content digest that nobody has changed it together with its hashes. Raises UserError.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
     try:
         contents = _unpacked(file, scratch)
-        found = digest(contents)
-        if content is not None and content != found:
-            raise UserError(f"{file} has the content {found}, and {content} was asked for.")
         new = [place for place in contents if not is_stored(artifacts / place)]
         for place in new:
             target = artifacts / place
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(target, ignore_errors=True)  # without a recipe it is no artifact
             (scratch / place).rename(target)
-        return new, [place for place in contents if place not in new], found
+        return new, [place for place in contents if place not in new], digest(contents)
     finally:
         shutil.rmtree(scratch)
 

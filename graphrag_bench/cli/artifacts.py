@@ -45,9 +45,7 @@ def declare(parser: Parser) -> None:
         action.word("dataset", "DATASET", "only of this set", "?")
     exporting.word("key", "KEY", "of the artifact, or the beginning of it")
     exporting.word("file", "FILE", _FILE)
-    exporting.flag("--alone", "without what it is built from")
     importing.word("file", "FILE.tar.gz", "an archive that export has written")
-    importing.option("--content", "DIGEST", "only with this content, as export printed it")
     for action in (listing, exporting, importing, verifying):
         action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
 
@@ -98,7 +96,7 @@ def _import(options: Namespace) -> None:
     file, folder = Path(options.file), _folder(options)
     if not file.is_file():
         raise UserError(f"There is no file '{file}'.")
-    new, known, content = sharing.import_artifacts(file, folder, options.content)
+    new, known, content = sharing.import_artifacts(file, folder)
     for state, places in (("new", new), ("there already", known)):
         for place in places:
             print(f"{state}: {folder / place}")
@@ -112,9 +110,8 @@ def _export(options: Namespace) -> None:
         raise UserError(f"There is no folder '{file.parent}' to write to.")
     items = sharing.with_inputs(folder, artifact)
     if file.name.endswith((".tar.gz", ".tgz")):
-        chosen = [artifact] if options.alone else items
-        content = sharing.export_artifacts(chosen, file)
-        print(f"{len(chosen)} artifacts to {file}\ncontent: {content}")
+        content = sharing.export_artifacts(items, file)
+        print(f"{len(items)} artifacts to {file}\ncontent: {content}")
         return
     if file.suffix not in (".graphml", ".parquet"):
         raise UserError(f"'{file}': a name in .tar.gz, .graphml or .parquet was expected.")

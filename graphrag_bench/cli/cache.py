@@ -17,7 +17,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import VECTORS, VERDICTS, cache_stats, export_rows, import_rows
 from graphrag_bench.report.rendering import Table, show
 
@@ -37,7 +37,6 @@ def declare(parser: Parser) -> None:
     importing = parser.action("import", _import, "add the replies of FILE; those there stay")
     for action in (exporting, importing):
         action.word("file", "FILE", "of replies, to write or to read")
-    exporting.option("--identity", "MODEL", "only those of this model, as stats names it")
     for action in (counting, exporting, importing):
         action.home(None, "the folder that holds cache/ (paths.home of a run); default: .")
         action.option("--path", "STORE", "the store itself (cache.path); for stats also an export")
@@ -72,11 +71,7 @@ def _export(options: Namespace) -> None:
         raise UserError(f"There is no folder '{file.parent}' to write to.")
     if file.is_dir():
         raise UserError(f"'{file}' is a folder; name a file in it, e.g. {file}/replies.jsonl.gz.")
-    n_written = export_rows(store, file, options.identity)
-    if options.identity is not None and not n_written:
-        file.unlink()
-        raise unknown("model", options.identity, [stats.identity for stats in cache_stats(store)])
-    print(f"{n_written} rows from {store} to {file}")
+    print(f"{export_rows(store, file)} rows from {store} to {file}")
 
 
 def _import(options: Namespace) -> None:

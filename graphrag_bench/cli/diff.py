@@ -15,7 +15,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.notes import same_contexts
 from graphrag_bench.report.rendering import Table, show
-from graphrag_bench.report.rows import check_one_corpus, differ
+from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.scoring import contexts
 from graphrag_bench.run.stored import StoredRun, find_run, scores_of
 
@@ -26,27 +26,23 @@ def declare(parser: Parser) -> None:
     """Take two runs."""
     parser.word("first", "RUN_A", RUN)
     parser.word("second", "RUN_B", "the run that it is compared with")
-    parser.flag("--across-corpora", "compare runs over different versions of a corpus all the same")
     parser.home()
 
 
 def main(options: Namespace) -> None:
     """Print the comparison."""
     first, second = (find_run(name, options.home) for name in (options.first, options.second))
-    for line in diff_lines(first, second, across_corpora=options.across_corpora):
+    for line in diff_lines(first, second):
         print(line) if isinstance(line, str) else show(line)
 
 
-def diff_lines(
-    first: StoredRun, second: StoredRun, *, across_corpora: bool = False
-) -> Iterator[str | Table]:
+def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
     """Yield the lines and the table of two runs over the questions that both were scored on.
 
-    Raises UserError for runs over different corpora unless `across_corpora`, for one whose gold is
-    not at hand, and for runs without a common question.
+    Raises UserError for runs over different corpora, for one whose gold is not at hand, and for
+    runs without a common question.
     """
-    if not across_corpora:
-        check_one_corpus([first.metrics, second.metrics], of_each_set=False)
+    check_one_corpus([first.metrics, second.metrics], of_each_set=False)
     for run in (first, second):
         run.require_dataset()
     before, after = scores_of(first), scores_of(second)
@@ -56,8 +52,6 @@ def diff_lines(
     yield f"A: {first.folder.path}\nB: {second.folder.path}\n"
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
     yield difference_table(caption, before, after, first.scopes)
-    if differ(first.metrics, second.metrics):
-        yield "! A and B are over different corpora: questions alone are the same"
     yield from same_contexts([
         {**run.metrics, "title": title, "contexts": contexts(run.rows[q] for q in shared)}
         for title, run in (("A", first), ("B", second))

@@ -43,7 +43,6 @@ def declare(parser: Parser) -> None:
     parser.takes("dataset=NAME [dataset.root=DIR] [paths.home=HOME] [OPTIONS]")
     parser.settings(_SETTINGS)
     parser.rows("environment", _ENVIRONMENT)
-    parser.flag("--again", "download it even if it is there")
 
 
 def main(options: Namespace) -> None:
@@ -58,7 +57,7 @@ def main(options: Namespace) -> None:
         what = f" ({card.checked})" if card.checked else ""
         _warn(f"the shape of this set was not checked against the original{what}")
     endpoint = os.environ.get("HF_ENDPOINT") or HUB
-    for file in fetch(card, folder, endpoint=endpoint, again=options.again, progress=Progress()):
+    for file in fetch(card, folder, endpoint=endpoint, progress=Progress()):
         print(_line(file))
     data = read_dataset(card.name, folder, home=home)
     for line in differences(data):

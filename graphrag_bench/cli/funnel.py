@@ -31,7 +31,7 @@ from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.stages import LEGEND, SAID, Funnel, funnel_lines, funnel_table
+from graphrag_bench.explain.stages import LEGEND, Funnel, funnel_lines, funnel_table
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import find_run
 
@@ -39,7 +39,6 @@ from graphrag_bench.run.stored import find_run
 def declare(parser: Parser) -> None:
     """Take runs, and what is printed of them."""
     parser.word("runs", "RUN", RUN, "+")
-    parser.flag("--questions", "ids of the questions that lost their first evidence at each stage")
     parser.flag("--json", "counts, and the fate of every document, as JSON")
     parser.home()
 
@@ -53,7 +52,7 @@ def main(options: Namespace) -> None:
         print(json.dumps([as_json(one) for one in funnels], indent=1, ensure_ascii=False))
         return
     for one in funnels:
-        print(*_lines(one, options.questions), "", sep="\n")
+        print(*_lines(one), "", sep="\n")
     print(LEGEND)
     if len(funnels) > 1:
         sets = ", ".join(sorted({one.dataset for one in funnels}))
@@ -61,14 +60,11 @@ def main(options: Namespace) -> None:
         show(table)
 
 
-def _lines(funnel: Funnel, questions: bool) -> Iterator[str]:
+def _lines(funnel: Funnel) -> Iterator[str]:
     n = f"{len(funnel.fates)} documents of evidence, {len(funnel.lost)} of {funnel.n_rows}"
     yield f"{funnel.title} on {funnel.dataset}: {n} questions have some\n  {funnel.folder}"
     yield from (line.rstrip() for line in funnel_lines(funnel))
     yield from (f"  not known: {reason}" for reason in funnel.unknown)
-    for stage in (*funnel.stages, None) if questions else ():
-        lost = f"lost before '{SAID[stage]}'" if stage else "nothing lost"
-        yield f"  {lost}: {', '.join(funnel.questions_at(stage)) or 'none'}"
 
 
 def as_json(funnel: Funnel) -> dict[str, Any]:

@@ -33,14 +33,11 @@ def declare(parser: Parser) -> None:
     of_method.option("--kind", "KIND", f"of its operator: {kinds}", "chunk")
     for action in (of_operator, of_method):
         action.option("--package", "PACKAGE", "the package it belongs to; default: NAME")
-        action.option("--into", "FOLDER", "the folder to write into", ".")
 
 
 def _write(options: Namespace) -> None:
     load_plugins()
     name = f"{options.kind}.{options.name}" if "kind" in options else options.name
-    skeleton, into = Skeleton.of_operator(name, options.package), Path(options.into)
-    print(*skeleton.write(into), sep="\n")
-    if into != Path("."):
-        print(f"\ncd {into}", end="")
+    skeleton = Skeleton.of_operator(name, options.package)
+    print(*skeleton.write(Path()), sep="\n")
     print(_NEXT.format(new=skeleton), end="")

@@ -60,7 +60,7 @@ from graphrag_bench.tables.paper_tables import comparison_tables, long_table, pl
 
 _USAGE = """
 PAPER/TABLE [OPTIONS]
-RUN [RUN ...] [columns=all] [--metric NAME] [OPTIONS]
+RUN [RUN ...] [columns=all] [OPTIONS]
 [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]"""
 _LAYOUT = {
     "rows": ("FIELD", "title", "what has a row each; default: title"),
@@ -81,9 +81,7 @@ def declare(parser: Parser) -> None:
     parser.word("words", "WORD", words, "*")
     parser.settings((name, shown, None, says) for name, (shown, _, says) in _LAYOUT.items())
     parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
-    parser.flag("--across-corpora", "put runs over versions of a corpus into one table too")
     parser.columns()
-    parser.option("--metric", "NAME", "the main metric of the table of runs")
     parser.plot(_KINDS, "bars, and heat where rows and columns are numbers")
     formats = "terminal, markdown, latex (booktabs) or csv (a row for each cell)"
     parser.option("--format", "FORMAT", formats, choices=(_TERMINAL, *FORMATS))
@@ -160,11 +158,10 @@ def _of_paper(table: PaperTable, options: Namespace, form: str) -> list[Table]:
 
 def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     stored = named_runs(list(names), options.home)
-    if not options.across_corpora:
-        check_one_corpus([run.metrics for run in stored])
+    check_one_corpus([run.metrics for run in stored])
     runs = [run.metrics for run in stored]
     scoring = stored[0].evaluation
-    metric = main_metric(runs, options.metric or next(iter(scoring.compared), None))
+    metric = main_metric(runs, next(iter(scoring.compared), None))
     check_metric(runs, metric)
     if options.plot is not None and options.kind == "pareto":
         marks = marks_of(runs, metric)
@@ -179,11 +176,11 @@ def _free(
     names: Sequence[str], layout: Mapping[str, str], options: Namespace, form: str
 ) -> list[Table]:
     stored = named_runs(list(names), options.home)
-    if not options.across_corpora and "corpus" not in (layout["rows"], layout["cols"]):
+    if "corpus" not in (layout["rows"], layout["cols"]):
         check_one_corpus([run.metrics for run in stored])
     runs = [pivot_run(run) for run in stored]
-    if options.kind == "pareto" or options.metric:
-        raise UserError("--kind pareto and --metric are of runs: leave out rows=, cols=, values=.")
+    if options.kind == "pareto":
+        raise UserError("--kind pareto is of runs: leave out rows=, cols=, values=.")
     layouts = [
         Layout(layout["rows"], layout["cols"], value, layout["by"] or None)
         for value in layout["values"].split(",")

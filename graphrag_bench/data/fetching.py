@@ -44,10 +44,9 @@ def fetch(
     folder: Path,
     *,
     endpoint: str = HUB,
-    again: bool = False,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """Return what was downloaded into a folder, or is there from before (unless `again`).
+    """Return what was downloaded into a folder, or is there from before.
 
     `fetched.json` in the folder keeps addresses, revisions and checksums. Raises UserError for a
     set that has no files to download, with what to do where it is fetched by hand, and for every
@@ -63,20 +62,18 @@ def fetch(
     refuse_secrets("source.url", [one.url for one in source.downloads])
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".fetch.lock"):
-        earlier, finished = ([], False) if again else read_manifest(folder)
+        earlier, finished = read_manifest(folder)
         there = {one.url: one for one in earlier if all((folder / n).is_file() for n in one.holds)}
         if finished and len(there) == len(earlier):
             return earlier
         staging = folder / STAGING
-        if again:
-            shutil.rmtree(staging, ignore_errors=True)
         fetched: list[Fetched] = []
         for remote in _remotes(source, endpoint.rstrip("/")):
             if remote.url in there:
                 fetched.append(there[remote.url])
                 continue
             sha256 = _download(remote, staging, source.url, progress)
-            holds = _moved(staging, remote, folder, None if again else earlier)
+            holds = _moved(staging, remote, folder, earlier)
             fetched.append(Fetched(remote.url, remote.revision, sha256, remote.checked, holds))
             _write_manifest(folder, fetched, finished=False)
         _write_manifest(folder, fetched, finished=True)
@@ -158,22 +155,22 @@ def _download(remote: _Remote, staging: Path, page: str, progress: Progress) -> 
 
 
 def _moved(
-    staging: Path, remote: _Remote, folder: Path, earlier: Sequence[Fetched] | None
+    staging: Path, remote: _Remote, folder: Path, earlier: Sequence[Fetched]
 ) -> tuple[str, ...]:
     """The files that a download became in the folder of the set; an archive is not kept.
 
-    A file that is there and not in `earlier` is not overwritten; with None every file may be.
+    A file that is there and not in `earlier` is not overwritten.
     """
     names = [remote.name]
     if remote.members:
         names = unpack(staging / remote.name, remote.members, staging)
         (staging / remote.name).unlink()
-    ours = {name for one in earlier or () for name in one.holds}
+    ours = {name for one in earlier for name in one.holds}
     for name in names:
-        if earlier is not None and name not in ours and (folder / name).is_file():
+        if name not in ours and (folder / name).is_file():
             raise UserError(
-                f"{folder / name} is there and was not fetched; it is not overwritten (--again "
-                "does, and dataset.root=FOLDER uses what is there)."
+                f"{folder / name} is there and was not fetched; it is not overwritten "
+                "(dataset.root=FOLDER uses what is there)."
             )
         os.replace(staging / name, folder / name)
     return tuple(names)

@@ -368,8 +368,8 @@ def cache_stats(path: str | Path) -> list[CacheStats]:
     return [stats for _, stats in sorted(models.items())]
 
 
-def export_rows(cache: str | Path, file: str | Path, identity: str | None = None) -> int:
-    """Write rows, all or those of one model, to `file` and return their number.
+def export_rows(cache: str | Path, file: str | Path) -> int:
+    """Write all rows to `file` and return their number.
 
     The file (.jsonl, or .jsonl.gz, which is compressed) appears whole or not at all.
     """
@@ -381,12 +381,9 @@ def export_rows(cache: str | Path, file: str | Path, identity: str | None = None
         with _opened(part, "wt") as out:
             out.write(json.dumps(FORMAT) + "\n")
             for row in rows_in(cache):
-                if identity is None or row.identity == identity:
-                    values = vars(row) | {
-                        row.VALUE: base64.b64encode(vars(row)[row.VALUE]).decode()
-                    }
-                    out.write(json.dumps(values, ensure_ascii=False) + "\n")
-                    count += 1
+                values = vars(row) | {row.VALUE: base64.b64encode(vars(row)[row.VALUE]).decode()}
+                out.write(json.dumps(values, ensure_ascii=False) + "\n")
+                count += 1
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

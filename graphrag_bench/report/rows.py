@@ -75,7 +75,7 @@ def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
         ]
         raise UserError(
             f"Runs over different corpora are not paired: {'; '.join(groups)}. Name runs over "
-            "one corpus, or add --across-corpora."
+            "one corpus; `table ... cols=corpus` sets them side by side."
         )
 
 

@@ -86,17 +86,6 @@ def test_vectors_are_counted_and_shared_too(fake: FakeOpenAI) -> None:
     assert fake.stats(url).requests == n_calls
 
 
-def test_one_model_of_several_is_picked_by_its_identity() -> None:
-    run_folder(*VANILLA, "llm.replies={Question: another}")
-    identities = [stats.identity for stats in cache_stats(STORE)]
-    assert len(identities) == 2
-    export_rows(STORE, Path("one.jsonl"), identities[0])
-    assert [stats.identity for stats in cache_stats("one.jsonl")] == identities[:1]
-    message = refused("export", "none.jsonl", "--identity", identities[0][:-1], name="cache")
-    assert identities[0] in message
-    assert not Path("none.jsonl").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

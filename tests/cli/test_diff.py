@@ -53,15 +53,12 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares(tmp_pa
     assert metrics(one)["corpus"] != metrics(two)["corpus"]
     with pytest.raises(UserError, match=one.name):
         list(diff_lines(*pair))
-    assert any(str(part).startswith("! ") for part in diff_lines(*pair, across_corpora=True))
     listed = runs_table("", listed_runs(home, {})[0])
     corpora = {row[listed.heads.index("corpus")] for row in listed.rows}
     assert corpora == {str(metrics(run)["corpus"])[:8] for run in (one, two)}
     assert "jsonl-mine" in refused("--home", str(home), "rows=title", name="table")
-    table = ["table", "--home", str(home), "values=mrr"]
-    for more in ("--across-corpora", "cols=corpus"):
-        shown = command(*table, more)
-        assert shown.code == 0 and "! jsonl-mine: " in shown.out
+    shown = command("table", "--home", str(home), "values=mrr", "cols=corpus")
+    assert shown.code == 0 and "! jsonl-mine: " in shown.out
 
 
 def test_a_run_is_not_compared_with_a_baseline_over_another_corpus() -> None:

@@ -76,7 +76,7 @@ def test_a_set_whose_shape_nobody_checked_is_fetched_with_a_warning(hub: FileSer
         (["dataset=toy"], "there is nothing to fetch"),
         (["musique"], "'musique' is not an option or a setting of graphrag-bench fetch"),
         (["data.root=x", "dataset=musique"], "Did you mean 'dataset.root='"),
-        (["--again"], "Which set?"),
+        (["dataset.root=x"], "Which set?"),
     ],
 )
 def test_a_fetch_that_cannot_be_is_refused_with_what_would_be_right(

@@ -61,8 +61,8 @@ def hub(server: FileServer, name: str, files: dict[str, bytes], *, large: bool =
     server.files[f"/api/datasets/{name}/revision/main"] = listing
 
 
-def fetched(name: str, server: FileServer, folder: Path, *, again: bool = False) -> list[Fetched]:
-    return fetch(load_card(name), folder, endpoint=server.address, again=again, progress=QUIET)
+def fetched(name: str, server: FileServer, folder: Path) -> list[Fetched]:
+    return fetch(load_card(name), folder, endpoint=server.address, progress=QUIET)
 
 
 def news_files() -> dict[str, bytes]:
@@ -79,17 +79,13 @@ def test_a_set_of_the_hub_is_fetched_at_its_commit_with_the_hubs_checksums(
     assert len(read_dataset("multihoprag", tmp_path).questions) == 2
 
 
-def test_what_was_fetched_is_not_asked_for_again_unless_wanted(
-    server: FileServer, tmp_path: Path
-) -> None:
+def test_what_was_fetched_is_not_asked_for_again(server: FileServer, tmp_path: Path) -> None:
     hub(server, "yixuantt/MultiHopRAG", news_files(), large=False)
     first = fetched("multihoprag", server, tmp_path)
     assert [one.checked for one in first] == ["", ""]
     n_asked = len(server.asked)
     assert fetched("multihoprag", server, tmp_path) == first
     assert len(server.asked) == n_asked
-    fetched("multihoprag", server, tmp_path, again=True)
-    assert len(server.asked) == 2 * n_asked
 
 
 def test_a_fetch_that_stopped_between_two_files_fetches_the_rest(
@@ -113,8 +109,6 @@ def test_a_file_of_your_own_is_not_overwritten(server: FileServer, tmp_path: Pat
     with pytest.raises(UserError, match=r"corpus.json is there and was not fetched"):
         fetched("multihoprag", server, tmp_path)
     assert (tmp_path / "corpus.json").read_text() == "mine"
-    fetched("multihoprag", server, tmp_path, again=True)
-    assert (tmp_path / "corpus.json").read_bytes() == news_files()["corpus.json"]
 
 
 def test_a_pattern_fetches_every_shard(server: FileServer, tmp_path: Path) -> None:

@@ -50,23 +50,23 @@ def test_the_methods_of_every_kind_run_and_find_evidence(
     assert " 0.000 [" not in ended.out
 
 
-def test_new_operator_and_new_method_write_the_same_package(folder: Path) -> None:
-    one, two = (
-        command("new", *words, "--into", into)
-        for *words, into in (("operator", "chunk.mine", "one"), ("method", "mine", "two"))
-    )
-    assert one.code == two.code == 0
-    names = sorted(path.relative_to("one").as_posix() for path in Path("one").rglob("*.*"))
-    assert names == [
+def test_new_operator_and_new_method_write_the_same_package(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    for what, name in (("operator", "chunk.mine"), ("method", "mine")):
+        (folder / what).mkdir()
+        monkeypatch.chdir(folder / what)
+        assert "method=mine,vanilla plugins=[mine]" in command("new", what, name).out
+        written.append({str(path): path.read_bytes() for path in sorted(Path().rglob("*.*"))})
+    assert written[0] == written[1]
+    assert list(written[0]) == [
         "mine/__init__.py",
         "mine/chunk_mine.py",
         "mine/configs/method/mine.yaml",
         "pyproject.toml",
         "tests/test_chunk_mine.py",
     ]
-    for name in names:
-        assert Path("one", name).read_bytes() == Path("two", name).read_bytes()
-    assert "method=mine,vanilla plugins=[mine]" in one.out
 
 
 def test_a_second_operator_goes_into_the_package_that_is_there(folder: Path) -> None:
