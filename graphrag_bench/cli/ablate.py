@@ -22,7 +22,6 @@ from graphrag_bench.run.session import refuse_unused
 
 
 def declare(parser: Parser) -> None:
-    """Take groups and settings of a run, a metric, and whether models are called."""
     show_settings(parser, "[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
     parser.words()
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
@@ -30,7 +29,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Print the table."""
     player = Player.of_settings(composed(options.words), Progress(), calls=options.calls)
     refuse_unused(options.words, [player.experiment])
     show(ablation_table(ablation(player, options.metric)))

@@ -3,9 +3,7 @@
 Chunks, extractions, graphs, indices and reports are built once and stored in HOME/artifacts,
 content-addressed by code, settings and inputs. An expensive graph can be passed on: its recipe has
 the sha256 of each file, which import verifies; export and import print the digest of the content.
-
 paths.shared_artifacts=FOLDER adds a second, read-only store to a run.
-`graphrag-bench artifacts ACTION --help` has the options of an action.
 
 examples
   graphrag-bench artifacts ls sample
@@ -31,16 +29,14 @@ _FILE = (
     "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
     "graph.import_from); FILE.parquet, a folder of tables, named as Microsoft GraphRAG does"
 )
+_WRITERS = {".graphml": export_graphml, ".parquet": export_parquet}
 
 
 def declare(parser: Parser) -> None:
-    """Take one of four actions."""
     listing = parser.action("ls", _list, "data set, resource, variant, key, size, seconds of each")
     exporting = parser.action("export", _export, "write an artifact to FILE, with all it is of")
     importing = parser.action("import", _import, "add what FILE has to HOME/artifacts")
-    verifying = parser.action(
-        "verify", _verify, "compare files with their sha256; 1 if one differs"
-    )
+    verifying = parser.action("verify", _verify, "compare files with their sha256; 1 if any differ")
     for action in (listing, verifying):
         action.word("dataset", "DATASET", "only of this set", "?")
     exporting.word("key", "KEY", "of the artifact, or the beginning of it")
@@ -63,17 +59,11 @@ def _list(options: Namespace) -> None:
     stored = sharing.stored(_folder(options))
     _check_dataset(options.dataset, {one.dataset for one in stored})
     rows = tuple(
-        (
-            one.dataset,
-            one.resource,
-            str(one.recipe["builder"]).partition(".")[2],
-            one.key,
-            f"{one.n_bytes / 1e6:.1f}",
-            f"{one.recipe.get('seconds', 0):.1f}",
-        )
+        (one.dataset, one.resource, str(one.recipe["builder"]).partition(".")[2], one.key,
+         f"{one.n_bytes / 1e6:.1f}", f"{one.recipe.get('seconds', 0):.1f}")
         for one in stored
         if options.dataset in (None, one.dataset)
-    )
+    )  # fmt: skip
     heads = ("data set", "resource", "variant", "key", "MB", "s")
     show(Table(str(_folder(options)), heads, rows, (), texts=heads[:4]))
 
@@ -93,10 +83,8 @@ def _verify(options: Namespace) -> int:
 
 
 def _import(options: Namespace) -> None:
-    file, folder = Path(options.file), _folder(options)
-    if not file.is_file():
-        raise UserError(f"There is no file '{file}'.")
-    new, known, content = sharing.import_artifacts(file, folder)
+    folder = _folder(options)
+    new, known, content = sharing.import_artifacts(Path(options.file), folder)
     for state, places in (("new", new), ("there already", known)):
         for place in places:
             print(f"{state}: {folder / place}")
@@ -106,23 +94,18 @@ def _import(options: Namespace) -> None:
 def _export(options: Namespace) -> None:
     folder, file = _folder(options), Path(options.file)
     artifact = sharing.find(folder, options.key)
-    if not file.parent.is_dir():
-        raise UserError(f"There is no folder '{file.parent}' to write to.")
     items = sharing.with_inputs(folder, artifact)
     if file.name.endswith((".tar.gz", ".tgz")):
         content = sharing.export_artifacts(items, file)
         print(f"{len(items)} artifacts to {file}\ncontent: {content}")
         return
-    if file.suffix not in (".graphml", ".parquet"):
+    if file.suffix not in _WRITERS:
         raise UserError(f"'{file}': a name in .tar.gz, .graphml or .parquet was expected.")
     if artifact.resource != "graph":
-        raise UserError(
-            f"{artifact.key} is a {artifact.resource}; {file.suffix} files are made of graphs."
-        )
+        raise UserError(f"{artifact.key} is a {artifact.resource}; {file.suffix} needs a graph.")
     chunks = next((item for item in items if item.resource == "chunk_table"), None)
     if chunks is None:
         raise UserError("The chunk table is not there; import or build it too.")
     graph = loaded(Graph, artifact.folder)
-    write = export_graphml if file.suffix == ".graphml" else export_parquet
-    write(graph, loaded(ChunkTable, chunks.folder), file)
+    _WRITERS[file.suffix](graph, loaded(ChunkTable, chunks.folder), file)
     print(f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}")

@@ -22,19 +22,14 @@ from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.session import refuse_unused
 
-_ONE = "there is one question of your own, asked once; `run` asks those of a data set."
-_SCORED = "nothing is scored; `run` scores the questions of a data set."
-UNREAD = {
-    **dict.fromkeys(("limit", "split", "dev_share", "shard", "workers", "repeats"), _ONE),
-    **dict.fromkeys(("objective", "evaluation", "llm_judge", "reference_rows"), _SCORED),
-    "answer": "the question is always answered.",
-    "trace": "every step is shown.",
-}
+UNREAD = (
+    "limit", "split", "dev_share", "shard", "workers", "repeats", "objective", "evaluation",
+    "llm_judge", "reference_rows", "answer", "trace",
+)  # fmt: skip
 """What only the questions of a data set give a meaning."""
 
 
 def declare(parser: Parser) -> None:
-    """Take settings of a run and one question."""
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
     show_settings(parser, usage, without=(*UNREAD, "graph.per"))
     parser.word("words", '"QUESTION"', "one question of your own", "*")
@@ -42,15 +37,15 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Print for each method the answer, the context with its scores, and the steps by name."""
     words = [word for word in options.words if is_setting(word)]
     questions = [word for word in options.words if not is_setting(word)]
     if len(questions) != 1 or not questions[0].strip():
         raise UserError('ask takes settings and one question: ask method=hipporag "Who ...?"')
-    unread = {name_of(word): UNREAD.get(name_of(word).partition(".")[0]) for word in words}
-    if lines := [f"  {name}: {reason}" for name, reason in unread.items() if reason]:
-        listed = "\n".join(lines)
-        raise UserError(f"{len(lines)} setting(s) would change nothing in ask:\n{listed}")
+    if unread := [name for name in map(name_of, words) if name.partition(".")[0] in UNREAD]:
+        raise UserError(
+            f"ask answers one question, scores nothing and shows every step: {', '.join(unread)} "
+            "would change nothing."
+        )
     experiments = []
     for settings in _by_method(words):
         experiments.append(Experiment.prepare(composed(settings)))

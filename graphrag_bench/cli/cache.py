@@ -2,9 +2,8 @@
 
 Every reply of a language model (and every embedding by API) is cached on arrival in
 HOME/cache/replies.sqlite and never paid for twice. An export of the replies behind a paper lets
-anyone reproduce its tables without a model. Vectors of local embedders are cached in
-HOME/cache/vectors.sqlite, sentences read by the tagger in HOME/cache/sentences.sqlite; deleting
-these two costs only time.
+anyone reproduce its tables without a model. Deleting vectors.sqlite (of local embedders) and
+sentences.sqlite (read by the tagger) beside it costs only time.
 
 examples
   graphrag-bench cache stats
@@ -29,10 +28,7 @@ _NOTE = (
 
 
 def declare(parser: Parser) -> None:
-    """Take one of three actions."""
-    counting = parser.action(
-        "stats", _show, "what the store holds: replies, tokens, price by model"
-    )
+    counting = parser.action("stats", _show, "replies, tokens and price by model")
     exporting = parser.action("export", _export, "write the replies to FILE.jsonl or FILE.jsonl.gz")
     importing = parser.action("import", _import, "add the replies of FILE; those there stay")
     for action in (exporting, importing):
@@ -66,14 +62,10 @@ def _show(options: Namespace) -> None:
 
 
 def _export(options: Namespace) -> None:
-    store, file = _store(options), Path(options.file)
-    if not file.parent.is_dir():
-        raise UserError(f"There is no folder '{file.parent}' to write to.")
-    if file.is_dir():
-        raise UserError(f"'{file}' is a folder; name a file in it, e.g. {file}/replies.jsonl.gz.")
+    store, file = _store(options), options.file
     print(f"{export_rows(store, file)} rows from {store} to {file}")
 
 
 def _import(options: Namespace) -> None:
-    store, file = _store(options), Path(options.file)
+    store, file = _store(options), options.file
     print(f"{import_rows(file, store)} rows from {file} to {store}")

@@ -1,8 +1,8 @@
 r"""Lets a language model compare the answers of runs pairwise.
 
-It compares two answers to the same question: for every pair of runs, every question that all runs
-answered, in both orders. Prints win rates with intervals and the judge's position and length bias;
-where another judge has compared the same runs, Cohen's kappa between both. Verdicts are stored in
+For every pair of runs it compares the answers to every question that all runs answered, in both
+orders. Prints win rates with intervals and the judge's position and length bias; where another
+judge has compared the same runs, Cohen's kappa between both. Verdicts are stored in
 HOME/comparisons/<key>/verdicts.jsonl: repeating the command resumes it, and repeats no call.
 
 examples
@@ -33,7 +33,6 @@ _CRITERIA = (
 
 
 def declare(parser: Parser) -> None:
-    """Take runs, settings of a judge, criteria and a figure."""
     parser.takes("RUN_A RUN_B [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
     declare_judge(parser)
     parser.option("--criteria", "A,B", _CRITERIA, "zhou2025")
@@ -41,7 +40,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Judge and print."""
     check_figure(options)
     if options.plot is not None and options.plan:
         raise UserError("--plot draws verdicts: it does not go with --plan.")
@@ -50,8 +48,7 @@ def main(options: Namespace) -> None:
     check_one_corpus([run.metrics for run in runs])
     comparison = pairs.Comparison.of(runs, options.limit)
     models = Models(settings, runs[0].require_dataset())
-    home = Path(settings.paths.home)
-    panel = pairs.Panel(comparison, models, criteria, home, options.retry)
+    panel = pairs.Panel(comparison, models, criteria, Path(settings.paths.home), options.retry)
     if options.plan:
         duels = pairs.pending(panel)
         n_tokens = pairs.prompt_tokens(panel, duels)

@@ -23,10 +23,7 @@ from graphrag_bench.report.figures import plot_lines, plot_pareto
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import StoredRun, find_run, numbers_of, stored_runs
 
-_X = (
-    "any setting with a number, by its path: method.damping, chunking.size, dataset.noise; "
-    f"default: {BUDGET}"
-)
+_X = f"any setting with a number, by its path: method.damping, chunking.size; default: {BUDGET}"
 _METRICS = "metrics of the runs; default: accuracy, or evidence_recall@5 where no run has it"
 _KINDS = ("curve", "pareto")
 _USUAL = ("accuracy", "evidence_recall@5")
@@ -34,7 +31,6 @@ _USUAL = ("accuracy", "evidence_recall@5")
 
 
 def declare(parser: Parser) -> None:
-    """Take runs, a setting, metrics and a figure."""
     parser.alone = True
     parser.takes("[RUN ...] [x=SETTING] [OPTIONS]")
     parser.word("runs", "RUN", RUN, "*")
@@ -46,7 +42,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Print the table, and write the figure."""
     check_figure(options)
     along, points = points_along(options.x, options.home, options.runs, options.dataset)
     known = {name for point in points for name in point.metrics["metrics"]}
@@ -72,29 +67,21 @@ def points_along(
     runs = [find_run(name, home) for name in names] or stored_runs(home)
     of_set = [run for run in runs if dataset in (None, run.metrics["dataset"])]
     if along == BUDGET:
-        if packed := [run for run in of_set if (names or _budgeted(run)) and _has_context(run)]:
-            return along, [Point(run.metrics) for run in packed]
-        sets = ", ".join(sorted({str(run.metrics["dataset"]) for run in filter(_budgeted, runs)}))
-        there = f" There are some on {sets}." if sets else ""
-        on = f" on {dataset}" if dataset else ""
+        budgeted = [run for run in of_set if names or run.metrics.get("budget_context")]
+        if points := [Point(run.metrics) for run in budgeted if _has_context(run)]:
+            return along, points
         raise UserError(
-            f"No run below {home}/runs with a context and a budget_context{on}.{there} Make some: "
-            "graphrag-bench run -m dataset=sample method=vanilla,hipporag "
-            "budget_context=500,1000,2000"
+            f"No run on {dataset or 'any set'} below {home}/runs has a context and a "
+            "budget_context; make some: run -m method=vanilla budget_context=500,1000"
         )
     numbers = [(run, numbers_of(run)) for run in of_set]
     for path in (along, f"method.{along}"):
-        if points := [
-            Point(run.metrics, values[path]) for run, values in numbers if path in values
-        ]:
-            return path, points
+        there = [(run, values[path]) for run, values in numbers if path in values]
+        if there:
+            return path, [Point(run.metrics, value) for run, value in there]
     known = {path for _, values in numbers for path in values}
     hint = did_you_mean(along, known, sorted(known)[:8])
     raise UserError(f"No run below {home}/runs has a number for '{along}'. {hint}")
-
-
-def _budgeted(run: StoredRun) -> bool:
-    return bool(run.metrics.get("budget_context"))
 
 
 def _has_context(run: StoredRun) -> bool:

@@ -23,14 +23,12 @@ _FLIPS = ("accuracy", "all_evidence@5")
 
 
 def declare(parser: Parser) -> None:
-    """Take two runs."""
     parser.word("first", "RUN_A", RUN)
     parser.word("second", "RUN_B", "the run that it is compared with")
     parser.home()
 
 
 def main(options: Namespace) -> None:
-    """Print the comparison."""
     first, second = (find_run(name, options.home) for name in (options.first, options.second))
     for line in diff_lines(first, second):
         print(line) if isinstance(line, str) else show(line)

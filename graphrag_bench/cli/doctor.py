@@ -31,7 +31,6 @@ _TAKEN = (
 
 
 def declare(parser: Parser) -> None:
-    """Take models, and settings of a run."""
     parser.alone = True
     parser.takes("[MODEL=NAME ...] [SETTING=VALUE ...]")
     parser.word("words", "WORD", "a model, or a setting of a run", "*")
@@ -39,7 +38,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> int:
-    """Print the table; 0 when everything passes, 1 otherwise."""
     refuse_but("doctor", options.words, _TAKEN)
     values = composed(options.words)
     checks = [*examine(check_settings(values)), *examine_texts(values)]

@@ -1,14 +1,11 @@
 """Downloads a published data set, checks it and reads it once.
 
 It is stored in HOME/data/NAME, where `run dataset=NAME` finds it (or in DIR, and then `run` needs
-dataset.root=DIR too). Complete files stay, so that the same command goes on after an interruption.
-Each file is compared with the checksum on the data set's card (datasets/NAME/card.yaml), or with
-the hub's where the card says `unknown`; where neither has one, the file's own is printed and stored
-in fetched.json. A warning is printed when the format was never checked against the original
-(verified: false), and when counts differ.
-
-A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. The publisher's licence is
-printed and applies.
+dataset.root=DIR too, as for a set that is on disk already). The same command goes on after an
+interruption. Each file is compared with the checksum on the data set's card, or else with the
+hub's; where neither has one, the file's own is stored in fetched.json. A warning is printed when
+the format was never checked against the original, and when counts differ. The publisher's licence
+applies.
 
 example
   graphrag-bench fetch dataset=musique
@@ -39,14 +36,12 @@ _ENVIRONMENT = (
 
 
 def declare(parser: Parser) -> None:
-    """Take a data set and its place."""
     parser.takes("dataset=NAME [dataset.root=DIR] [paths.home=HOME] [OPTIONS]")
     parser.settings(_SETTINGS)
     parser.rows("environment", _ENVIRONMENT)
 
 
 def main(options: Namespace) -> None:
-    """Fetch, read and say what is there."""
     name, root, home = (vars(options)[setting] for setting, *_ in _SETTINGS)
     if not name:
         raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list` names them.")

@@ -4,15 +4,12 @@ Every document in a question's evidence is counted once, at the first stage it d
 
   in corpus      the data set holds the document
   in a chunk     a chunk was made of it
-  extracted      a relationship of the graph is from one of its chunks (or a node, where the graph
-                 has no relationships that chunks state)
+  extracted      a relationship (or a node) of the graph is from one of its chunks
   linked         the first steps found a node of it, or one that is joined to it through the
                  evidence of the question (its relationships, and synonymy)
-  retrieved      it is among the ranked chunks (or rows of the graph, without chunks), or in the
-                 prompt
+  retrieved      it is among the ranked chunks (or rows of the graph), or in the prompt
   not cut        the context's budget did not cut it
-  in the prompt  a text read from it stands in the context: its chunk, or what a node, relationship,
-                 path or report says word for word
+  in the prompt  a text read from it stands in the context
   not failed     the question did not fail behind this point (shown when one has)
   answered       the answer is right
 
@@ -37,14 +34,12 @@ from graphrag_bench.run.stored import find_run
 
 
 def declare(parser: Parser) -> None:
-    """Take runs, and what is printed of them."""
     parser.word("runs", "RUN", RUN, "+")
     parser.flag("--json", "counts, and the fate of every document, as JSON")
     parser.home()
 
 
 def main(options: Namespace) -> None:
-    """Print the funnel of every run, and a table when there are several."""
     home = Path(options.home)
     runs = [find_run(name, home) for name in options.runs]
     funnels = [run_funnel(run, home) for run in runs]

@@ -1,10 +1,8 @@
 r"""Lets a language model grade the answers of runs one by one.
 
 Values are stored in the run's folder (judged.jsonl): repeating the command resumes it, and repeats
-no call. For judged_correctness the judge first lists what an answer claims without seeing the gold
-answer; a second call compares a single claim that is worded differently from the gold. An
-unreadable reply is a missing value and enters no mean. Contexts are those that the run stored (none
-with trace=off).
+no call. An unreadable reply is a missing value and enters no mean. Contexts are those that the run
+stored (none with trace=off).
 
 examples
   graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
@@ -29,46 +27,32 @@ from graphrag_bench.run.judged import judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun, find_run
 
-_METRICS = {
-    "judged_correctness": "does the answer offer what the gold says, and nothing else? A list of "
-    "everything is wrong, whatever it contains",
-    "faithfulness": "share of the answer's statements that its context supports",
-    "answer_relevance": "likeness of the question to questions made from the answer (embedder=)",
-    "context_recall": "share of the gold answer's statements that the context holds",
-    "context_precision": "are the useful pieces of the context ranked first?",
-    "answer_correctness": "by name only: F1 of the answer's and the gold's statements, and "
-    "likeness of both (embedder=); this and the next three as GraphRAG-Bench scores",
-    "coverage": "by name only: share of the gold's statements that the answer holds",
-    "context_relevance": "by name only: is the context enough for an answer? 0, 0.5 or 1",
-    "evidence_statements": "by name only: share of the evidence's statements in the context",
-}
 _TAKEN = ("llm_judge", "cache", "budget", "failures")
 """The settings of a run that judging takes."""
 
 
 def declare(parser: Parser) -> None:
-    """Take runs, settings of a judge, and metrics."""
     parser.takes("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
     declare_judge(parser, "embedder= ")
-    parser.rows("metrics", _METRICS.items())
+    about = ((name, str(one.metric.__doc__), one.named) for name, one in answers.MEASURES.items())
+    rows = [(name, "by name only: " * named + text.splitlines()[0]) for name, text, named in about]
+    parser.rows("metrics", rows)
     parser.option("--metrics", "A,B", "only these; default: all that data set and run allow", "")
 
 
 def declare_judge(parser: Parser, more: str = "") -> None:
-    """Take runs and settings of a judge; `more` are settings that the command takes too."""
     parser.word("words", "RUN", "a run's folder, or its key's beginning; or a judge's setting", "+")
     parser.home(None, "the folder that holds runs/; default: that of the first run")
-    judges = f"{', '.join(names('llm'))}; no default: a judge has to be chosen"
-    as_of_run = "as of a run; budget.usd=1 stops before it is passed"
-    settings = [("llm@llm_judge=", judges), (f"{more}cache.* budget.* failures.*", as_of_run)]
-    parser.rows("settings", settings)
+    parser.rows("settings", [
+        ("llm@llm_judge=", f"{', '.join(names('llm'))}; no default: a judge has to be chosen"),
+        (f"{more}cache.* budget.* failures.*", "as of a run; budget.usd=1 stops before 1 USD"),
+    ])  # fmt: skip
     parser.option("--limit", "N", "only the first N questions, stratified by type", None, positive)
     parser.flag("--plan", "say how many calls it would take at most, and make none")
     parser.flag("--retry", "ask again where a reply could not be read")
 
 
 def main(options: Namespace) -> None:
-    """Judge, and print a table of all judged values of these runs."""
     metrics = tuple(filter(None, options.metrics.split(",")))
     task = answers.JudgeTask(metrics, options.limit, options.retry)
     task.measures()
@@ -98,8 +82,7 @@ def runs_to_judge(
     """Return the runs among the words, each once, and the checked settings with their home.
 
     A folder that is there is a run, whatever it is called. The home is `--home`, else that of the
-    first run; `more` are settings that the command takes too. Raises UserError for fewer than
-    `least` runs, for what is not a run, and for a setting that the command does not take.
+    first run. Raises UserError for fewer than `least` runs.
     """
     named = [word for word in options.words if not is_setting(word) or Path(word).is_dir()]
     settings = [word for word in options.words if word not in named]

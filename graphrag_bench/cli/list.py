@@ -10,6 +10,7 @@ example
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from itertools import groupby
 
 from graphrag_bench.cli.parsing import CONFIG_DIR, Parser
 from graphrag_bench.config.compose import value_of
@@ -21,7 +22,6 @@ from graphrag_bench.errors import UserError
 
 
 def declare(parser: Parser) -> None:
-    """Take packages, and folders of configurations."""
     parser.alone = True
     parser.takes("[plugins=[PACKAGE]] [--config-dir FOLDER]")
     meaning = "with what your packages hold: operators, builders, configs"
@@ -30,7 +30,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Print the choices of every group, the operators and the builders."""
     plugins = value_of(options.plugins, "plugins")
     load_plugins([str(name) for name in (plugins if isinstance(plugins, list) else [plugins])])
     print(*_lines(), sep="\n")
@@ -51,14 +50,11 @@ def _lines() -> Iterator[str]:
     for card in map(load_card, card_names()):
         unseen = "" if card.verified else "; shape not checked"
         yield f"  {card.name:<24} {card.title} [{card.license}{unseen}]"
-    yield "\noperators of Zhou et al. 2025, Table 3"
-    ours = False
-    for op in paper_first(operators.all()):
-        if not op.table3 and not ours:
-            ours = True
-            yield "\noperators of our own"
-        reads = ", ".join(read.slot + ("?" if read.optional else "") for read in op.reads)
-        yield f"  {op.name:<24} {reads} -> {', '.join(op.writes)}: {_first_line(op.function)}"
+    for table3, ops in groupby(paper_first(operators.all()), lambda op: bool(op.table3)):
+        yield f"\noperators of {'Zhou et al. 2025, Table 3' if table3 else 'our own'}"
+        for op in ops:
+            reads = ", ".join(read.slot + "?" * read.optional for read in op.reads)
+            yield f"  {op.name:<24} {reads} -> {', '.join(op.writes)}: {_first_line(op.function)}"
     yield "\nbuilders"
     for builder in builders.all():
         yield f"  {builder.name:<24} {_first_line(builder.function)}"

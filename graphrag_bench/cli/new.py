@@ -24,7 +24,6 @@ next
 
 
 def declare(parser: Parser) -> None:
-    """Take a name, and the package it goes to."""
     kinds = ", ".join(KINDS)
     of_operator = parser.action("operator", _write, "an operator KIND.NAME, and a method NAME")
     of_method = parser.action("method", _write, "a method NAME, and an operator of its own")

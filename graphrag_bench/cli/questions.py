@@ -77,7 +77,6 @@ class QuestionSettings(BaseModel):
 
 
 def declare(parser: Parser) -> None:
-    """Take settings of the questions, and of a run."""
     parser.takes("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
     parser.word("words", "WORD", f"of a run: {', '.join(_TAKEN)}", "*")
     rows = []
@@ -90,7 +89,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Make the questions and write them, or read a review back."""
     names = (*QuestionSettings.model_fields, "review")
     own = {name: value for name in names if (value := getattr(options, name)) is not None}
     refuse_but("questions", options.words, _TAKEN, names)

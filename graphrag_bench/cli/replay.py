@@ -39,7 +39,6 @@ _MOST_SHOWN = 10
 
 
 def declare(parser: Parser) -> None:
-    """Take a run, changes and a metric."""
     parser.takes("RUN --set STEP.SETTING=VALUE [OPTIONS]")
     parser.word("run", "RUN", RUN)
     for name, shown, meaning in _CHANGES:
@@ -51,7 +50,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Print differences, flips, and what was computed."""
     changes = [read_change(name, word) for name, *_ in _CHANGES for word in getattr(options, name)]
     if not changes:
         raise UserError("Nothing is changed: --set, --drop or --swap.")

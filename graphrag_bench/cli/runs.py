@@ -1,17 +1,16 @@
-"""Lists, shows, removes, cites, imports and exports stored runs.
+"""Lists, cites, removes, imports and exports stored runs, and collects garbage.
 
-Every run is a folder HOME/runs/<data set>/<method>/<key>/. `graphrag-bench runs ACTION --help` has
-the options of an action.
+Every run is a folder HOME/runs/<data set>/<method>/<key>/.
 
-gc lists artifacts that no run refers to, folders of what was broken off, and files that were never
-finished; only --delete removes them. It never touches the cache of paid replies, a store of others
-(paths.shared_artifacts), or a broken-off build that a stored run still waits for.
+gc lists artifacts that no run refers to and what was broken off; --delete removes them. It never
+touches the cache of paid replies, a store of others (paths.shared_artifacts), or a broken-off build
+that a stored run still waits for.
 
 import takes a TREC run file; JSON or JSON lines of question ids and ranked passages (ids, or texts
-that match but for white space), with answers or without; {"retrieved_docs": [[TEXT, ...], ...],
+that match but for white space), with answers or without; or {"retrieved_docs": [[TEXT, ...], ...],
 "answers": [...]} in the order of the questions. The run is scored as ours are, and marked
-`imported` with the digest of its file. export --trec writes run.trec and qrels.trec. cite takes the
-papers of a plug-in package's methods from its file references.bib.
+`imported` with the digest of its file. cite takes the papers of a plug-in package's methods from
+its file references.bib.
 
 examples
   graphrag-bench runs ls dataset=sample method=hipporag
@@ -21,14 +20,12 @@ examples
   graphrag-bench runs export 0a1b2c --trec folder
 """
 
-import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from graphrag_bench.artifacts.store import RECIPE
 from graphrag_bench.cli.parsing import RUN, Parser, refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
@@ -36,44 +33,32 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import imported_notes
 from graphrag_bench.report.rendering import Table, csv_text, show
-from graphrag_bench.report.run_page import ListedRun, run_lines, run_sheet, runs_table
+from graphrag_bench.report.run_page import ListedRun, run_sheet, runs_table
 from graphrag_bench.run import cleanup
 from graphrag_bench.run.citation import citations
-from graphrag_bench.run.folder import ENVIRONMENT, METRICS, DamagedRun, RunFolder, read_json
+from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
-from graphrag_bench.run.results import read_references
 from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
 
-_CALLS = (
-    "calls: of language models, made to build it; their replies stay in the cache, so that "
-    "building it again asks for none of them, unless it was built with cache.mode=off"
-)
+_CALLS = "calls: of language models, made to build it; their replies stay in the cache"
 _FILTERS = ("dataset", "method")
 _FORMATS = ("terminal", "csv")
-_FORMAT = (
-    "terminal, or csv: a row for each scored run, with its metrics, costs, and every setting that "
-    "is not the same in all of them as a column"
-)
+_FORMAT = "terminal; or csv: a row for each scored run, with the settings that differ as columns"
 
 
 def declare(parser: Parser) -> None:
-    """Take one of seven actions."""
     listing = parser.action("ls", _list, "a line for each run: model, questions, failures, size")
-    showing = parser.action("show", _show, "configuration, metrics, cost, artifacts, environment")
     removing = parser.action("rm", _remove, "remove runs that no process is running, not artifacts")
     citing = parser.action("cite", _cite, "BibTeX of methods, data sets and this framework")
     collecting = parser.action("gc", _collect, "what no stored run needs any more")
     importing = parser.action("import", _import, "somebody else's results, scored as ours are")
-    exporting = parser.action(
-        "export", _export, "the rankings of a run, and the gold, as TREC files"
-    )
+    exporting = parser.action("export", _export, "rankings of a run, and the gold, as TREC files")
     listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
-    for action in (showing, exporting):
-        action.word("run", "RUN", RUN)
+    exporting.word("run", "RUN", RUN)
     for action in (removing, citing):
         action.word("runs", "RUN", RUN, "+")
-    removing.flag("--yes", "remove without asking")
+    removing.flag("--yes", "remove them; without it they are listed")
     collecting.flag("--delete", "remove what gc lists")
     importing.takes("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")
     importing.word("file", "FILE", "TREC run, JSON or JSON lines")
@@ -85,7 +70,7 @@ def declare(parser: Parser) -> None:
     importing.flag("--allow-unmatched", "also where over 1 %% of the passages match no document")
     meaning = "where run.trec and qrels.trec are written"
     exporting.add_argument("--trec", metavar="FOLDER", required=True, help=meaning)
-    for action in (listing, showing, removing, citing, collecting, importing, exporting):
+    for action in (listing, removing, citing, collecting, importing, exporting):
         action.home()
 
 
@@ -155,39 +140,17 @@ def _listed(path: Path) -> ListedRun:
     return ListedRun(dataset, method, key, n_rows, changed, cleanup.size(path), metrics)
 
 
-def _show(options: Namespace) -> None:
-    home = Path(options.home)
-    path = cleanup.find_folder(options.run, home)
-    run = _listed(path)
-    print(f"{run.metrics.get('title', run.method)} on {run.dataset}, key {run.key}\n{path}")
-    if not run.metrics:
-        print(f"not scored: {run.n_rows} questions are stored; start it again")
-    references = read_references(RunFolder(path))
-    artifacts = {
-        place: "there" if (home / "artifacts" / place / RECIPE).is_file() else "not there"
-        for place in (sorted(references.places) if references else ())
-    }
-    files = [(one.name, cleanup.size(one)) for one in sorted(path.iterdir())]
-    lines = run_lines(run.metrics, read_json(path / ENVIRONMENT), artifacts, files)
-    print(*lines, sep="\n")
-
-
 def _remove(options: Namespace) -> int:
     home = Path(options.home)
     folders = list(dict.fromkeys(cleanup.find_folder(name, home) for name in options.runs))
     print(*folders, sep="\n")
     if not options.yes:
         total = sum(map(cleanup.size, folders)) / 1e6
-        print(f"Remove {len(folders)} run(s), {total:.1f} MB? [y/N] ", end="", flush=True)
-        reply = sys.stdin.readline()
-        if not reply:
-            raise UserError("There is nobody to ask; to remove without asking add --yes.")
-        if reply.strip().lower() not in ("y", "yes"):
-            print("nothing was removed")
-            return 1
+        print(f"{len(folders)} run(s), {total:.1f} MB: nothing was removed; --yes removes them")
+        return 1
     for folder in folders:
         cleanup.remove_run(folder)
-        print(f"removed: {folder}")
+    print(f"{len(folders)} removed")
     return 0
 
 
@@ -203,8 +166,5 @@ def _collect(options: Namespace) -> None:
     heads = ("path", "why", "calls", "MB")
     show(Table(f"what no stored run below {home} needs", heads, rows, (_CALLS,), texts=heads[:2]))
     removed = f"{len(items)} of {len(garbage)} removed"
-    n = removed if options.delete else f"{len(garbage)} could be removed"
-    print(f"{n}: {sum(item.n_bytes for item in items) / 1e6:.1f} MB")
-    if not options.delete and garbage:
-        print("nothing was removed; `graphrag-bench runs gc --delete` removes them")
-    print(*notes, sep="\n", end="\n" if notes else "")
+    n = removed if options.delete else f"{len(garbage)} that --delete removes"
+    print(f"{n}: {sum(item.n_bytes for item in items) / 1e6:.1f} MB", *notes, sep="\n")

@@ -23,23 +23,17 @@ from graphrag_bench.run.stored import StoredRun, find_run, rescored
 
 
 def declare(parser: Parser) -> None:
-    """Take runs, and how they are scored."""
     parser.takes("RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]")
     parser.word("words", "RUN", RUN, "+")
     meaning = "answer metrics in addition to those of the set's card, comma-separated"
     parser.option("--metrics", "NAMES", meaning, "")
     parser.columns()
     parser.home()
-    metrics = [
-        (name, metric.meaning + (f" (needs {metric.package})" if metric.package else ""))
-        for name, metric in ANSWER_METRICS.items()
-    ]
-    parser.rows("answer metrics", metrics)
+    parser.rows("answer metrics", [(name, one.meaning) for name, one in ANSWER_METRICS.items()])
     parser.rows("how to score; the rest is as it was scored last", setting_rows("evaluation."))
 
 
 def main(options: Namespace) -> None:
-    """Score every run, then print one table of them all."""
     changes: dict[str, Any] = {}
     names = []
     for word in options.words:

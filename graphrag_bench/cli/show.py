@@ -1,8 +1,8 @@
 """Shows why a finished run gave its answer to a question.
 
 Answer and gold, evidence found and missed, the context as it was sent with tokens and cuts, and
-every step with what it read and wrote by name, its seconds, calls and tokens (with trace=full also
-replies; --calls prints prompts and replies).
+every step with what it read and wrote by name, its seconds, calls and tokens. Without a question it
+lists them.
 
 With a passage it shows how that got its rank: after each step the rank of its chunks, nodes and
 relationships with their scores, the shortest ways in the graph from the nodes that the first steps
@@ -42,14 +42,10 @@ from graphrag_bench.run.stored import StoredRun, find_run
 from graphrag_bench.text import short
 from graphrag_bench.values import Ranked
 
-_MOST_LISTED = 200
-
 
 def declare(parser: Parser) -> None:
-    """Take a run, a question and a passage."""
     parser.word("run", "RUN", RUN)
-    meaning = "a question's id, or the beginning of its id or text; without one all are listed"
-    parser.word("question", "QUESTION", meaning, "?")
+    parser.word("question", "QUESTION", "its id, or the beginning of its id or text", "?")
     parser.word("passage", "PASSAGE", "the id of a document", "?")
     parser.flag("--calls", "print the prompt and the reply of each call of a language model too")
     parser.flag("--json", "print all rows, and all calls, for a program")
@@ -58,36 +54,28 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Print the question, the list of them, or the standing of a passage after each step."""
     load_plugins()
     if options.files:
-        _files(options.run)
+        _print_files(options.run)
         return
     run, home = find_run(options.run, options.home), Path(options.home)
     texts = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
     if options.question is None:
-        _list(run, texts)
+        for name, row in run.rows.items():
+            answer = str(row.get("answer", row["status"]))
+            print(f"{name}  {short(texts.get(name, ''), 80)}  -> {short(answer, 60)}")
         return
     run.require_steps()
-    if options.passage is not None:
-        if options.calls or options.json:
-            raise UserError("--calls and --json are of a question: leave out PASSAGE.")
-        _passage(run, _row(run, options.question, texts)["question"], options.passage, home)
-        return
-    answer = _answer(run, _row(run, options.question, texts), home, options.calls or options.json)
-    if options.json:
-        print(json.dumps(answer, ensure_ascii=False, indent=1))
-        return
-    print("{question}\n{title} on {dataset}, key {key}".format(**answer))
-    print(*_lines(answer), sep="\n")
-    if options.calls:
-        print("", *call_lines(answer["calls"]), sep="\n")
-    if answer["without_names"]:
-        gone = ", ".join(answer["without_names"])
-        print(f"\n! without names: what the run was made over is gone ({gone})")
+    row = _row(run, options.question, texts)
+    if options.passage is None:
+        _print_question(run, row, home, options)
+    elif options.calls or options.json:
+        raise UserError("--calls and --json are of a question: leave out PASSAGE.")
+    else:
+        _print_passage(run, row["question"], options.passage, home)
 
 
-def _files(word: str) -> None:
+def _print_files(word: str) -> None:
     group, _, name = word.partition("=")
     if group != "method" or not name:
         raise UserError(f"--files lists the files of a method: show method=NAME, not {word}.")
@@ -96,14 +84,30 @@ def _files(word: str) -> None:
         print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def _answer(run: StoredRun, row: Row, home: Path, calls: bool) -> dict[str, Any]:
+def _row(run: StoredRun, name: str, texts: Mapping[str, str]) -> Row:
+    begins = name.lower()
+    by_text = [one for one in run.rows if texts.get(one, "").lower().startswith(begins)]
+    if name not in run.rows and len(by_text) == 1:
+        return run.rows[by_text[0]]
+    names = {one: one for one in run.rows}
+    return run.rows[by_beginning(name, names, "question", "the run", lambda q: texts.get(q, ""))]
+
+
+def _print_question(run: StoredRun, row: Row, home: Path, options: Namespace) -> None:
     question, home = of_run(run, row), run.home or home
     names = Names.read([home / "artifacts" / question.corpus], question.artifacts)
     answer = with_gold(question, names, run)
-    return answer | {
-        "gold": {name: value for name, value in answer["gold"].items() if value},
-        "calls": Calls(run, home).of(row["question"]) if calls else [],
-    }
+    answer["gold"] = {name: value for name, value in answer["gold"].items() if value}
+    calls = options.calls or options.json
+    answer["calls"] = Calls(run, home).of(row["question"]) if calls else []
+    if options.json:
+        print(json.dumps(answer, ensure_ascii=False, indent=1))
+        return
+    print("{question}\n{title} on {dataset}, key {key}".format(**answer))
+    print(*_lines(answer), *(["", *call_lines(answer["calls"])] if calls else []), sep="\n")
+    if answer["without_names"]:
+        gone = ", ".join(answer["without_names"])
+        print(f"\n! without names: what the run was made over is gone ({gone})")
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -122,39 +126,20 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from explained_lines(answer, whole=True)
 
 
-def _row(run: StoredRun, name: str, texts: Mapping[str, str]) -> Row:
-    if name in run.rows:
-        return run.rows[name]
-    begins = name.lower()
-    by_text = [one for one in run.rows if texts.get(one, "").lower().startswith(begins)]
-    if len(by_text) == 1:
-        return run.rows[by_text[0]]
-    named = {one: one for one in run.rows}
-    return run.rows[by_beginning(name, named, "question", "the run", lambda q: texts.get(q, ""))]
-
-
-def _list(run: StoredRun, texts: Mapping[str, str]) -> None:
-    for name, row in list(run.rows.items())[:_MOST_LISTED]:
-        answer = str(row.get("answer", row["status"]))
-        print(f"{name}  {short(texts.get(name, ''), 80)}  -> {short(answer, 60)}")
-    if len(run.rows) > _MOST_LISTED:
-        print(f"... and {len(run.rows) - _MOST_LISTED} more")
-
-
-def _passage(run: StoredRun, question_id: str, document: str, home: Path) -> None:
+def _print_passage(run: StoredRun, question_id: str, document: str, home: Path) -> None:
     player = Player.of_run(run, home, Progress())
-    questions = player.experiment.dataset.questions
-    (question,) = player.questions = [one for one in questions if one.id == question_id]
+    player.questions = [one for one in player.questions if one.id == question_id]
+    if not player.questions:
+        raise UserError(f"The run was not scored on the question '{question_id}'.")
     replayed = player.as_it_is()
     (finished,) = replayed.found.finished
     passage = Passage.of(document, replayed.found.of(finished))
+    dataset = replayed.experiment.dataset
     if not len(passage.rows["chunks"]):
-        known = [row.id for row in replayed.experiment.dataset.documents]
-        hint = did_you_mean(document, known[:20000])
+        hint = did_you_mean(document, [row.id for row in dataset.documents[:20000]])
         raise UserError(f"No chunk is of a document '{document}'. {hint}")
-    gold = replayed.experiment.dataset.gold[question.id]
-    is_gold = " (gold evidence)" if document in gold.evidence else ""
-    print(f"{question.text}\n{document}{is_gold}\n")
+    is_gold = " (gold evidence)" if document in dataset.gold[question_id].evidence else ""
+    print(f"{finished.question.text}\n{document}{is_gold}\n")
     ranks = passage.standings(finished)
     for one in ranks:
         print(f"{one.step}\n    {one}")
@@ -164,10 +149,9 @@ def _passage(run: StoredRun, question_id: str, document: str, home: Path) -> Non
     nodes = next((one for one in first if isinstance(one, Ranked) and len(one)), None)
     if isinstance(graph := passage.graph, Graph) and nodes is not None:
         print("\nshortest ways from the first nodes to those of the passage")
-        for way in list(ways(graph, list(map(int, nodes.ids)), passage)) or ["none"]:
+        for way in list(ways(graph, nodes.ids.tolist(), passage)) or ["none"]:
             print(f"    {way}")
-    lost = lost_at(ranks)
     if finished.failure is not None:
         print(f"\nthe question failed: {finished.failure.message}")
-    elif lost is not None:
+    elif (lost := lost_at(ranks)) is not None:
         print(f"\nlost at {lost.step}: {lost}")

@@ -1,4 +1,4 @@
-"""Prints a paper's table with our figures, or a table over stored runs.
+"""Prints a paper's table beside our figures, or a table over stored runs.
 
 Alone it lists the tables and figures of the papers. RUN ... alone prints the table of runs.
 
@@ -69,12 +69,10 @@ _LAYOUT = {
     "by": ("WHAT", "", "splits the questions by hops, type or scope"),
 }
 _KINDS = (*KINDS, "pareto")
-_TERMINAL = "terminal"
 _ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
 def declare(parser: Parser) -> None:
-    """Take a paper's table, or runs and a layout; a figure, a format and a file."""
     parser.alone = True
     parser.takes(_USAGE.strip())
     words = f"PAPER/TABLE; or runs, each {RUN}; without any, all runs below HOME are taken"
@@ -83,17 +81,16 @@ def declare(parser: Parser) -> None:
     parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
     parser.columns()
     parser.plot(_KINDS, "bars, and heat where rows and columns are numbers")
-    formats = "terminal, markdown, latex (booktabs) or csv (a row for each cell)"
-    parser.option("--format", "FORMAT", formats, choices=(_TERMINAL, *FORMATS))
+    formats = "markdown, latex (booktabs) or csv (a row for each cell)"
+    parser.option("--format", "FORMAT", formats, choices=tuple(FORMATS))
     meaning = "write it there; .md, .tex and .csv choose the format"
     parser.option("--out", "FILE", meaning, kind=Path)
     parser.home()
 
 
 def main(options: Namespace) -> None:
-    """Print the table."""
     check_figure(options)
-    ending = _ENDINGS.get(options.out.suffix, "markdown") if options.out else _TERMINAL
+    ending = _ENDINGS.get(options.out.suffix, "markdown") if options.out else None
     form = options.format or ending
     words = [word for word in options.words if "=" not in word]
     settings = [word for word in options.words if "=" in word]
@@ -118,9 +115,16 @@ def main(options: Namespace) -> None:
     elif not layout and form != "csv":
         tables = _of_runs(words, options)
     else:
-        defaults = {name: default for name, (_, default, _) in _LAYOUT.items()}
-        tables = _free(words, {**defaults, **layout}, options, form)
-    _put(tables, form, options.out)
+        tables = _free(words, layout, options, form)
+    text = "\n".join(map(FORMATS[form], tables)) if form else ""
+    if options.out is not None:
+        write_whole(options.out, text)
+        print(f"table: {options.out}")
+    elif form:
+        print(text, end="")
+    else:
+        for table in tables:
+            show(table)
     if options.plot is not None:
         print(f"plot: {options.plot}")
 
@@ -144,7 +148,7 @@ def _listing(papers: Sequence[str]) -> Table:
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(table: PaperTable, options: Namespace, form: str) -> list[Table]:
+def _of_paper(table: PaperTable, options: Namespace, form: str | None) -> list[Table]:
     load_plugins()
     runs = stored_runs(options.home)
     for note in corpus_notes([run.metrics for run in runs]):
@@ -173,39 +177,24 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
 
 
 def _free(
-    names: Sequence[str], layout: Mapping[str, str], options: Namespace, form: str
+    names: Sequence[str], layout: Mapping[str, str], options: Namespace, form: str | None
 ) -> list[Table]:
-    stored = named_runs(list(names), options.home)
-    if "corpus" not in (layout["rows"], layout["cols"]):
-        check_one_corpus([run.metrics for run in stored])
-    runs = [pivot_run(run) for run in stored]
     if options.kind == "pareto":
         raise UserError("--kind pareto is of runs: leave out rows=, cols=, values=.")
-    layouts = [
-        Layout(layout["rows"], layout["cols"], value, layout["by"] or None)
-        for value in layout["values"].split(",")
-    ]
+    rows, cols, values, by = (
+        layout.get(name, default) for name, (_, default, _) in _LAYOUT.items()
+    )
+    stored = named_runs(list(names), options.home)
+    notes = tuple(corpus_notes([run.metrics for run in stored]))
+    if "corpus" not in (rows, cols):
+        check_one_corpus([run.metrics for run in stored])
+    runs = [pivot_run(run) for run in stored]
+    layouts = [Layout(rows, cols, value, by or None) for value in values.split(",")]
     if options.plot is not None:
         if len(layouts) > 1:
             raise UserError("--plot draws one metric: values=METRIC.")
         plot_pivot(options.plot, runs, layouts[0], options.kind, span=options.span)
     if form == "csv":
         return [long_pivot(runs, layouts)]
-    notes = tuple(corpus_notes([run.metrics for run in stored]))
     tables = [pivot_table(runs, one) for one in layouts]
     return [replace(table, notes=(*table.notes, *notes)) for table in tables]
-
-
-def _put(tables: Sequence[Table], form: str, out: Path | None) -> None:
-    if form == _TERMINAL and out is None:
-        for table in tables:
-            show(table)
-        return
-    text = "\n".join(map(FORMATS["markdown" if form == _TERMINAL else form], tables))
-    if out is None:
-        print(text, end="")
-        return
-    if not out.parent.is_dir():
-        raise UserError(f"There is no folder '{out.parent}' to write to.")
-    write_whole(out, text)
-    print(f"table: {out}")

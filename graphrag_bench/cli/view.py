@@ -25,7 +25,6 @@ NEWEST = 8
 
 
 def declare(parser: Parser) -> None:
-    """Take runs, and where the page is written."""
     parser.alone = True
     parser.word("runs", "RUN", f"{RUN}; without one the {NEWEST} newest", "*")
     parser.option("--out", "FOLDER", "write the page there: an empty folder, or an earlier page")
@@ -33,7 +32,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    """Write the page, and open it."""
     load_plugins()
     home = Path(options.home)
     runs = [find_run(name, home) for name in options.runs] or newest(home, NEWEST)

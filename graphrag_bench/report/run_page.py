@@ -1,7 +1,6 @@
-"""Stored runs as a list, and one of them as a page of text."""
+"""Stored runs as a list, and as a sheet of numbers."""
 
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +8,6 @@ from graphrag_bench.report.rendering import MISSING, Table, shown_n
 from graphrag_bench.report.rows import SHOWN, corpus_notes, parameter_details, spent, usual_metrics
 
 Run = Mapping[str, Any]
-_SHOWN = ("profile", "fidelity", "limit", "answer", "extraction", "llm", "llm_build", "embedder",
-          "tokenizer")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,51 +90,3 @@ def spending(run: Run) -> dict[str, float | None]:
         "calls": total["paid"]["calls"] + total["cached"]["calls"],
         "usd": round(spent(run)[1], 6),
     }
-
-
-def run_lines(
-    metrics: Run,
-    environment: Mapping[str, Any],
-    artifacts: Mapping[str, str],
-    files: Sequence[tuple[str, int]],
-) -> Iterator[str]:
-    """Yield configuration, metrics, cost, artifacts, environment and files of a run as lines."""
-    yield from _metrics_lines(metrics) if metrics else ()
-    yield "artifacts"
-    yield from (f"  {place}  {state}" for place, state in artifacts.items())
-    yield "environment"
-    yield from (f"  {name} = {value}" for name, value in environment.items() if name != "packages")
-    packages = [f"{name} {version}" for name, version in environment.get("packages", {}).items()]
-    text = "packages: " + ", ".join(packages)
-    yield from textwrap.wrap(text, 98, initial_indent="  ", subsequent_indent="    ")
-    yield "files"
-    yield from (f"  {name:<28} {n_bytes:>12,} bytes" for name, n_bytes in files)
-
-
-def _metrics_lines(metrics: Run) -> Iterator[str]:
-    yield "configuration"
-    for name in _SHOWN:
-        yield f"  {name} = {MISSING if metrics.get(name) == '' else metrics.get(name)}"
-    for name, value in metrics["settings"].items():
-        if not name.startswith(("method.convert", "method.retrieve", "method.generate")):
-            yield f"  {name} = {value}"
-    counts = {n: v for n, v in metrics.get("imported", {}).items() if isinstance(v, int)}
-    yield from (f"  imported.{name} = {value}" for name, value in counts.items())
-    yield "metrics"
-    n, answered, failed = (metrics[name] for name in ("n", "answered", "failed"))
-    yield f"  {n} questions, {answered} answered, {failed} failed"
-    for name, mean in metrics["metrics"].items():
-        low, high = mean["low"], mean["high"]
-        yield f"  {name:<24} {mean['mean']:.3f} [{low:.3f}, {high:.3f}]  n={mean['n']}"
-    yield from (f"  {error}" for error in metrics["errors"])
-    yield "cost"
-    if metrics.get("imported"):
-        yield f"  {MISSING}"
-        return
-    for name, cost in {**metrics["cost"]["stages"], "total": metrics["cost"]["total"]}.items():
-        paid, cached = cost["paid"], cost["cached"]
-        tokens = paid["prompt_tokens"] + paid["completion_tokens"]
-        yield (
-            f"  {name:<12} {paid['calls']:>8,} calls paid  {tokens:>10,} tokens  "
-            f"{paid['usd']:>9.4f} USD  {cached['calls']:>8,} from the cache"
-        )

@@ -104,7 +104,7 @@ def test_an_exported_graph_can_be_imported_as_a_graph(name: str) -> None:
     told = command("artifacts", "export", key_of("graph"), name)
     assert told.code == 0 and "nodes and" in told.out
     other = key_of("extraction")
-    assert "files are made of graphs" in refused("export", other, name, name="artifacts")
+    assert "needs a graph" in refused("export", other, name, name="artifacts")
     folder = run_folder(*HIPPORAG, f"graph.import_from={name}", "paths.home=new")
     assert records(folder)[0]["documents"]
 

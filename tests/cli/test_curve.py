@@ -40,7 +40,7 @@ def test_a_curve_reads_stored_runs_and_asks_no_model() -> None:
     evidence = [float(row[4].split(" ")[0]) for row in rows]
     assert evidence == sorted(evidence)
     assert evidence[0] < evidence[-1]
-    with pytest.raises(UserError, match="on toy"):
+    with pytest.raises(UserError, match="on sample"):
         points_along(BUDGET, dataset="sample")
     with pytest.raises(UserError, match="evidence_recall@5"):
         check_metric([point.metrics for point in points_along(BUDGET)[1]], "evidence_recal@5")

@@ -60,7 +60,6 @@ def test_a_free_table_takes_folders_and_beginnings_of_keys() -> None:
         (["zhou2025/table5", "--formt"], "Did you mean '--format'"),
         (["rows=metod"], "no run below"),
         (["--papers-prompts"], "goes with a table of a paper"),
-        (["zhou2025/fig12", "--out", "no/such/folder.md"], "no folder"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_would_be_right(words: list[str], message: str) -> None:
