@@ -88,6 +88,7 @@ def test_plan_list_and_runs_show_the_operator_and_its_method(done: dict[str, End
     shown = {line.split()[1]: ended.out for line, ended in done.items() if " " in line}
     assert "node.bridges" in shown["plan"]
     assert "node.bridges" in shown["list"]
+    assert "node.bridges.batched" in done["at the end"].out
     assert "bridges (" in shown["list"]
     assert "<Run bridges on toy: 5 questions" in done["script"].out
     assert "2 passed" in done["test"].out
@@ -105,30 +106,3 @@ def test_the_operator_of_the_guide_to_methods_runs_beside_vanilla(
     ended = ran(run)
     assert ended.code == 0, ended.err
     assert ended.methods == ["mine", "vanilla"]
-
-
-def test_the_batched_operator_gives_what_the_plain_one_gives(
-    done: dict[str, Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "node.bridges.batched" in done["at the end"].out
-    monkeypatch.chdir(tmp_path)
-    for language, text in blocks(PAGE.read_text(encoding="utf-8")):
-        written(language, text)
-    Path("same.py").write_text(
-        "import numpy as np\n"
-        "from graphrag_bench.contract import alone\n"
-        "from graphrag_bench.algorithms.graph import Graph\n"
-        "from graphrag_bench.values import Node, Ranked\n"
-        "from mylab import bridges, bridges_batched\n"
-        "graph = Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3])\n"
-        "given = [Ranked[Node](ids, np.ones(len(ids))) for ids in ([0], [0, 2], [1, 3], [])]\n"
-        "plain = [bridges.bridges(one, graph=graph).ids.tolist() for one in given]\n"
-        "many = bridges_batched.bridges\n"
-        "assert [one.ids.tolist() for one in many(given, graph=graph)] == plain\n"
-        "assert [alone(many)(one, graph=graph).ids.tolist() for one in given] == plain\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "same.py"], capture_output=True, text=True, check=False,
-        env={"PATH": "", "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr

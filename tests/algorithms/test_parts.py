@@ -1,17 +1,10 @@
 """Parts of a graph between nodes: walks, prizes and trees by hand, and by reference."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.paths import (
-    khop_paths,
-    prize_collecting_tree,
-    prized_subgraph,
-    relationship_prizes,
-)
+from graphrag_bench.algorithms.paths import khop_paths, prized_subgraph, relationship_prizes
 
 # ---- Paths between nodes, worked out by hand
 
@@ -78,69 +71,6 @@ def test_relationships_earn_prizes_by_their_distinct_similarities():
     """3/2 for the two best; 1.5 * 0.99 - 0.01 = 1.475 for the next, not 2; then 1; then nothing."""
     prizes = relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3)
     np.testing.assert_allclose(prizes, [1.5, 1.5, 1.475, 1.0, 0.0])
-
-
-# ---- the tree
-
-
-def tree(ends, prizes, costs):
-    return prize_collecting_tree(
-        np.array(ends, np.int64).reshape(-1, 2), np.array(prizes, float), np.array(costs, float)
-    )
-
-
-def random_instance(seed: int, n_nodes: int, n_edges: int):
-    """Ends, prizes and costs in which no two sums are equal; some nodes without a prize."""
-    rng = np.random.default_rng(seed)
-    ends = rng.integers(0, n_nodes, (n_edges, 2))
-    ends = ends[ends[:, 0] != ends[:, 1]]
-    prizes = rng.uniform(0.1, 3.0, n_nodes) * (rng.random(n_nodes) < rng.uniform(0.1, 1.0))
-    return ends, prizes, rng.uniform(0.01, 2.0, len(ends))
-
-
-def loss(ends, prizes, costs, nodes, edges) -> float:
-    return float(costs[edges].sum() + prizes.sum() - prizes[nodes].sum())
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_tree_is_a_tree_and_at_most_twice_as_dear_as_the_best_one(seed):
-    networkx = pytest.importorskip("networkx")
-    ends, prizes, costs = random_instance(seed, 6, 9)
-    nodes, edges = prize_collecting_tree(ends, prizes, costs)
-    graph = networkx.Graph()
-    graph.add_nodes_from(nodes)
-    graph.add_edges_from(ends[edges].tolist())
-    assert not nodes or networkx.is_tree(graph)
-    assert set(graph) == set(nodes)
-    least = min(
-        loss(ends, prizes, costs, list(chosen), spanning(networkx, ends, costs, chosen))
-        for size in range(7)
-        for chosen in itertools.combinations(range(6), size)
-        if is_connected(networkx, ends, chosen)
-    )
-    assert loss(ends, prizes, costs, nodes, edges) <= 2 * least + 1e-9
-
-
-def inside(networkx, ends, chosen):
-    graph = networkx.Graph()
-    graph.add_nodes_from(chosen)
-    graph.add_edges_from(pair for pair in ends.tolist() if set(pair) <= set(chosen))
-    return graph
-
-
-def is_connected(networkx, ends, chosen) -> bool:
-    return not chosen or networkx.is_connected(inside(networkx, ends, chosen))
-
-
-def spanning(networkx, ends, costs, chosen) -> list[int]:
-    """The edges of a least spanning tree of these nodes."""
-    graph = networkx.MultiGraph()
-    graph.add_nodes_from(chosen)
-    for edge, pair in enumerate(ends.tolist()):
-        if set(pair) <= set(chosen):
-            graph.add_edge(*pair, weight=costs[edge], edge=edge)
-    found = networkx.minimum_spanning_edges(graph, keys=False, data=True)
-    return [data["edge"] for _, _, data in found]
 
 
 # ---- the subgraph

@@ -1,25 +1,21 @@
 """PathRAG, PathCoRAG and PankRAG from end to end: prompts, settings, what holds for any graph."""
 
 import json
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from by_hand import Planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import World
 from toy_runs import ada_marsh
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import RankedPaths, ReasoningSteps, StepNodes
-from graphrag_bench.columns import Texts
+from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.embedding.tokenizer import BytePairs
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.pipeline.pipeline import Pipeline, build
@@ -28,22 +24,13 @@ from graphrag_bench.pipeline.steps import Outcome, run_steps
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Context, Node, Path, Question, Ranked, RetrievalState
 from operators.context.paths import paths_context
-from operators.context.rows import nodes_context, relationships_context
-from operators.node.queries import by_step
 from operators.path.flow import flow_prune
-from operators.path.k_shortest import k_shortest
-from operators.path.pool import members
 
 pytestmark = pytest.mark.slow
 
 
 def of_kind(context: Context, kind: str) -> list[str]:
     return [piece.text for piece in context.pieces if piece.kind == kind]
-
-
-def named(graph: Graph, *relations: str) -> Graph:
-    """The graph with these names of its rows."""
-    return replace(graph, relations=Texts.of(relations))
 
 
 @cache
@@ -70,49 +57,6 @@ def state(
     found = outcome(name, resources, question, answering, **given)
     assert isinstance(found, RetrievalState), found
     return found
-
-
-WRITTEN = Planted(lambda text: [float(x) for x in text.split()])
-
-
-def turned(cosine: float) -> list[float]:
-    return [cosine, float(np.sqrt(1 - cosine**2)), 0.0]
-
-
-def test_the_golden_example_from_queries_to_the_prompt() -> None:
-    """Six nodes in three steps; A-B .2, A-C .9, B-D .5, C-D .7, C-E .6, D-E .8, D-F .4."""
-    ends = [0, 0, 1, 2, 2, 3, 3], [1, 2, 3, 3, 4, 4, 5]
-    plain = Graph.from_arrays(*ends, names=list("ABCDEF"))
-    graph = named(plain, "ab", "ac", "bd", "cd", "ce", "de", "df")
-    nodes = [[1, 0, 0], [0.8, 0.6, 0], [0, 1, 0], [0, 0.6, 0.8], [0, 0, 1], [0.6, 0, 0.8]]
-    rows = [turned(cosine) for cosine in (0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4)]
-    index, rows_index = (VectorIndex(np.array(v, np.float32)) for v in (nodes, rows))
-    queries = (("1 0 0", ".8 .6 0"), ("0 1 0", "0 .8 .6"), ("0 0 1", ".6 0 .8"))
-    steps = ReasoningSteps(("one", "two", "three"), queries)
-    found = by_step(steps, node_index=index, graph=graph, embedder=WRITTEN, per_query=6)
-    assert isinstance(found, StepNodes)
-    by_node = dict(zip(found.ids.tolist(), found.steps.tolist(), strict=True))
-    assert by_node == {0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
-    paths = k_shortest(
-        Question("q", "1 0 0"), found, graph=graph, relationship_index=rows_index, embedder=WRITTEN,
-        k=2, max_path_edges=3, top_k=5,
-    )  # fmt: skip
-    on_paths, between = members(paths, order="transition")
-    pack = {"graph": graph, "tokenizer": BytePairs(), "context_budget": ContextBudget(2000)}
-    context = paths_context(paths, None, form="names", share=0.2, **pack)
-    context = nodes_context(on_paths, context, share=0.4, **pack)
-    context = relationships_context(between, context, share=0.4, **pack)
-    assert of_kind(context, "path") == [
-        '[S1:1] "A" → "C"',
-        '[S1:2] "A" → "C" → "D"',
-        '[S2:1] "D" → "E"',
-        '[S2:2] "C" → "D" → "E"',
-        '[S2:3] "D" → "C" → "E"',
-    ]
-    assert [text.split(",")[1] for text in of_kind(context, "node")] == list("ACDE")
-    assert [text.split(",")[3] for text in of_kind(context, "relationship")] == [
-        "ac", "cd", "de", "ce",
-    ]  # fmt: skip
 
 
 IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]
@@ -228,18 +172,6 @@ def state_of(world: World, asked: str, made: dict[str, Any]) -> RetrievalState:
     (found,) = run_steps(pipeline.steps(False), [start], Running(world.resources))
     assert isinstance(found, RetrievalState), found
     return found
-
-
-def walks(found: RetrievalState) -> dict[str, float]:
-    """The paths by the first letters of their nodes."""
-    names = SQUARES.resources["graph"].names
-    return {
-        "".join(names[n][0] for n in path.nodes): path.score for path in found.get("paths").paths
-    }
-
-
-def pathrag(profile: str = "default", **given: Any) -> dict[str, float]:
-    return walks(state_of(SQUARES, f"what joins {A} and {E}?", made("pathrag", profile, **given)))
 
 
 def test_as_many_relationships_as_are_asked_for_stand_in_the_prompt() -> None:

@@ -35,18 +35,6 @@ FINDERS = [
     and not op.origin.startswith("operators.context.")  # packers
     and SLOTS & set(op.returns)
 ]
-WITHOUT = {
-    "node.agent": "a model chooses among the ends of relations",
-    "node.restart": "weights of the nodes given",
-    "node.topics": "the nodes given, each once",
-    "node.with_attribute": "the nodes given, filtered as `node.of_type` does",
-    "path.pool": "paths between the nodes given",
-    "path.members": "what lies on the paths given",
-    "relationship.filter.llm": "a model chooses among the relationships given",
-    "relationship.filter.none": "the relationships given",
-    "subgraph.steiner": "a tree, which another node may hold together",
-}
-"""Operators without `types`: `node.of_type` or `relationship.of_type` behind them filters."""
 TYPED = [op for op in FINDERS if "types" in op.settings]
 
 A, B, C, D = range(4)
@@ -69,10 +57,6 @@ def found(op: Operator, **settings: Any) -> dict[str, Any]:
     return by_slot(op, op.function(*given, **needs, **settings), resources)
 
 
-def test_every_operator_that_finds_nodes_or_relationships_takes_types_or_says_why_not() -> None:
-    assert {op.name for op in FINDERS} - {op.name for op in TYPED} == set(WITHOUT)
-
-
 @pytest.mark.parametrize("op", TYPED, ids=lambda op: op.name)
 def test_only_rows_of_the_types_come_out(op: Operator) -> None:
     n_nodes = WORLDS[0].resources["graph"].n_nodes
@@ -87,14 +71,6 @@ def test_only_rows_of_the_types_come_out(op: Operator) -> None:
         kept = relationships_of(graph, ("place",))
         assert kept is not None
         assert kept[slots["relationships"].ids].all()
-
-
-@pytest.mark.parametrize("op", TYPED, ids=lambda op: op.name)
-def test_all_types_are_as_good_as_none(op: Operator) -> None:
-    every, none = found(op, types=("person", "place")), found(op)
-    for slot in SLOTS & set(none):
-        assert every[slot].ids.tolist() == none[slot].ids.tolist()
-        np.testing.assert_allclose(every[slot].scores, none[slot].scores, atol=1e-6)
 
 
 def test_filters_keep_order_and_scores_and_refuse_types_that_are_not_there() -> None:

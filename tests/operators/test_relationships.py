@@ -9,17 +9,15 @@ from by_hand import Planted, check, falling, ranked
 from small_worlds import Babbling, Obliging
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights
 from graphrag_bench.contract import alone
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
-from graphrag_bench.values import NodeScores, Query, Question, Ranked
+from graphrag_bench.values import NodeScores, Query, Question
 from methods.pathcorag.steps import among
 from operators.node.relnode import relnode
 from operators.relationship.aggregator import aggregator
 from operators.relationship.link import filter_llm, link
 from operators.relationship.onehop import onehop
-from operators.relationship.triples import WHOLE_AT_ONCE, triple_scores
 from operators.relationship.vdb import vdb
 
 
@@ -141,56 +139,6 @@ def test_a_node_may_have_the_mean_of_its_relationships(facts):
     """Row 0 joins ada and norvik, row 3 ada and ostra."""
     found = relnode(ranked(3, 0, scores=(1.0, 0.5)), graph=facts["graph"], score="mean")
     assert found.items() == [(0, 0.75), (3, 1.0), (1, 0.5)]
-
-
-N_NODES, N_ROWS, BLOCK = 5000, 20_000, 64
-
-
-class Random:
-    """A vector of four numbers for each text."""
-
-    identity = "random"
-    dimension = 4
-
-    def encode(self, texts, *, kind):
-        return np.random.default_rng(3).random((len(texts), 4), np.float32)
-
-
-@pytest.fixture(scope="module")
-def parts():
-    chance = np.random.default_rng(0)
-    graph = Graph.from_arrays(*chance.integers(N_NODES, size=(2, N_ROWS)), n_nodes=N_NODES)
-    index = VectorIndex(chance.random((N_ROWS, 4), np.float32))
-    return {"graph": graph, "embedder": Random()}, index
-
-
-def few(n: int) -> list[Ranked]:
-    return [Ranked(np.array([number]), np.ones(1)) for number in range(n)]
-
-
-def mlp(graph: Graph) -> MlpTripleScorer:
-    def drawn(*shape: int) -> np.ndarray:
-        return np.random.default_rng(1).random(shape).astype(np.float32)
-
-    weights = MlpWeights(drawn(4 * 4 + 20, 2), drawn(2), drawn(2), drawn(1), drawn(4))
-    relation = np.zeros(N_ROWS, np.int64)
-    return MlpTripleScorer(
-        weights, drawn(N_NODES, 4), np.ones(N_NODES, bool), drawn(1, 4), relation
-    )
-
-
-def test_questions_of_the_whole_graph_are_scored_as_if_alone(parts):
-    shared, _ = parts
-    scorer, n = mlp(shared["graph"]), WHOLE_AT_ONCE + 3
-    questions = [Question(str(number), "where") for number in range(n)]
-    none = [None] * n
-    together = triple_scores(questions, none, few(n), triple_scorer=scorer, **shared)
-    own = np.arange(0, N_ROWS, 7)
-    mixed = [Ranked(own, np.ones(len(own))), *none[1:]]
-    found = triple_scores(questions, mixed, few(n), triple_scorer=scorer, **shared)
-    assert set(found[0].ids.tolist()) <= set(own.tolist())
-    for one, other in zip(together[1:], found[1:], strict=True):
-        assert one.items() == other.items()
 
 
 def scattered(seed: int) -> Graph:
