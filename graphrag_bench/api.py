@@ -12,7 +12,7 @@ from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.config.sources import GROUPS, applied, method_file, search_in
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
+from graphrag_bench.errors import Gathered, UserError, did_you_mean
 from graphrag_bench.explain.names import Names
 from graphrag_bench.explain.question import Answered, Calls, of_run, question_of, run_question
 from graphrag_bench.pipeline.pipeline import STAGES
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import pandas
 
 
-@shown_plainly
 def dataset(
     name: str,
     root: str | Path | None = None,
@@ -50,7 +49,6 @@ def dataset(
     return read_dataset(name, root, openie, settings, home=home, questions=questions)
 
 
-@shown_plainly
 def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
     """A method's pipeline, with its parameters and run settings by name.
 
@@ -110,7 +108,6 @@ class Pipeline:
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
         return replace(self, method=method, settings=dict(self.settings))
 
-    @shown_plainly
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
         """The checked experiment on a data set; raises UserError with every problem."""
         late = [name for name in _SELECTORS if name in settings]
@@ -133,7 +130,6 @@ class Pipeline:
                 if step not in (self.made.get(stage) or []):
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
-    @shown_plainly
     def run(self, data: Dataset | str, **settings: Any) -> "Run":
         """Run on a data set (`limit=20`, `answer="off"`): the folder, key and figures of the CLI.
 
@@ -143,7 +139,6 @@ class Pipeline:
         done = execute(self.experiment(corpus, **settings))
         return Run(done, done.experiment)
 
-    @shown_plainly
     def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
         """The answer to a question of your own, with its context and trace; nothing is stored.
 
@@ -189,7 +184,6 @@ class Run:
         """What `metrics.json` holds."""
         return self.result.metrics
 
-    @shown_plainly
     def show(self, *others: "Run", columns: str = "main") -> None:
         """Print the table of this run and others, with their differences from the baseline.
 
@@ -205,7 +199,6 @@ class Run:
     def _repr_html_(self) -> str:
         return tables_html(self._tables((), "main"))
 
-    @shown_plainly
     def question(self, name: str) -> "AnsweredInRun":
         """One stored question: in a notebook its answer, gold, evidence and graph.
 
@@ -238,7 +231,6 @@ class AnsweredInRun:
         return question_html(self.told)
 
 
-@shown_plainly
 def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     """One row for each question of each stored run, with its metrics where the gold is at hand.
 

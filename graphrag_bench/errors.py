@@ -1,12 +1,10 @@
 """Errors that the user can fix, each with one clear message; the command line exits with 2."""
 
 import difflib
-import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class UserError(Exception):
@@ -65,25 +63,6 @@ class UnreadableReply(Exception):
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
         self.purpose = purpose
         self.reply = reply
-
-
-def shown_plainly(function: F) -> F:
-    """Return the function with UserErrors that show the caller's line and the message alone.
-
-    The frames inside the project and the error's causes do not help to fix a setting. Any other
-    error keeps its traceback.
-    """
-
-    @functools.wraps(function)
-    def plainly(*args: Any, **settings: Any) -> Any:
-        try:
-            return function(*args, **settings)
-        except UserError as error:
-            error.__cause__, error.__suppress_context__ = None, True
-            error.__traceback__ = None
-            raise  # a bare `raise` adds no line of this file
-
-    return cast(F, plainly)
 
 
 _LISTED = 12

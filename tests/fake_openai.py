@@ -42,7 +42,6 @@ class Scenario:
     minute: float = 60.0
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
-    overload_above: int | None = None
     key: str | None = None
     models: tuple[str, ...] = ("fake",)
     refuse: tuple[str, ...] = ()
@@ -56,10 +55,8 @@ class Scenario:
     reasoning: str | None = None
     message: dict[str, Any] = field(default_factory=dict)
     finish: str = "stop"
-    usage: bool = True
     raw_status: int | None = None
     raw_body: str | None = None
-    raw_headers: dict[str, str] = field(default_factory=dict)
     fail_first: int = 0
     fingerprints: tuple[str, ...] = ("fp",)
     dimension: int = 8
@@ -86,7 +83,6 @@ class FakeOpenAI:
     """The running server, as tests and benchmarks see it."""
 
     def __init__(self, port: int) -> None:
-        """The server listens on this port."""
         self.address = f"http://127.0.0.1:{port}"
 
     def scenario(self, **settings: Any) -> str:
@@ -96,20 +92,15 @@ class FakeOpenAI:
     def stats(self, base_url: str) -> Stats:
         """What a scenario saw so far."""
         counts = self._fetch(base_url.removeprefix(self.address).removesuffix("/v1") + "/stats")
-        return Stats(
-            **{
-                **counts,
-                "answered": Counter(counts["answered"]),
-                "faults": Counter(counts["faults"]),
-            }
-        )
+        counters = {name: Counter(counts[name]) for name in ("answered", "faults")}
+        return Stats(**counts | counters)
 
     def _fetch(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         written = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, written)
         with urllib.request.urlopen(request, timeout=10) as response:
-            found: dict[str, Any] = json.load(response)
-            return found
+            answer: dict[str, Any] = json.load(response)
+            return answer
 
 
 @contextmanager

@@ -19,7 +19,6 @@ class Served:
     """One scenario at work."""
 
     def __init__(self, scenario: Scenario) -> None:
-        """Nothing has been asked yet."""
         self.scenario = scenario
         self.stats = Stats()
         self.random = random.Random(scenario.seed)
@@ -40,11 +39,9 @@ class Served:
 
     def over_limit(self) -> bool:
         """Whether the request just counted is one too many."""
-        asked = self.scenario
-        return (
-            (asked.requests_per_minute or 1 << 60) < len(self.minute)
-            or (asked.tokens_per_minute or 1 << 60) < self.n_tokens
-            or (asked.overload_above or 1 << 60) < self.at_once
+        n_requests = self.scenario.requests_per_minute or 1 << 60
+        return n_requests < len(self.minute) or (
+            (self.scenario.tokens_per_minute or 1 << 60) < self.n_tokens
         )
 
     def fault(self) -> str:
@@ -155,21 +152,19 @@ def chat(served: Served, body: dict[str, Any], *, broken: bool) -> dict[str, Any
         message["reasoning_content"] = asked.reasoning
     n_completion = len(text.split()) + len((asked.reasoning or "").split())
     fingerprint = asked.fingerprints[served.stats.requests % len(asked.fingerprints)]
-    answer: dict[str, Any] = {
+    return {
         "id": "x",
         "object": "chat.completion",
         "created": 0,
         "model": body["model"],
         "system_fingerprint": fingerprint,
         "choices": [{"index": 0, "message": message, "finish_reason": asked.finish}],
-    }
-    if asked.usage:
-        answer["usage"] = {
+        "usage": {
             "prompt_tokens": n_prompt,
             "completion_tokens": n_completion,
             "total_tokens": n_prompt + n_completion,
-        }
-    return answer
+        },
+    }
 
 
 def embeddings(served: Served, body: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +190,6 @@ class Server:
     """All scenarios, and the HTTP/1.1 around them."""
 
     def __init__(self) -> None:
-        """No scenario yet."""
         self.served: list[Served] = []
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -252,7 +246,7 @@ class Server:
         key = headers.get("authorization", "").removeprefix("Bearer ")
         if asked.raw_status is not None:
             text = (asked.raw_body or "").replace("{key}", key)
-            return await send(writer, asked.raw_status, text, asked.raw_headers)
+            return await send(writer, asked.raw_status, text)
         if (refused := refusal(served, body, key)) is not None:
             stats.faults[str(refused[0])] += 1
             return await send(writer, *refused)

@@ -233,7 +233,7 @@ class ReplyCache:
     """Stored replies before calls: a paid call is never paid again.
 
     `mode`: `write` reuses and stores; `read` reuses and stores nothing; `refresh` asks again for
-    what was stored before this object was made, and stores.
+    what this object has not stored itself, and stores.
 
     A reply is committed before `reply` returns. A reply to a schema is stored as not yet read;
     `judge` says later what it was worth, and an unreadable one is asked for again next time. A
@@ -245,7 +245,6 @@ class ReplyCache:
     def __init__(self, store: Cache, mode: Mode = "write") -> None:
         self.store = store
         self.mode: Mode = mode
-        self._since = time.time()
         self._lock = threading.Lock()
         self._under_way: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._new: set[str] = set()
@@ -288,9 +287,7 @@ class ReplyCache:
             self.store.judge(reply.key, verdict)
 
     def _is_reusable(self, stored: StoredReply) -> bool:
-        own = stored.key in self._new  # whatever the clock of the machine says
-        fresh = self.mode != "refresh" or own or stored.created >= self._since
-        return fresh and stored.is_reusable
+        return stored.is_reusable and (self.mode != "refresh" or stored.key in self._new)
 
 
 def estimated_tokens(prompt: Chat) -> int:
