@@ -5,14 +5,12 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.algorithms.graph import thinned
 from graphrag_bench.artifacts.plan import AMBIENT, Planned
-from graphrag_bench.contract import resources
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES, reply_limits
@@ -41,12 +39,10 @@ class Incomplete(Exception):
 class Store:
     """The artifacts of one data set under `root`, built when they are first asked for.
 
-    Those under `shared` are used as they are; nothing is ever written there. `explains` says
-    whether to tell why an artifact is built although others of its kind are there: not where there
-    is one for each scope. A part that is missing because the server failed ends a build, unless
-    `allow_incomplete`: the artifact is stored under another key then, and Incomplete raised. So
-    does an extraction of which more than the share `allow_cut` of the replies was cut. `load` reads
-    an artifact, as `loaded` does.
+    Those under `shared` are used as they are; nothing is ever written there. A part that is missing
+    because the server failed ends a build, unless `allow_incomplete`: the artifact is stored under
+    another key then, and Incomplete raised. So does an extraction of which more than the share
+    `allow_cut` of the replies was cut. `load` reads an artifact, as `loaded` does.
     """
 
     root: Path
@@ -55,7 +51,6 @@ class Store:
     failure_after: int = 50
     failure_in_a_row: int = IN_A_ROW
     gates: dict[str, FailureGate] = field(default_factory=dict)
-    explains: bool = True
     shared: Path | None = None
     allow_incomplete: bool = False
     allow_cut: float = ALLOWED_CUT
@@ -109,8 +104,6 @@ class Store:
             own.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{own}.lock"):
                 if not self.holds(planned):
-                    if self.explains and (reason := self._reason(planned)):
-                        self.progress.say(reason)
                     self._build(planned, get)
             Path(f"{own}.lock").unlink(missing_ok=True)
         shutil.rmtree(f"{own}.scratch", ignore_errors=True)  # of a killed process
@@ -134,12 +127,20 @@ class Store:
         }
         meters = [inputs[need].meter for need in _MODELS if need in inputs]
         began = time.perf_counter()
-        artifact = self._artifact(planned, inputs, meters, scratch)
+        ambient = {"scratch": scratch, "progress": self.progress}
+        wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
+        try:
+            artifact = planned.builder.function(**inputs, **wanted, **planned.settings)
+        except (RunStopped, CallFailed) as error:
+            raise _stopped(planned, error, meters) from error
+        if planned.thinning:
+            artifact = thinned(artifact, **planned.thinning)
         lost = _missing(meters)
         stored = planned.without(lost) if lost else planned
         recipe = {**stored.recipe, "seconds": round(time.perf_counter() - began, 3)}
         if meters:
-            recipe["calls"] = _counts(meters)
+            calls = asdict(Calls.of(meters)).items()
+            recipe["calls"] = {name: n for name, n in calls if not name.endswith("_tokens")}
         if statistics := getattr(artifact, "statistics", None):
             self._check_cut(planned, statistics)
             recipe["statistics"] = dict(statistics)
@@ -156,17 +157,6 @@ class Store:
         if lost:
             raise Incomplete(planned.key, lost)
 
-    def _artifact(
-        self, planned: Planned, inputs: Mapping[str, Any], meters: Sequence[Meter], scratch: Path
-    ) -> Any:
-        ambient = {"scratch": scratch, "progress": self.progress}
-        wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
-        try:
-            artifact = planned.builder.function(**inputs, **wanted, **planned.settings)
-        except (RunStopped, CallFailed) as error:
-            raise _stopped(planned, error, meters) from error
-        return thinned(artifact, **planned.thinning) if planned.thinning else artifact
-
     def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> ChatModel:
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
         name = planned.builder.name
@@ -180,39 +170,17 @@ class Store:
         if share > self.allow_cut:
             names = reply_limits(planned.settings)
             limits = ", ".join(f"{planned.settings[name] or MOST_TOKENS:,}" for name in names)
+            settings = " or ".join(f"build.{planned.resource}.{name}" for name in names)
             raise UserError(
                 f"{planned.resource} ({planned.builder.name}): {n_cut:.0f} of {n:.0f} replies "
-                f"({share:.1%}) ended at their limit ({limits} tokens, or what the model's window "
-                "leaves), and the graph would lack what they did not say. Raise "
-                f"{' or '.join(f'build.{planned.resource}.{name}' for name in names)}, take a "
-                "model with a larger window, or smaller chunks; "
-                f"failures.allow_cut={share + 0.005:.2f} goes on with them, from the stored "
-                "replies."
+                f"({share:.1%}) ended at their limit ({limits} tokens, or the model's window). "
+                f"Raise {settings}, take a larger window or smaller chunks; "
+                f"failures.allow_cut={share + 0.005:.2f} goes on with them as they are stored."
             )
         if share:
             self.progress.say(
                 f"{planned.resource}: {n_cut:.0f} of {n:.0f} replies ({share:.1%}) were cut"
             )
-
-    def _reason(self, planned: Planned) -> str:
-        """Return what is built although others are there, and in what it differs from the nearest.
-
-        Another variant is another method's choice, and no reason. "" where there are none.
-        """
-        recipes = []
-        for path in sorted(self.folder(planned).parent.glob(f"*/{RECIPE}")):
-            if not path.parent.suffix:
-                with suppress(Damaged):
-                    recipes.append(read_recipe(path.parent))
-        if not recipes:
-            return ""
-        same = [recipe for recipe in recipes if recipe["builder"] == planned.builder.name]
-        reasons = min((_differences(one, planned.recipe) for one in same), key=len, default=[])
-        variant = planned.builder.variant
-        what = f"build {planned.resource}"
-        if variant != planned.resource:
-            what += f" ({variant})"
-        return f"{what}: {'; '.join(reasons)}" if reasons else what
 
 
 def loaded(produces: Any, folder: Path) -> Any:
@@ -223,25 +191,10 @@ def loaded(produces: Any, folder: Path) -> Any:
         raise Damaged(folder, f"{type(error).__name__}: {error}") from error
 
 
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    found = ["its code was edited"] if old["code"] != new["code"] else []
-    for part in ("settings", "inputs"):
-        for name, value in new[part].items():
-            before = old[part].get(name)
-            if before != value and not (part == "inputs" and name in resources()):
-                found.append(f"{name} is {value}, not {before}")
-    return found
-
-
 def _missing(meters: Sequence[Meter]) -> str:
-    """Return the parts that the server failed to reply to, as "25 parts (digest)"; "" for none."""
+    """Return the parts without a reply, as "25 parts (digest)"; "" for none."""
     lost = sorted({prompt for meter in meters for prompt in meter.lost})
     return f"{len(lost)} part{'s' * (len(lost) > 1)} ({digest(lost)})" if lost else ""
-
-
-def _counts(meters: Sequence[Meter]) -> dict[str, int]:
-    calls = asdict(Calls.of(meters))
-    return {name: calls[name] for name in calls if not name.endswith("_tokens")}
 
 
 def _stopped(
@@ -249,12 +202,10 @@ def _stopped(
 ) -> UserError:
     n_asked = sum(meter.n_asked for meter in meters)
     n_missing = sum(meter.n_missing for meter in meters)
-    reason = str(error).rstrip(".")
     parts = f" {n_missing} of the {n_asked} parts of its step are missing." if n_missing else ""
     message = (
-        f"{planned.resource} ({planned.builder.name}) is not built: {reason}.{parts} Nothing was "
-        "stored in its place. Replies that came are kept in the cache, and the same command asks "
-        "for what is missing alone"
+        f"{planned.resource} ({planned.builder.name}) is not built: {str(error).rstrip('.')}."
+        f"{parts} Replies are cached: the same command requests what is missing alone"
     )
     if isinstance(error, ServerFailed) and n_missing:
         message += "; failures.allow_incomplete=true goes on without it, under a key of its own"

@@ -255,7 +255,6 @@ class Experiment:
         return Store(
             self.artifacts, progress or Progress(),
             failures.limit, failures.after, failures.in_a_row, self.models.gates,
-            explains=self.settings.graph.per == "all",
             shared=self.shared_artifacts,
             allow_incomplete=allow_incomplete,
             allow_cut=float(failures.allow_cut),

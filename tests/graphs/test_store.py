@@ -1,7 +1,6 @@
 """The store of artifacts: built once, written whole or not at all, found by what made them."""
 
 import importlib
-import io
 import json
 import shutil
 import subprocess
@@ -13,9 +12,8 @@ import tiny_builders
 from tiny_builders import Numbers, built, forget, loaded, planned, resources
 
 from graphrag_bench import fingerprint
-from graphrag_bench.artifacts.store import RECIPE, Store
+from graphrag_bench.artifacts.store import RECIPE
 from graphrag_bench.errors import UserError
-from graphrag_bench.progress import Progress
 
 
 def test_an_artifact_is_built_from_others_once_each(store):
@@ -77,20 +75,6 @@ def test_the_same_thing_under_another_name_is_not_written_twice(store):
     forget()
     assert resources(store, "again", source=[1, 2])["again"] == Numbers((1, 2))
     assert (built, loaded) == ([], ["numbers"])
-
-
-def test_another_variant_is_built_without_the_word_of_a_fault(tmp_path):
-    said = io.StringIO()
-    store = Store(tmp_path, Progress(stream=said))
-    resources(store, "doubled", source=[1])
-    assert said.getvalue() == ""
-    resources(store, "doubled", source=[1], doubled="thrice")
-    assert said.getvalue() == "build doubled (thrice)\n"
-    resources(store, "doubled", source=[1, 2])
-    assert said.getvalue().splitlines()[1:] == [
-        "build doubled (twice)",
-        "build numbers: source is [1, 2], not [1]",
-    ]
 
 
 def test_two_processes_that_want_the_same_artifact_build_it_once(tmp_path):
