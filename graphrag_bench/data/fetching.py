@@ -6,7 +6,7 @@ import shutil
 import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -63,35 +63,32 @@ def fetch(
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".fetch.lock"):
         earlier, finished = read_manifest(folder)
-        there = {one.url: one for one in earlier if all((folder / n).is_file() for n in one.holds)}
-        if finished and len(there) == len(earlier):
+        ours = {name for one in earlier for name in one.holds}
+        if finished and all((folder / name).is_file() for name in ours):
             return earlier
         staging = folder / STAGING
-        fetched: list[Fetched] = []
-        for remote in _remotes(source, endpoint.rstrip("/")):
-            if remote.url in there:
-                fetched.append(there[remote.url])
-                continue
-            sha256 = _download(remote, staging, source.url, progress)
-            holds = _moved(staging, remote, folder, earlier)
-            fetched.append(Fetched(remote.url, remote.revision, sha256, remote.checked, holds))
-            _write_manifest(folder, fetched, finished=False)
+        fetched = []
+        for remote, members in _remotes(source, endpoint.rstrip("/")):
+            file, sha256 = _download(remote, staging, source.url, progress)
+            names = unpack(file, members, staging) if members else remote.holds
+            fetched.append(replace(remote, sha256=sha256, holds=tuple(names)))
+        new = [name for one in fetched for name in one.holds]
+        for name in new:
+            if name not in ours and (folder / name).is_file():
+                raise UserError(
+                    f"{folder / name} is there and was not fetched; it is not overwritten "
+                    "(dataset.root=FOLDER uses what is there)."
+                )
+        _write_manifest(folder, fetched, finished=False)
+        for name in new:
+            os.replace(staging / name, folder / name)
         _write_manifest(folder, fetched, finished=True)
         shutil.rmtree(staging, ignore_errors=True)
     return fetched
 
 
-@dataclass(frozen=True)
-class _Remote:
-    url: str
-    name: str
-    revision: str
-    sha256: str
-    checked: str
-    members: Mapping[str, str]
-
-
-def _remotes(source: Source, endpoint: str) -> Iterator[_Remote]:
+def _remotes(source: Source, endpoint: str) -> Iterator[tuple[Fetched, Mapping[str, str]]]:
+    """Yield each file with the sha256 that is stated, "" for none, and what to take out of it."""
     commit, listed = _listing(source, endpoint) if source.hub else (source.revision, {})
     for wanted in source.downloads:
         stated = "" if wanted.sha256 == UNKNOWN else wanted.sha256
@@ -103,7 +100,7 @@ def _remotes(source: Source, endpoint: str) -> Iterator[_Remote]:
         for url, sha256 in files:
             checked = "card" if stated else "hub" if sha256 else ""
             name = wanted.to or url.rpartition("/")[2]
-            yield _Remote(url, name, commit, stated or sha256, checked, wanted.members)
+            yield Fetched(url, commit, stated or sha256, checked, (name,)), wanted.members
 
 
 def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, str]]]:
@@ -131,16 +128,18 @@ def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, s
     return commit, files
 
 
-def _download(remote: _Remote, staging: Path, page: str, progress: Progress) -> str:
+def _download(remote: Fetched, staging: Path, page: str, progress: Progress) -> tuple[Path, str]:
     import pooch
+
+    (name,) = remote.holds
 
     pooch.get_logger().setLevel("ERROR")
     server = pooch.create(
-        staging, base_url="", registry={remote.name: remote.sha256 or None},
-        urls={remote.name: remote.url}, retry_if_failed=_TRIES,
+        staging, base_url="", registry={name: remote.sha256 or None}, urls={name: remote.url},
+        retry_if_failed=_TRIES,
     )  # fmt: skip
     try:
-        path = server.fetch(remote.name, progressbar=not progress.quiet)
+        path = server.fetch(name, progressbar=not progress.quiet)
     except OSError as error:
         raise UserError(
             f"{remote.url}: not downloaded ({error}). Run the same command again, see the "
@@ -151,29 +150,7 @@ def _download(remote: _Remote, staging: Path, page: str, progress: Progress) -> 
             f"{remote.url}: the checksum is wrong, and the file was not kept.\n  {error}\n"
             "Either the download was damaged (try again), or the published file has changed."
         ) from None
-    return str(pooch.file_hash(path))
-
-
-def _moved(
-    staging: Path, remote: _Remote, folder: Path, earlier: Sequence[Fetched]
-) -> tuple[str, ...]:
-    """The files that a download became in the folder of the set; an archive is not kept.
-
-    A file that is there and not in `earlier` is not overwritten.
-    """
-    names = [remote.name]
-    if remote.members:
-        names = unpack(staging / remote.name, remote.members, staging)
-        (staging / remote.name).unlink()
-    ours = {name for one in earlier for name in one.holds}
-    for name in names:
-        if name not in ours and (folder / name).is_file():
-            raise UserError(
-                f"{folder / name} is there and was not fetched; it is not overwritten "
-                "(dataset.root=FOLDER uses what is there)."
-            )
-        os.replace(staging / name, folder / name)
-    return tuple(names)
+    return Path(path), str(pooch.file_hash(path))
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
@@ -253,8 +230,10 @@ def differences(dataset: Dataset) -> list[str]:
         if len(ids[kind]) != n
     ]
     for kind, pins in dataset.card.pinned.items():
-        for row, name in pins.items():
-            there = ids[kind][row] if -len(ids[kind]) <= row < len(ids[kind]) else "nothing"
-            if there != name:
-                found.append(f"row {row} of the {kind} is {there}, and the card says {name}")
+        there = dict(enumerate(ids[kind])) | dict(enumerate(ids[kind], -len(ids[kind])))
+        found += [
+            f"row {row} of the {kind} is {there.get(row, 'nothing')}, and the card says {name}"
+            for row, name in pins.items()
+            if there.get(row) != name
+        ]
     return found
