@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.embedding.model_files import first_line, named
+from graphrag_bench.embedding.model_files import named
 from graphrag_bench.embedding.precision import Device
-from graphrag_bench.embedding.sentence_embedder import device_of
+from graphrag_bench.embedding.sentence_embedder import device_of, loaded_model
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 
@@ -82,21 +82,16 @@ class CrossEncoder:
     def _loaded(self) -> Any:
         _ = self.identity  # a model must be named
         from sentence_transformers import CrossEncoder as Loaded
-        from transformers.utils import logging
 
-        logging.disable_progress_bar()
-        try:
-            model = Loaded(
-                self.model,
-                revision=self.revision or None,
-                device=device_of(self.device, "cross_encoder"),
-                trust_remote_code=self.trust_remote_code,
-                max_length=self.window,
-            )
-        except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
-            raise UserError(
-                f"The cross-encoder '{self.model}' could not be loaded: {first_line(error)}"
-            ) from None
+        model = loaded_model(
+            Loaded,
+            f"The cross-encoder '{self.model}'",
+            self.model,
+            revision=self.revision or None,
+            device=device_of(self.device, "cross_encoder"),
+            trust_remote_code=self.trust_remote_code,
+            max_length=self.window,
+        )
         if (n_labels := model.config.num_labels) != 1:
             raise UserError(
                 f"'{self.model}' gives {n_labels} scores for a passage; a cross-encoder that "

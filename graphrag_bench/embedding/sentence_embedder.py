@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
@@ -78,32 +78,32 @@ class SentenceEmbedder(Embedder):
         window are read from the model's files; of a model on the hub they are fixed by name and
         revision, and left open here.
         """
-        revision = self.revision
         if self.model == PACKAGED:
             try:
-                revision = version(_PACKAGE.replace("_", "-"))
+                name = f"{self.model}@{version(_PACKAGE.replace('_', '-'))}"
             except PackageNotFoundError:
                 raise UserError(_NOT_INSTALLED) from None
-        folder = self._folder
-        prefixes = ",".join(self.prefixes.values())
-        length = stated_dimension(folder) or "hub"
-        window = self.given_window or stated_window(folder) or "hub"
-        code = ":remote code" if self.trust_remote_code else ""
-        name = f"{self.model}@{revision}" if self.model == PACKAGED else named(self.model, revision)
+        else:
+            name = named(self.model, self.revision)
+        length = stated_dimension(self._folder) or "hub"
+        window = self.given_window or stated_window(self._folder) or "hub"
         return (
-            f"sentence-transformers:{name}{code}:{length}:unit:{self._computed_in}:"
-            f"long={self.long_texts}({window}):prefixes={prefixes}"
+            f"sentence-transformers:{name}{self._code}:{length}:unit:{self._computed_in}:"
+            f"long={self.long_texts}({window}):prefixes={','.join(self.prefixes.values())}"
         )
+
+    @property
+    def _code(self) -> str:
+        return ":remote code" if self.trust_remote_code else ""
 
     def may_be(self, identity: str) -> bool:
         """Whether a stored identity is of this model with these settings, whatever its version."""
         window = str(self.given_window) if self.given_window else "[^)]*"
-        code = ":remote code" if self.trust_remote_code else ""
         name = re.escape(f"sentence-transformers:{self.model}@")
         rest = re.escape(f":prefixes={','.join(self.prefixes.values())}")
         formats = "(float32|bfloat16)" if self.precision == "auto" else self.precision
-        form = rf"{name}[^:]*{code}:[^:]*:unit:{formats}:long={self.long_texts}\({window}\){rest}"
-        return re.fullmatch(form, identity) is not None
+        form = rf"{name}[^:]*{self._code}:[^:]*:unit:{formats}:long={self.long_texts}\({window}\)"
+        return re.fullmatch(form + rest, identity) is not None
 
     @property
     def window(self) -> int | None:
@@ -172,12 +172,13 @@ class SentenceEmbedder(Embedder):
             return None
         return TokenBatches(model, size, self._computed_in)
 
-    @property
+    @cached_property
     def _folder(self) -> Path:
         spec = find_spec(_PACKAGE) if self.model == PACKAGED else None
         if spec is None or not spec.submodule_search_locations:
             return Path(self.model)
-        return _weights(Path(spec.submodule_search_locations[0]))
+        files = sorted(Path(spec.submodule_search_locations[0]).rglob("modules.json"))
+        return files[0].parent if files else Path(self.model)
 
     @property
     def _files(self) -> Path | None:
@@ -191,9 +192,8 @@ class SentenceEmbedder(Embedder):
         size = self.given_window or (stated_window(folder) if folder else None)
         if file is None or size is None:
             return None
-        return Windowing(
-            size, self.long_texts, OwnTokens(partial(file.read_text, encoding="utf-8"))
-        )
+        tokens = OwnTokens(partial(file.read_text, encoding="utf-8"))
+        return Windowing(size, self.long_texts, tokens)
 
     @cached_property
     def _windowing(self) -> Windowing:
@@ -220,18 +220,15 @@ class SentenceEmbedder(Embedder):
         self._check_window()
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
 
-        logging.disable_progress_bar()
-        try:
-            model = SentenceTransformer(
-                str(self._folder) if self.model == PACKAGED else self.model,
-                revision=self.revision or None,
-                device=device_of(self.device),
-                trust_remote_code=self.trust_remote_code,
-            )
-        except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
-            raise UserError(self._why_not(error)) from None
+        model = loaded_model(
+            SentenceTransformer,
+            f"The embedder '{self.model}'",
+            str(self._folder) if self.model == PACKAGED else self.model,
+            revision=self.revision or None,
+            device=device_of(self.device),
+            trust_remote_code=self.trust_remote_code,
+        )
         if self.given_window is not None:
             model.max_seq_length = self.given_window
         elif (reads := bound(model.max_seq_length)) and reads < (self.window or 0):
@@ -249,14 +246,21 @@ class SentenceEmbedder(Embedder):
                 f"{most} tokens; set embedder.window={most} or less."
             )
 
-    def _why_not(self, error: Exception) -> str:
-        if "trust_remote_code" in str(error) and not self.trust_remote_code:
-            return (
-                f"The embedder '{self.model}' brings code of its own, which is run only with "
-                "embedder.trust_remote_code=true. Read that code before, and name the revision "
-                "that you have read: embedder.revision=COMMIT."
-            )
-        return f"The embedder '{self.model}' could not be loaded: {first_line(error)}"
+
+def loaded_model(kind: Callable[..., Any], what: str, *place: str, **settings: Any) -> Any:
+    """Return a model of sentence-transformers; raises UserError where it cannot be loaded."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        return kind(*place, **settings)
+    except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
+        if "trust_remote_code" in str(error) and not settings["trust_remote_code"]:
+            raise UserError(
+                f"{what} brings code of its own: read it, then set embedder.trust_remote_code=true "
+                "and name the revision that you have read, embedder.revision=COMMIT."
+            ) from None
+        raise UserError(f"{what} could not be loaded: {first_line(error)}") from None
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
@@ -271,10 +275,3 @@ def device_of(name: Device, group: str = "embedder") -> str:
         names = ", ".join(device for device, usable in there.items() if usable)
         raise UserError(f"{group}.device={name}: torch finds no such device here; it has {names}.")
     return name
-
-
-def _weights(package: Path) -> Path:
-    files = sorted(package.rglob("modules.json"))
-    if not files:
-        raise UserError(f"The package {_PACKAGE} holds no model files.")
-    return files[0].parent
