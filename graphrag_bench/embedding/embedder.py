@@ -2,9 +2,10 @@
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
+from itertools import islice
+from math import inf
 from typing import Literal, Protocol
 
 import numpy as np
@@ -35,22 +36,12 @@ class Embedder(Protocol):
         """The length of a vector."""
         ...
 
-    @property
-    def window(self) -> int | None:
-        """The tokens it reads of a text, special ones included; None: no bound, or not known."""
-        return None
-
-    @property
-    def reading(self) -> str:
-        """In words: how much of a text it reads, and what becomes of a longer one."""
-        return "texts of any length"
-
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """How many of these passages are longer than its window; embeds nothing.
 
         With `load` a model whose files do not tell is loaded; without, its window is None then.
         """
-        return Fit(None, "windows", len(texts))
+        return Fit(None, None, len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts.
@@ -74,16 +65,6 @@ class AroundAnother:
     def dimension(self) -> int:
         """That of the embedder inside."""
         return self.inner.dimension
-
-    @property
-    def window(self) -> int | None:
-        """That of the embedder inside."""
-        return self.inner.window
-
-    @property
-    def reading(self) -> str:
-        """That of the embedder inside."""
-        return self.inner.reading
 
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """That of the embedder inside."""
@@ -134,7 +115,7 @@ def encode_in_blocks(
     vectors: Vectors | None = None
     size, done = FIRST_BLOCK, 0
     while done < len(distinct):
-        block = _first(distinct, done, size)
+        block = next(blocks(islice(distinct, done, None), size))
         began = time.monotonic()
         new = embedder.encode(block, kind="passage")
         if time.monotonic() - began < _QUICK_SECONDS:
@@ -148,7 +129,18 @@ def encode_in_blocks(
     return np.zeros((0, embedder.dimension), np.float32) if vectors is None else vectors
 
 
-def _first(texts: Sequence[str], start: int, n_characters: int) -> list[str]:
-    ends = accumulate(len(texts[place]) for place in range(start, len(texts)))
-    n_texts = sum(1 for _ in takewhile(lambda end: end <= n_characters, ends))
-    return list(texts[start : start + max(n_texts, 1)])
+def blocks(
+    texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
+) -> Iterator[list[str]]:
+    """Yield the texts in blocks of at most `n_texts` that together weigh `most` at most, or one."""
+    block: list[str] = []
+    total = 0
+    for text in texts:
+        own = weight(text)
+        if block and (len(block) >= n_texts or total + own > most):
+            yield block
+            block, total = [], 0
+        block.append(text)
+        total += own
+    if block:
+        yield block

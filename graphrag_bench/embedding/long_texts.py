@@ -24,36 +24,36 @@ LongTexts = Literal["windows", "cut"]
 _BECOMES = {"windows": "are embedded in overlapping windows", "cut": "are cut"}
 
 
-def reading_of(window: int | None, long_texts: LongTexts, unknown: str) -> str:
-    """Return in words how much of a text an embedder reads, and what becomes of longer ones.
-
-    `unknown` says when or of what a window that is None is not known.
-    """
-    if window is None:
-        return f"how many tokens it reads is not known {unknown} (embedder.window=N sets it)"
-    return f"{window:,} tokens of a text; longer ones {_BECOMES[long_texts]}"
-
-
 @dataclass(frozen=True)
 class Fit:
-    """How many of some texts are longer than an embedder's window; one of None bounds nothing.
+    """How many of some texts are longer than an embedder's window; None: none, or not known.
 
     Tokens are those of the embedder, those of the prefix and special ones included, or of a
-    stand-in where its own are not known. `longest` is the longest text.
+    stand-in where its own are not known. `longest` is the longest text. `long_texts` of None are
+    read whole, however long.
     """
 
     window: int | None
-    long_texts: LongTexts
+    long_texts: LongTexts | None
     n_texts: int
     n_long: int = 0
     longest: int = 0
+
+    @property
+    def reading(self) -> str:
+        """In words: how much of a text is read, and what becomes of a longer one."""
+        if self.long_texts is None:
+            return "texts of any length"
+        if self.window is None:
+            return "how many tokens it reads is not known (embedder.window=N sets it)"
+        return f"{self.window:,} tokens of a text; longer ones {_BECOMES[self.long_texts]}"
 
     def message(self, what: str) -> str:
         """Return one line: how many of the texts, named by `what`, are longer, and what becomes.
 
         Empty where no window is known, and where there is no text.
         """
-        if self.window is None or not self.n_texts:
+        if self.window is None or self.long_texts is None or not self.n_texts:
             return ""
         reads = f"longer than the embedder's {self.window:,} tokens"
         if not self.n_long:

@@ -3,18 +3,18 @@
 import copy
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.embedding.cached_models import vectors_of
-from graphrag_bench.embedding.embedder import Kind, Vectors
-from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing, reading_of
+from graphrag_bench.embedding.embedder import Kind, Vectors, blocks
+from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
 from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.llm.cache import Cache, Mode, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
@@ -28,28 +28,19 @@ from graphrag_bench.text import count_tokens
 
 _TOKENS_A_CALL = 300_000
 """What OpenAI takes in one call; 64 texts of usual length are far below it."""
-_OF_OPENAI = r"text-embedding-(?:3-|ada-002)"
 _WINDOWS = (
-    (_OF_OPENAI, 8191),
-    (r"bge-m3", 8192),
-    (r"bge-(?:small|base|large)", 512),
-    (r"nomic-embed-text", 8192),
-    (r"mxbai-embed-large", 512),
-    (r"e5-mistral", 4096),
-    (r"e5-(?:small|base|large)", 512),
-    (r"gte-(?:base|large)-en-v1\.5", 8192),
-    (r"gte-(?:small|base|large)", 512),
-    (r"jina-embeddings-v[23]", 8192),
-    (r"snowflake-arctic-embed-(?:l|m)-v2|snowflake-arctic-embed2", 8192),
-    (r"snowflake-arctic-embed-m-long", 2048),
-    (r"snowflake-arctic-embed", 512),
-    (r"qwen3-embedding", 32768),
-    (r"embeddinggemma", 2048),
-    (r"all-minilm-l12", 128),
-    (r"all-minilm", 256),
-    (r"all-mpnet-base", 384),
+    (8191, r"text-embedding-(3-|ada-002)"),
+    (8192, r"bge-m3|nomic-embed-text|gte-(base|large)-en-v1\.5|jina-embeddings-v[23]"),
+    (8192, r"snowflake-arctic-embed(2|-[lm]-v2)"),
+    (32768, r"qwen3-embedding"),
+    (4096, r"e5-mistral"),
+    (2048, r"snowflake-arctic-embed-m-long|embeddinggemma"),
+    (512, r"(bge|e5|gte)-(small|base|large)|mxbai-embed-large|snowflake-arctic-embed"),
+    (384, r"all-mpnet-base"),
+    (128, r"all-minilm-l12"),
+    (256, r"all-minilm"),
 )
-"""Parts of names, the first that fits, and tokens as the models' cards state them."""
+"""Tokens as the models' cards state them, and parts of names, of which the first counts."""
 _FILLED = 0.75
 """The share of a window that is filled where another tokenizer is used: it may count fewer."""
 
@@ -132,11 +123,6 @@ class OpenAIEmbedder:
         """The tokens that the model reads: as set, or by its name; None where that is unknown."""
         return self.given_window or served_window(self.model)
 
-    @property
-    def reading(self) -> str:
-        """The window and what becomes of longer texts, in words."""
-        return reading_of(self.window, self.long_texts, f"of '{self.model}'")
-
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """Return how many of these passages are longer than the window; nothing is loaded."""
         return self._windowing.fit(texts, self.prefixes["passage"])
@@ -160,13 +146,11 @@ class OpenAIEmbedder:
     ) -> "OpenAIEmbedder":
         """Return the same embedder, limits and connections included, with cache, budget and ledger.
 
-        What is not given stays. `log` is `ledger.at(stage, step, kind="embedding")`.
+        `log` is `ledger.at(stage, step, kind="embedding")`.
         """
         other = copy.copy(self)
-        if store is not None:
-            other._store, other._mode = store, mode
-        other._budget = budget or self._budget
-        other._log = log or self._log
+        other._store, other._mode = store, mode
+        other._budget, other._log = budget or Budget(), log
         return other
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
@@ -188,9 +172,10 @@ class OpenAIEmbedder:
         stored = self._store.some(StoredVector, [*keys.values()]) if self._store and reading else {}
         if stored:
             self._enter(_call(list(stored.values()), cached=True))
-        blocks = list(_blocks([text for text in distinct if keys[text] not in stored], size))
-        each = map if len(blocks) < 2 else self._pool.map
-        for rows in each(self._embedded, blocks):
+        missing = [text for text in distinct if keys[text] not in stored]
+        calls = list(blocks(missing, _TOKENS_A_CALL, count_tokens, size))
+        each = map if len(calls) < 2 else self._pool.map
+        for rows in each(self._embedded, calls):
             stored |= {row.key: row for row in rows}
         return vectors_of([stored[keys[text]] for text in prefixed])
 
@@ -203,10 +188,7 @@ class OpenAIEmbedder:
         try:
             with self._budget.room(Spending(most, self.prices.usd(most, 0))) as spend:
                 rows, retries, seconds = self.server.post(
-                    "/embeddings",
-                    lambda: body,
-                    lambda answer: self._read(answer, block),
-                    n_tokens=most,
+                    "/embeddings", lambda: body, partial(self._read, block=block), n_tokens=most
                 )
                 call = replace(_call(rows), retries=retries, seconds=seconds)
                 spend(call)
@@ -235,19 +217,13 @@ class OpenAIEmbedder:
             raise CallFailed("unreadable", problem, paid=paid)
         ends = np.cumsum([0, *(count + 1 for count in counts)])
         shares = np.diff(np.rint(ends / ends[-1] * n_tokens).astype(int)).tolist()
-        identity, model = self._identity(), str(answer.get("model") or "")
+        rows = np.asarray(vectors / norms, np.float32)
+        identity, model, usd = self._identity(), str(answer.get("model") or ""), self.prices.usd
         return [
             StoredVector(
-                vector_key(identity, "", text),
-                identity,
-                row.tobytes(),
-                model,
-                share,
-                self.prices.usd(share, 0),
+                vector_key(identity, "", text), identity, row.tobytes(), model, share, usd(share, 0)
             )
-            for text, row, share in zip(
-                block, np.asarray(vectors / norms, np.float32), shares, strict=True
-            )
+            for text, row, share in zip(block, rows, shares, strict=True)
         ]
 
     def _enter(self, outcome: CallOutcome) -> None:
@@ -259,7 +235,7 @@ class OpenAIEmbedder:
 def served_window(model: str) -> int | None:
     """Return the tokens that a model of that name reads of a text; None for an unknown name."""
     name = model.lower()
-    return next((size for part, size in _WINDOWS if re.search(part, name)), None)
+    return next((size for size, part in _WINDOWS if re.search(part, name)), None)
 
 
 def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
@@ -280,17 +256,3 @@ def _rows(answer: Body, n_texts: int) -> Vectors:
         problem = f"The answer does not hold one vector for each of {n_texts} texts ({error!r})."
         raise Malformed(problem[:300]) from None
     return vectors
-
-
-def _blocks(texts: Sequence[str], size: int) -> Iterator[list[str]]:
-    block: list[str] = []
-    n_block = 0
-    for text in texts:
-        n_tokens = count_tokens(text)
-        if block and (len(block) == size or n_block + n_tokens > _TOKENS_A_CALL):
-            yield block
-            block, n_block = [], 0
-        block.append(text)
-        n_block += n_tokens
-    if block:
-        yield block

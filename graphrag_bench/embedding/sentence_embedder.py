@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.embedding.embedder import Embedder, Kind, Vectors
-from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing, reading_of
+from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
 from graphrag_bench.embedding.model_files import (
     bound,
     cached_folder,
@@ -117,12 +117,6 @@ class SentenceEmbedder(Embedder):
         if (folder := self._files) is not None and (stated := stated_window(folder)) is not None:
             return stated
         return bound(self._loaded.max_seq_length) if "_loaded" in vars(self) else None
-
-    @property
-    def reading(self) -> str:
-        """The window, what becomes of longer texts, and the precision, in words."""
-        reading = reading_of(self.window, self.long_texts, "before the model is loaded")
-        return f"{reading}; computed in {self._computed_in} (embedder.precision={self.precision})"
 
     @property
     def _computed_in(self) -> Resolved:

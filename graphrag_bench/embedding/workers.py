@@ -10,7 +10,14 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from graphrag_bench.embedding.embedder import FIRST_BLOCK, AroundAnother, Embedder, Kind, Vectors
+from graphrag_bench.embedding.embedder import (
+    FIRST_BLOCK,
+    AroundAnother,
+    Embedder,
+    Kind,
+    Vectors,
+    blocks,
+)
 from graphrag_bench.embedding.model_files import make
 from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy, memory_zone
 from graphrag_bench.errors import UserError
@@ -177,20 +184,7 @@ class ParallelEmbedder(AroundAnother):
         share = n_characters // (BLOCKS_AT_ONCE * self.workers.size)
         size = min(max(share, _LEAST_A_BLOCK), FIRST_BLOCK)
         encode = partial(_encode, self._recipe, kind)
-        return np.concatenate(list(self.workers.map(encode, _blocks(texts, size))))
-
-
-def _blocks(texts: Sequence[str], n_characters: int) -> Iterator[list[str]]:
-    block: list[str] = []
-    size = 0
-    for text in texts:
-        block.append(text)
-        size += len(text)
-        if size >= n_characters:
-            yield block
-            block, size = [], 0
-    if block:
-        yield block
+        return np.concatenate(list(self.workers.map(encode, blocks(texts, size))))
 
 
 def _encode(recipe: Recipe, kind: Kind, texts: Sequence[str]) -> Vectors:

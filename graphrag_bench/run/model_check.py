@@ -227,7 +227,7 @@ def _embedder(model: Embedder) -> list[Check]:
         part.skip("vector")
     else:
         part.look("vector", lambda: _vector(model))
-    part.note("pass", model.reading, "window")
+    part.note("pass", model.fit((), load=False).reading, "window")
     return part.checks
 
 

@@ -221,8 +221,9 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
     if "embedder" not in experiment.used:
         return
     embedder: Embedder = experiment.models.bare("embedder")
-    yield f"embedder: {embedder.reading}"
-    if embedder.window is None:
+    fit = embedder.fit((), load=False)
+    yield f"embedder: {fit.reading}; {experiment.models.identity('embedder')}"
+    if fit.window is None:
         return
     store = experiment.store()
     for item in (item for item in experiment.plan if "embedder" in item.builder.needs):
@@ -246,7 +247,7 @@ def chunk_line(experiment: Experiment) -> str:
 
 def _chunks(experiment: Experiment, item: Planned) -> str:
     embedder: Embedder = experiment.models.bare("embedder")
-    if not embedder.window:
+    if not embedder.fit((), load=False).window:
         return ""
     store, whole = experiment.store(), experiment.settings.graph.per == "all"
     if whole and store.holds(item) and "same_as" not in store.recipe(item):

@@ -53,8 +53,7 @@ def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_pa
         store=store, log=ledger.at("build", "node_index", kind="embedding")
     )
     first = model.encode(TEXTS, kind="passage")
-    budget = Budget(20)
-    more = model.attached(budget=budget).encode([*TEXTS, "new one"], kind="passage")
+    more = model.encode([*TEXTS, "new one"], kind="passage")
     assert [body["input"] for body in fake.stats(url).bodies][1:] == [["new one"]]
     assert np.array_equal(more[:-1], first)
     total = sums(read_ledger(ledger.path), "kind")[("embedding",)]
@@ -144,7 +143,7 @@ def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
 
 def test_a_window_that_is_not_known_by_name_is_said_to_be_unknown():
     assert OpenAIEmbedder("mine", 8).window is None
-    assert "not known of 'mine' (embedder.window=N" in OpenAIEmbedder("mine", 8).reading
+    assert "embedder.window=N" in OpenAIEmbedder("mine", 8).fit(()).reading
 
 
 def test_another_prefix_or_dimension_is_another_key(fake, tmp_path):
