@@ -56,7 +56,7 @@ from graphrag_bench.tables.free_tables import (
     plot_pivot,
 )
 from graphrag_bench.tables.measures import FigureSource
-from graphrag_bench.tables.paper_tables import comparison_tables, long_table, plot_paper
+from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
 _USAGE = """
 PAPER/TABLE [OPTIONS]
@@ -106,11 +106,12 @@ def main(options: Namespace) -> None:
     if settings:
         name = settings[0].partition("=")[0]
         raise UserError(f"A free table has no '{name}'. {did_you_mean(name, _LAYOUT)}")
+    listing = not layout and (not words or set(words) <= set(paper_names()))
+    if options.plot is not None and (of_paper or listing):
+        raise UserError("--plot draws runs: name some, or rows= and cols=.")
     if of_paper:
         tables = _of_paper(load_table(words[0]), options, form)
-    elif not layout and (not words or set(words) <= set(paper_names())):
-        if options.plot is not None:
-            raise UserError("--plot draws a table: name one of a paper, runs, or rows= and cols=.")
+    elif listing:
         tables = [_listing(words or paper_names())]
     elif not layout and form != "csv":
         tables = _of_runs(words, options)
@@ -155,8 +156,6 @@ def _of_paper(table: PaperTable, options: Namespace, form: str | None) -> list[T
         Progress().say(note)
     source = FigureSource(Path(options.home))
     filled = collected(table, runs, source, papers_prompts=options.papers_prompts)
-    if options.plot is not None:
-        plot_paper(options.plot, table, filled, span=options.span)
     return [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
 
 

@@ -112,7 +112,7 @@ def check_plot(path: Path, span: int) -> None:
 
 
 @contextmanager
-def _drawing(path: Path, span: int, height: float) -> "Iterator[Figure]":
+def _figure(path: Path, span: int, height: float) -> "Iterator[Figure]":
     check_plot(path, span)
     import matplotlib
     from matplotlib.figure import Figure
@@ -129,6 +129,20 @@ def _drawing(path: Path, span: int, height: float) -> "Iterator[Figure]":
     path.write_bytes(content.getvalue())
 
 
+@contextmanager
+def _drawing(
+    path: Path, span: int, height: float, series: Sequence[str], x: str = "", y: str = ""
+) -> "Iterator[Axes]":
+    """Axes with a legend of several series below them."""
+    columns, room = _legend(series, span)
+    with _figure(path, span, height + room) as figure:
+        axes = figure.add_subplot()
+        yield axes
+        axes.set(xlabel=plain(x), ylabel=plain(y))
+        if len(series) > 1:
+            figure.legend(loc="outside lower center", ncols=columns)
+
+
 def plain(text: str, most: int = 60) -> str:
     """Return a label on one line, without control or invisible characters; cut if long."""
     line = clean_line(text).replace("\r", " ")
@@ -139,19 +153,11 @@ def _nth(signs: Sequence[str], place: int) -> str:
     return signs[(place + place // len(_COLOURS)) % len(signs)]
 
 
-def _legend_columns(labels: Sequence[str], span: int) -> int:
-    return max(1, int(WIDTHS[span] / (_SIGN * (max(map(len, labels)) + 6))))
-
-
-def _legend_below(figure: "Figure", span: int) -> None:
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    if len(labels) > 1:
-        columns = min(len(labels), _legend_columns(labels, span))
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
-
-
-def _legend_height(labels: Sequence[str], span: int) -> float:
-    return 4.0 * -(-len(labels) // _legend_columns(labels, span)) + 2.0 if len(labels) > 1 else 0.0
+def _legend(labels: Sequence[str], span: int) -> tuple[int, float]:
+    """The columns of a legend below the axes, and its height; none for a single label."""
+    room = int(WIDTHS[span] / (_SIGN * (max(map(len, labels)) + 6)))
+    columns = max(1, min(room, len(labels)))
+    return columns, 4.0 * -(-len(labels) // columns) + 2.0 if len(labels) > 1 else 0.0
 
 
 def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> None:
@@ -161,17 +167,13 @@ def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> 
     bar there. The height grows with the number of bars.
     """
     groups = list(dict.fromkeys(bar.group for bar in bars))
-    series = list(dict.fromkeys(bar.series for bar in bars))
+    series = grouped(bars, lambda bar: bar.series)
     labels = [textwrap.fill(plain(name), int(WIDTHS[span] / 3 / _SIGN)) for name in groups]
     n_lines = max(label.count("\n") + 1 for label in labels)
-    thickest = 2.0 + 3.5 * max(len(series), n_lines)
-    height = 14.0 + len(groups) * thickest + _legend_height(series, span)
-
+    height = 14.0 + len(groups) * (2.0 + 3.5 * max(len(series), n_lines))
     thick = 0.8 / len(series)
-    with _drawing(path, span, height) as figure:
-        axes = figure.add_subplot()
-        for place, name in enumerate(series):
-            shown = [bar for bar in bars if bar.series == name]
+    with _drawing(path, span, height, [*series]) as axes:
+        for place, (name, shown) in enumerate(series.items()):
             shift = (place - (len(series) - 1) / 2) * thick
             axes.barh([groups.index(bar.group) + shift for bar in shown],
                       [bar.mean for bar in shown], thick, xerr=_errors(shown), label=plain(name),
@@ -180,8 +182,7 @@ def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> 
                       error_kw={"elinewidth": 0.8, "capsize": 1.5, "ecolor": "black"})  # fmt: skip
         axes.set_yticks(range(len(groups)), labels)
         axes.invert_yaxis()
-        figure.suptitle(plain(label), fontsize=8)
-        _legend_below(figure, span)
+        axes.figure.suptitle(plain(label), fontsize=8)
 
 
 def _errors(means: Sequence[Bar | Mark]) -> list[list[float]]:
@@ -202,14 +203,12 @@ def plot_grids(
     rooms = [0.7 * WIDTHS[span] / len(one.columns) for one in grids]
     turned = any(length > room for length, room in zip(lengths, rooms, strict=True))
     heads = 4.0 + max(lengths) if turned else 6.0
-
     height = sum(12.0 + heads + 7.0 * len(grid.rows) for grid in grids)
-    with _drawing(path, span, height) as figure:
+    with _figure(path, span, height) as figure:
         axes = figure.subplots(len(grids), 1, squeeze=False)
         for grid, (one,) in zip(grids, axes, strict=True):
             _draw_grid(one, grid, low, high if high > low else low + 1.0)
-            if turned:
-                one.tick_params(axis="x", labelrotation=90)
+            one.tick_params(axis="x", labelrotation=90 * turned)
 
 
 def _draw_grid(axes: "Axes", grid: Grid, low: float, high: float) -> None:
@@ -225,11 +224,8 @@ def _draw_grid(axes: "Axes", grid: Grid, low: float, high: float) -> None:
         ticks([n + 0.5 for n in range(len(labels))], [plain(name, _LABEL) for name in labels])
     axes.tick_params(length=0)
     axes.invert_yaxis()
-    axes.set_title(plain(grid.title))
-    axes.set_xlabel(plain(grid.x))
-    axes.set_ylabel(plain(grid.y))
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.set(title=plain(grid.title), xlabel=plain(grid.x), ylabel=plain(grid.y))
+    axes.spines[:].set_visible(False)
 
 
 def plot_lines(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int = 1) -> None:
@@ -238,7 +234,8 @@ def plot_lines(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int =
     Series follow the order in which they come first, each with a colour, a marker and dashes of its
     own. A series of one point is a marker with its interval.
     """
-    with _axes_of(path, marks, x, y, span) as (axes, by_series):
+    by_series = grouped(marks, lambda mark: mark.series)
+    with _drawing(path, span, 40.0 + 20.0 * span, [*by_series], x, y) as axes:
         for place, (name, unordered) in enumerate(by_series.items()):
             series = sorted(unordered, key=lambda mark: (mark.x, mark.mean))
             colour = _COLOURS[place % len(_COLOURS)]
@@ -270,8 +267,8 @@ def front(marks: Sequence[Mark]) -> list[Mark]:
 
 def plot_pareto(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int = 1) -> None:
     """Write a marker with its interval for each method, and the front as a line of steps."""
-    with _axes_of(path, marks, x, y, span) as (axes, by_series):
-        steps = front(marks)
+    by_series, steps = grouped(marks, lambda mark: mark.series), front(marks)
+    with _drawing(path, span, 40.0 + 20.0 * span, [*by_series], x, y) as axes:
         axes.step([mark.x for mark in steps], [mark.mean for mark in steps], where="post",
                   color="0.5", linewidth=0.8, linestyle="--", zorder=1)  # fmt: skip
         for place, (name, series) in enumerate(by_series.items()):
@@ -280,17 +277,3 @@ def plot_pareto(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int 
                           color=_COLOURS[place % len(_COLOURS)], markeredgecolor="black",
                           markeredgewidth=0.4, elinewidth=0.7, capsize=1.5,
                           label=plain(name))  # fmt: skip
-
-
-@contextmanager
-def _axes_of(
-    path: Path, marks: Sequence[Mark], x: str, y: str, span: int
-) -> "Iterator[tuple[Axes, dict[str, list[Mark]]]]":
-    series = grouped(marks, lambda mark: mark.series)
-    height = (60.0 if span == 1 else 80.0) + _legend_height(list(series), span)
-    with _drawing(path, span, height) as figure:
-        axes = figure.add_subplot()
-        yield axes, series
-        axes.set_xlabel(plain(x))
-        axes.set_ylabel(plain(y))
-        _legend_below(figure, span)
