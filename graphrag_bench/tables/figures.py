@@ -1,6 +1,6 @@
 """Our figures for the cells of a paper's table, and what would fill the others; nothing is run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +8,6 @@ from graphrag_bench.papers.printed import PaperTable, Part, Printed, PrintedSize
 from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables.grading import (
-    ORDER,
     Candidate,
     Grade,
     Offered,
@@ -16,7 +15,6 @@ from graphrag_bench.tables.grading import (
     candidates,
     chosen,
     fitting,
-    grade,
     pairs,
 )
 from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
@@ -129,9 +127,8 @@ class _Collection:
         for one in fitting(Recipe(self.table, cell), self.offered):
             metrics = one.run.metrics
             if metrics["n"] and metrics["failed"] == metrics["n"]:
-                errors = metrics["errors"]
-                first = " ".join(errors[0].split()) if errors else "no error was stored"
-                return f"every question failed: {first}"
+                errors = metrics["errors"] or ["no error was stored"]
+                return f"every question failed: {' '.join(errors[0].split())}"
         return ""
 
     def filled(self, cell: Printed, picked: Candidate | None, failure: str) -> Filled:
@@ -158,39 +155,30 @@ class _Collection:
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> Filled:
         """What fills the gaps of a cell: runs, and scores, timings or verdicts of stored ones."""
-        metric = recipe.metric
+        metric, judge = recipe.metric, f"verdicts of {recipe.judge}"
         if metric.criteria:
-            return self.judging(recipe, [part for part, _ in gaps])
-        if metric.kind in (*_TIMES, "judged_answer"):
-            gaps = [(part, run or self.stored(part)) for part, run in gaps]
-        own = [part.own.words for part, run in gaps if run is None]
-        runs = tuple(dict.fromkeys(words for words in own if words))
+            alone = [part for part, _ in gaps if not pairs(part, self.offered)]
+            criteria = dict.fromkeys(
+                c for one in self.table.cells for c in self.table.paper.metrics[one.metric].criteria
+            )
+            lacks = f"{judge} on {', '.join(criteria)} (graphrag-bench compare)"
+            return Filled(runs=_words(r for p in alone for r in (p.own, p.other)), lacks=lacks)
         stored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and stored:
             wanted = metric.value.split("|")[0]
             return Filled(lacks=f"{wanted} of {stored[0]} (graphrag-bench score)")
+        own = [part.own for part, run in gaps if run is None]
+        if metric.kind in (*_TIMES, "judged_answer"):
+            own = [recipe for recipe in own if not fitting(recipe, self.offered)]
+        runs = _words(own)
         if metric.kind in _TIMES and not runs:
             return Filled(reason=_SERIAL)
-        verdicts = f"verdicts of {recipe.judge} (graphrag-bench judge)"
-        return Filled(runs=runs, lacks=verdicts if metric.kind == "judged_answer" else "")
+        judged = metric.kind == "judged_answer"
+        return Filled(runs=runs, lacks=f"{judge} (graphrag-bench judge)" if judged else "")
 
-    def stored(self, part: Part) -> Candidate | None:
-        """The nearest run that lacks the metric alone."""
-        runs = fitting(part.own, self.offered)
-        graded = (Candidate(one.run, grade(one, part.own)) for one in runs)
-        return min(graded, key=ORDER, default=None)
 
-    def judging(self, recipe: Recipe, parts: Sequence[Part]) -> Filled:
-        """A win rate takes the runs of both sides and a judge."""
-        alone = [part for part in parts if not pairs(part, self.offered)]
-        sides = [side.words for part in alone for side in (part.own, part.other)]
-        metrics = dict.fromkeys(one.metric for one in self.table.cells)
-        known = self.table.paper.metrics
-        criteria = dict.fromkeys(c for name in metrics for c in known[name].criteria)
-        return Filled(
-            runs=tuple(dict.fromkeys(words for words in sides if words)),
-            lacks=f"verdicts of {recipe.judge} on {', '.join(criteria)} (graphrag-bench compare)",
-        )
+def _words(recipes: Iterable[Recipe]) -> tuple[tuple[str, ...], ...]:
+    return tuple(dict.fromkeys(words for one in recipes if (words := one.words)))
 
 
 def _figure(table: PaperTable, cell: Printed, picked: Candidate, measured: Measured) -> Figure:

@@ -302,8 +302,6 @@ def _of_another_row(recipe: Recipe, llm: str) -> bool:
 Row = tuple[str, str, str, tuple[str, ...], str]
 """A row of the paper (`Printed.row`), and the kind of metric where that is graded apart."""
 Group = tuple[str, str, int, str]
-ORDER = attrgetter("order")
-"""The key by which candidates are sorted."""
 
 
 @dataclass(frozen=True)
@@ -358,7 +356,7 @@ def candidates(
 
 
 def _nearest(runs: Iterable[Candidate]) -> Candidate | None:
-    return min(runs, key=ORDER, default=None)
+    return min(runs, key=attrgetter("order"), default=None)
 
 
 def _of_part(
