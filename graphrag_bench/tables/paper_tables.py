@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.rendering import MISSING, Table
-from graphrag_bench.report.rows import INFLATED, mark
-from graphrag_bench.tables.figures import Cells, Figure, Filled, count_of_runs, difference
+from graphrag_bench.report.rows import INFLATED, grouped, mark
+from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, difference
 from graphrag_bench.tables.grading import Grade
 
 FEWEST_METHODS = 6
@@ -40,16 +40,14 @@ def rank_notes(cells: Sequence[Printed], ranked: Sequence[Ranked]) -> list[str]:
     correlation is given, and the line says why.
     """
     notes = []
-    for metric in dict.fromkeys(cell.metric for cell in cells):
-        of_metric = [cell for cell in cells if cell.metric == metric]
+    for metric, of_metric in grouped(cells, lambda cell: cell.metric).items():
         several, shared = len({cell.llm for cell in of_metric}) > 1, _shared(of_metric)
         groups: dict[str, list[Ranked]] = {}
         seen = set()
         for one in ranked:
             cell = one[0]
             if cell.metric == metric and cell.value is not None and cell.method != cell.versus:
-                parts = [cell.llm] if several else []
-                parts += [item for item in cell.setting if item in shared]
+                parts = [cell.llm] * several + [item for item in cell.setting if item in shared]
                 name = "".join(f", {part}" for part in parts)
                 if not cell.versus or (name, cell.versus, cell.method) not in seen:
                     seen.add((name, cell.method, cell.versus))
@@ -71,15 +69,11 @@ def _correlation(group: Sequence[Ranked]) -> str:
     methods = {name for cell, _, _ in group for name in (cell.method, cell.versus) if name}
     fewest = min(n for _, _, n in group)
     if len(methods) < FEWEST_METHODS:
-        return (
-            f"none over {len(methods)} methods: an order of fewer than {FEWEST_METHODS} is often "
-            "chance"
-        )
+        few = f"an order of fewer than {FEWEST_METHODS} is often chance"
+        return f"none over {len(methods)} methods: {few}"
     if fewest < FEWEST_QUESTIONS:
-        return (
-            f"none over {fewest} questions: fewer than {FEWEST_QUESTIONS} do not settle the order "
-            "of methods"
-        )
+        few = f"fewer than {FEWEST_QUESTIONS} do not settle the order of methods"
+        return f"none over {fewest} questions: {few}"
     figures = [cell.value or 0.0 for cell, _, _ in group], [ours for _, ours, _ in group]
     if (correlation := rank_correlation(*figures)) is None:
         return f"none: the figures of one side are all alike (n = {len(group)})"
@@ -95,45 +89,42 @@ def comparison_notes(
 ) -> tuple[str, ...]:
     """Return the notes of one data set's cells; `named` are the rows as the table names them."""
 
-    def grouped(texts: Iterable[tuple[Printed, str]], what: str) -> list[str]:
-        groups: dict[str, dict[str, None]] = {}
-        for row, words in [(named[cell.row], words) for cell, words in texts if words]:
-            groups.setdefault(words, {})[row] = None
-        return [
-            f"{what}, {', '.join(rows) if len(rows) < len(every) else 'all rows'}: {words}"
-            for words, rows in groups.items()
-        ]
+    def by_words(texts: Iterable[tuple[Printed, str]], what: str) -> list[str]:
+        notes = []
+        for words, group in grouped(texts, lambda one: one[1]).items():
+            rows = dict.fromkeys(named[cell.row] for cell, _ in group)
+            shown = ", ".join(rows) if len(rows) < n_rows else "all rows"
+            notes += [f"{what}, {shown}: {words}"] if words else []
+        return notes
 
-    every = {cell.row for cell in cells}
+    n_rows = len({cell.row for cell in cells})
     units = ", ".join(dict.fromkeys(cell.unit for cell in cells))
     paper, printed = table.paper, any(cell.value is not None for cell in cells)
     figures = {cell: figure for cell in cells if (figure := filled[cell].figure)}
     shared, own = _grades([figure.grade for figure in figures.values()])
     ranked = [(c, one.value, one.n) for c, one in figures.items() if not one.grade.comparable]
-    notes = [
+    marks = [(cell, mark(figure.metrics)) for cell, figure in figures.items()]
+    doubts = {f"{DAGGER} {named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
+    failed = any(figure.metrics["failed"] for figure in figures.values())
+    n_runs = len({settings for cell in cells for settings in filled[cell].runs})
+    missing = [count_of_runs(n_runs), *dict.fromkeys(filled[cell].lacks for cell in cells)]
+    lacks = "; ".join(filter(None, missing))
+    return (
         f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
         f"{paper.conditions}. Figures in {units}",
         *_about(table, dataset, cells),
         *([] if printed else ["the figure's numbers are not printed"]),
         *shared,
-        *grouped(zip(figures, own, strict=True), "grade, further"),
+        *by_words(zip(figures, own, strict=True), "grade, further"),
         *rank_notes(cells, ranked),
-    ]
-    doubts = {f"{named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
-    notes += [f"{DAGGER} {text}" for text in doubts]
-    if any(figure.metrics["failed"] for figure in figures.values()):
-        notes.append("! some questions failed: the mean is over the rest")
-    notes += grouped([(cell, filled[cell].failure) for cell in cells], "failed")
-    marks = [(cell, mark(figure.metrics)) for cell, figure in figures.items()]
-    notes += grouped(marks, "chosen")
-    notes += [INFLATED] if any(words for _, words in marks) else []
-    lacking = [(cell, filled[cell].reason) for cell in cells if cell not in figures]
-    notes += grouped(lacking, "no figure")
-    runs = {settings for cell in cells for settings in filled[cell].runs}
-    missing = [count_of_runs(len(runs)), *dict.fromkeys(filled[cell].lacks for cell in cells)]
-    if words := "; ".join(filter(None, missing)):
-        notes.append(f"missing: {words}")
-    return tuple(notes)
+        *doubts,
+        *(["! some questions failed: the mean is over the rest"] if failed else []),
+        *by_words([(cell, filled[cell].failure) for cell in cells], "failed"),
+        *by_words(marks, "chosen"),
+        *([INFLATED] if any(words for _, words in marks) else []),
+        *by_words([(c, filled[c].reason) for c in cells if c not in figures], "no figure"),
+        *([f"missing: {lacks}"] if lacks else []),
+    )
 
 
 def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[str]:
@@ -145,7 +136,7 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[st
         texts["questions"] = paper.making.source
     for name in dict.fromkeys(name for cell in cells for name in (cell.method, cell.versus)):
         if method := table.method(name):
-            own = " ".join([*method.also, *([method.seeds] if method.seeds else [])])
+            own = " ".join(filter(None, [*method.also, method.seeds]))
             texts[name] = "; ".join(text for text in (own, method.source, method.note) if text)
     for cell in cells:
         for item, row in zip(cell.setting, table.rows_of(cell), strict=True):
@@ -196,18 +187,25 @@ def _caption(table: PaperTable, dataset: str) -> str:
 def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     cells = [cell for cell in table.cells if cell.dataset == dataset]
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
-    rows: dict[Row, dict[str, Printed]] = {}
-    for cell in cells:
-        rows.setdefault(cell.row, {})[cell.metric] = cell
+    rows = grouped(cells, lambda cell: cell.row)
+    named = {row: row_name(table, row) for row in rows}
     compared = {cell.metric for cell in cells if difference(cell, filled) != MISSING}
     heads = ["method"]
     for name in metrics:
         heads += [name, "ours [95 %]", *(["ours − paper"] if name in compared else [])]
-    heads += ["n", "model", "profile", "grade"]
-    named = {row: row_name(table, row) for row in rows}
-    lines = [_row(named[row], printed, metrics, compared, filled) for row, printed in rows.items()]
-    notes = comparison_notes(table, dataset, cells, filled, named)
+    lines = []
+    for row, of_row in rows.items():
+        printed = {cell.metric: cell for cell in of_row}
+        line = [named[row]]
+        for name in metrics:
+            cell = printed.get(name)
+            line += _beside(cell, filled) if cell else ["", ""]
+            if name in compared:
+                line.append(difference(cell, filled) if cell else "")
+        lines.append((*line, *_run_cells([filled[cell].figure for cell in printed.values()])))
     texts = ("method", "model", "profile", "grade")
+    heads += ["n", *texts[1:]]
+    notes = comparison_notes(table, dataset, cells, filled, named)
     return Table(_caption(table, dataset), tuple(heads), tuple(lines), notes, texts)
 
 
@@ -221,35 +219,21 @@ def row_name(table: PaperTable, row: Row) -> str:
     return ", ".join(part for part in parts if part) or MISSING
 
 
-def _row(
-    name: str,
-    printed: Mapping[str, Printed],
-    metrics: Sequence[str],
-    compared: set[str],
-    filled: Cells,
-) -> tuple[str, ...]:
-    line = [name]
-    for metric in metrics:
-        cell = printed.get(metric)
-        line += [_printed(cell), _ours(filled[cell] if cell else None)]
-        if metric in compared:
-            line.append(difference(cell, filled) if cell else "")
-    figures = [figure for cell in printed.values() if (figure := filled[cell].figure)]
-    if figures:
-        counts = dict.fromkeys(str(figure.n) for figure in figures)
-        grades = dict.fromkeys(_graded(figure) for figure in figures)
-        run = figures[0].metrics
-        profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
-        line += [" / ".join(counts), short(run["llm"]), profile, " / ".join(grades)]
-    else:
-        line += [MISSING] * 4
-    return tuple(line)
+def _run_cells(figures: Sequence[Figure | None]) -> tuple[str, ...]:
+    """Number of questions, model, profile and grade of a row."""
+    known = [figure for figure in figures if figure]
+    if not known:
+        return (MISSING,) * 4
+    run = known[0].metrics
+    counts = dict.fromkeys(str(figure.n) for figure in known)
+    grades = dict.fromkeys(map(_graded, known))
+    profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
+    return " / ".join(counts), short(run["llm"]), profile, " / ".join(grades)
 
 
 def _graded(figure: Figure) -> str:
     other = any(reason.startswith("data: ") for reason in figure.grade.others)
-    letter = figure.grade.letter
-    return f"{letter} ({figure.metrics['dataset']})" if other else letter
+    return figure.grade.letter + f" ({figure.metrics['dataset']})" * other
 
 
 def short(identity: str) -> str:
@@ -257,22 +241,16 @@ def short(identity: str) -> str:
     return (identity.partition("@")[0] if "@" in identity else identity.partition(":")[0]) or "none"
 
 
-def _printed(cell: Printed | None) -> str:
-    if cell is None:
-        return ""
-    return (cell.shown or MISSING) + (DAGGER if cell.suspicious else "")
-
-
-def _ours(filled: Filled | None) -> str:
-    if filled is None:
-        return ""
-    figure = filled.figure
+def _beside(cell: Printed, filled: Cells) -> list[str]:
+    """What is printed, and ours with its interval."""
+    printed = (cell.shown or MISSING) + DAGGER * cell.suspicious
+    figure = filled[cell].figure
     if figure is None:
-        return "failed" if filled.failure else MISSING
-    failed = "!" if figure.metrics["failed"] else ""
-    if figure.low is None or figure.high is None:
-        return f"{_number(figure.value)}{failed}"
-    return f"{_number(figure.value)}{failed} [{_number(figure.low)}, {_number(figure.high)}]"
+        return [printed, "failed" if filled[cell].failure else MISSING]
+    ours = _number(figure.value) + "!" * bool(figure.metrics["failed"])
+    if figure.low is not None and figure.high is not None:
+        ours += f" [{_number(figure.low)}, {_number(figure.high)}]"
+    return [printed, ours]
 
 
 def _number(value: float) -> str:
@@ -291,30 +269,23 @@ _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 def long_table(table: PaperTable, filled: Cells) -> Table:
     """Return a row for each printed cell with all that is known of it, for other programs."""
-    rows = tuple((*_printed_part(table, cell), *_our_part(cell, filled)) for cell in table.cells)
+    rows = tuple(_long_row(table, cell, filled) for cell in table.cells)
     return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
 
 
-def _printed_part(table: PaperTable, cell: Printed) -> tuple[str, ...]:
-    return (
-        table.full_name, cell.dataset, cell.method, cell.versus, cell.metric, cell.llm,
-        "; ".join(cell.setting), cell.shown, cell.unit, "yes" if cell.suspicious else "",
-        cell.note,
-    )  # fmt: skip
-
-
-def _our_part(cell: Printed, filled: Cells) -> tuple[str, ...]:
+def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...]:
     one, gap = filled[cell], difference(cell, filled)
+    printed = (
+        table.full_name, cell.dataset, cell.method, cell.versus, cell.metric, cell.llm,
+        "; ".join(cell.setting), cell.shown, cell.unit, "yes" * cell.suspicious, cell.note,
+    )  # fmt: skip
     lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.lacks]))
     missing = one.failure or lacks or one.reason
-    figure = one.figure
-    if figure is None:
-        return (*[""] * 14, missing)
-    bounds = [
-        "" if end is None else f"{end:.6g}" for end in (figure.value, figure.low, figure.high)
-    ]
+    if (figure := one.figure) is None:
+        return (*printed, *[""] * 14, missing)
+    ends = ("" if n is None else f"{n:.6g}" for n in (figure.value, figure.low, figure.high))
     differs = "; ".join([*figure.grade.others, *figure.grade.differences])
     return (
-        *bounds, str(figure.n), *(str(figure.metrics[name]) for name in _OF_RUN),
+        *printed, *ends, str(figure.n), *(str(figure.metrics[name]) for name in _OF_RUN),
         figure.grade.letter, "" if gap == MISSING else gap, differs, figure.run, missing,
     )  # fmt: skip
