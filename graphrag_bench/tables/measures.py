@@ -55,19 +55,6 @@ def _mean_of(values: Sequence[float]) -> Measured | None:
     return _interval(mean_with_interval(values)) if sum(values) else None
 
 
-def _metric_of(run: Mapping[str, Any], names: str) -> Measured | None:
-    for name in names.split("|"):
-        if mean := run["metrics"].get(name):
-            return Measured(mean["mean"], mean["n"], mean["low"], mean["high"], share=True)
-    return None
-
-
-def _usage_of(run: Mapping[str, Any], name: str) -> Measured | None:
-    value = run["usage"].get(name)
-    n = run["n"] if name in _SUMS else 1
-    return Measured(value / n, run["n"]) if value else None
-
-
 def _build_tokens(run: Mapping[str, Any], kind: str) -> Measured | None:
     parts = [run["cost"]["stages"].get("build")]
     if kind == "report_tokens":
@@ -101,15 +88,9 @@ def _is_of(step: str, what: str) -> bool:
 
 def step_tokens(rows: Iterable[Row], what: str) -> Measured | None:
     """Return the mean tokens, prompt and completion, per question in a stage or operator."""
-    return _mean_of([
-        sum(
-            part.get("prompt_tokens", 0) + part.get("completion_tokens", 0)
-            for name, part in row["steps"].items()
-            if _is_of(name, what)
-        )
-        for row in rows
-        if row["status"] != "failed"
-    ])  # fmt: skip
+    answered = [row["steps"] for row in rows if row["status"] != "failed"]
+    of_step = [[part for name, part in steps.items() if _is_of(name, what)] for steps in answered]
+    return _mean_of([sum(part.get(one, 0) for part in of for one in TOKENS) for of in of_step])
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> Measured | None:
@@ -150,7 +131,6 @@ class FigureSource:
 
     home: Path
     _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
-    _absent: set[str] = field(default_factory=set)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
@@ -164,17 +144,14 @@ class FigureSource:
         set is not at hand any more, or has another corpus now.
         """
         digest = str(run.metrics.get("corpus") or "")
-        if not digest or digest in self._sizes or digest in self._absent:
-            return self._sizes.get(digest, {})
-        if (dataset := run.dataset) is None or dataset.corpus_digest != digest:
-            self._absent.add(digest)
-        else:
-            documents = dataset.documents
-            n_tokens = sum(count_tokens(one.text) for one in documents)
-            self._sizes[digest] = {"documents": len(documents), "tokens": n_tokens}
-            self._sizes_file.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(self._sizes, indent=1, sort_keys=True) + "\n"
-            write_whole(self._sizes_file, text)
+        if digest and digest not in self._sizes:
+            self._sizes[digest] = {}
+            if (dataset := run.dataset) is not None and dataset.corpus_digest == digest:
+                n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
+                self._sizes[digest] = {"documents": len(dataset.documents), "tokens": n_tokens}
+                known = {name: sizes for name, sizes in self._sizes.items() if sizes}
+                self._sizes_file.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(self._sizes_file, json.dumps(known, indent=1, sort_keys=True) + "\n")
         return self._sizes.get(digest, {})
 
     @property
@@ -229,9 +206,12 @@ class FigureSource:
                 judged = self.verdicts.judged(run.folder.path, what, one.judge, run.scopes)
                 return _interval(judged, share=True)
             case "metric":
-                return _metric_of(metrics, what)
+                stored = metrics["metrics"]
+                mean = next((stored[name] for name in what.split("|") if stored.get(name)), None)
+                return _interval(mean and Mean(**mean), share=True)
             case "usage":
-                return _usage_of(metrics, what)
+                value, n = metrics["usage"].get(what), metrics["n"]
+                return Measured(value / (n if what in _SUMS else 1), n) if value else None
             case "cost":
                 costs = metrics["cost"]["questions"].values()
                 return _mean_of([total_of(cost, "usd") for cost in costs])
@@ -256,14 +236,13 @@ class FigureSource:
             sizes = self.sizes(run)
             return Measured(sizes[what], n) if sizes else None
         resource = "chunk_table" if what == "chunks" else "graph"
+        config = {**run.config, "paths": {"home": str(self.home)}}
         try:
-            experiment = Experiment.prepare(
-                {**run.config, "paths": {"home": str(self.home)}}, dataset
-            )
-            items = [item for item in experiment.plan if item.resource == resource]
-            if not items or not experiment.store().holds(items[0]):
+            experiment = Experiment.prepare(config, dataset)
+            item = next((item for item in experiment.plan if item.resource == resource), None)
+            if item is None or not experiment.store().holds(item):
                 return None
-            folder = experiment.store().folder(items[0])
+            folder = experiment.store().folder(item)
             if what == "chunks":
                 return Measured(len(loaded(ChunkTable, folder).texts), n)
             graph: Graph = loaded(Graph, folder)
