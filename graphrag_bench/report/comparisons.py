@@ -72,16 +72,20 @@ def comparisons(
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []
+    tests: dict[str, dict[tuple[int, int], float]] = {}
     pairs: dict[int, tuple[int, int]] = {}
     for run in named:
         other = baseline_of(run, named, baseline)
         if other is None or run["role"] in REFERENCE_ROLES:
             continue
         first, second = runs[other["row"]], runs[run["row"]]
+        pairs[run["row"]] = _first_equal(first, runs), _first_equal(second, runs)
         for metric in metrics or usual_metrics(_names(second.scores)):
             if paired := _paired(metric, first.scores, second.scores, second.scopes):
                 before, after, scopes = paired
+                difference = paired_difference(before, after, scopes=scopes)
                 spread = [b - a for a, b in zip(before, after, strict=True)]
+                tests.setdefault(metric, {})[pairs[run["row"]]] = difference.p
                 rows.append(
                     Comparison(
                         place=run["row"],
@@ -89,16 +93,14 @@ def comparisons(
                         baseline=str(other["title"]),
                         baseline_title=str(first.metrics["title"]),
                         metric=metric,
-                        difference=paired_difference(before, after, scopes=scopes),
+                        difference=difference,
                         detectable=detectable_difference(spread, scopes),
                         n=int(run.get("n", len(second.scores))),
                     )
                 )
-        pairs[run["row"]] = _first_equal(first, runs), _first_equal(second, runs)
-    corrected: dict[str, dict[tuple[int, int], float]] = {}
-    for metric in {row.metric for row in rows}:
-        tests = {pairs[row.place]: row.difference.p for row in rows if row.metric == metric}
-        corrected[metric] = dict(zip(tests, holm([*tests.values()]), strict=True))
+    corrected = {
+        metric: dict(zip(of, holm([*of.values()]), strict=True)) for metric, of in tests.items()
+    }
     return [
         replace(row, p=corrected[row.metric][pairs[row.place]], n_tests=len(corrected[row.metric]))
         for row in rows
@@ -123,10 +125,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     units = resampling_units(row.difference.clusters for row in rows)
     sizes = {row.metric: row.n_tests for row in rows}
     families = ", ".join(f"{metric}: {n}" for metric, n in sizes.items())
-    correction = (
-        f", Holm-Bonferroni within each metric (number of tests: {families}; rows of equal records "
-        "count once)"
-    )
+    correction = f", Holm-Bonferroni within each metric (tests: {families}; equal records are one)"
     notes = (
         "difference: method minus baseline over the questions that both have, with a paired 95 % "
         f"bootstrap interval over {units}; win/tie/loss: questions",
@@ -135,12 +134,11 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     )
     cells = tuple(
         (
-            row.method, row.baseline, row.metric, str(row.difference.n), _interval(row.difference),
-            shown_p(row.p),
-            f"{row.difference.wins}/{row.difference.ties}/{row.difference.losses}",
+            row.method, row.baseline, row.metric, str(one.n), _interval(one), shown_p(row.p),
+            f"{one.wins}/{one.ties}/{one.losses}",
             MISSING if row.detectable is None else f"{row.detectable:.3f}",
         )
-        for row in rows
+        for row, one in ((row, row.difference) for row in rows)
     )  # fmt: skip
     caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in rows))}"
     return Table(caption, heads, cells, notes, texts=heads[:3], about=(("detectable", _MDD),))
@@ -218,8 +216,8 @@ def difference_table(
     )  # fmt: skip
     notes = (
         "over the questions that both runs have; interval: paired bootstrap; p: two-sided paired "
-        "permutation test (mid-p), questions of one scope permuted together, uncorrected for "
-        f"multiple metrics; descriptive, neither direction is better: {', '.join(UNDIRECTED)}",
+        "permutation test (mid-p), one scope together, uncorrected for multiple metrics; "
+        f"descriptive, neither direction is better: {', '.join(UNDIRECTED)}",
     )
     heads = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")
     return Table(caption, heads, rows, notes, texts=("metric",))
@@ -228,12 +226,10 @@ def difference_table(
 def flipped_line(name: str, first: Scores, second: Scores) -> str:
     """Return `metric: gained q1, q2; lost q3` for the second run, at most 20 questions of each."""
     both = _shared(name, first, second)
-    flips = {
-        "gained": [q for q in both if second[q][name] > first[q][name]],
-        "lost": [q for q in both if second[q][name] < first[q][name]],
-    }
+    gained = [q for q in both if second[q][name] > first[q][name]]
+    lost = [q for q in both if second[q][name] < first[q][name]]
     parts = []
-    for verb, questions in flips.items():
+    for verb, questions in (("gained", gained), ("lost", lost)):
         n_more = len(questions) - _MOST_SHOWN
         more = f" and {n_more} more" if n_more > 0 else ""
         parts.append(f"{verb} {', '.join(questions[:_MOST_SHOWN]) or MISSING}{more}")
