@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 PERMUTATIONS = 9999
-Ties = Literal["half", "full"]
+LEVEL, POWER = 0.05, 0.8
 _NEAR = 1e-9
 _SIGNS = 2**18
 """Signs that are held at a time: 2 MB, which stay in the cache of a core."""
@@ -44,34 +44,31 @@ def sign_flip_p(
     *,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
-    ties: Ties = "half",
 ) -> NDArray[np.float64]:
     """The two-sided p-value of each column of paired differences (questions x tests), in 0..1.
 
     Under the null the two methods of a pair may be swapped, which flips the sign of a difference,
     and of all of a cluster together where questions share a document. All ways are counted where
     the differences are of one size (the sign test) or there are at most `permutations` ways, else
-    so many by chance, the observed one among them. With `ties="half"` ways whose sum is as far from
-    0 as the observed one count half (the mid-p value): the rate of false positives is then the
-    level also for answers that are only right or wrong; with `full` it is at most the level, and
-    mostly below. Columns without a difference have p = 1.
+    so many by chance, the observed one among them. Ways whose sum is as far from 0 as the observed
+    one count half (the mid-p value): the rate of false positives is then the level also for answers
+    that are only right or wrong, and not below it. Columns without a difference have p = 1.
     Source: Efron & Tibshirani 1993, chapter 15; mid-p: Lancaster 1961, Fagerland et al. 2013.
     """
     sums = cluster_sums(differences, clusters)
     sums = np.where(np.abs(sums) <= _NEAR, 0.0, sums).reshape(len(sums), -1)
-    weight = 0.5 if ties == "half" else 1.0
     sizes = np.abs(sums).max(axis=0, initial=0.0)
     of_one_size = np.all((sums == 0) | (np.abs(np.abs(sums) - sizes) <= _NEAR), axis=0)
     p = np.ones(sums.shape[1])
     for column in np.flatnonzero(of_one_size):
         wins, losses = np.sum(sums[:, column] > 0), np.sum(sums[:, column] < 0)
-        p[column] = _sign_p(int(wins), int(losses), weight)
+        p[column] = _sign_p(int(wins), int(losses))
     if not of_one_size.all():
-        p[~of_one_size] = _by_permuting(sums[:, ~of_one_size], permutations, seed, weight)
+        p[~of_one_size] = _by_permuting(sums[:, ~of_one_size], permutations, seed)
     return p
 
 
-def _sign_p(wins: int, losses: int, weight: float) -> float:
+def _sign_p(wins: int, losses: int) -> float:
     """By counting in whole numbers, where importing `scipy.stats` takes half a second."""
     n, fewer = wins + losses, min(wins, losses)
     ways, further = 1, 0
@@ -79,12 +76,10 @@ def _sign_p(wins: int, losses: int, weight: float) -> float:
         further += ways
         ways = ways * (n - k) // (k + 1)
     as_far = ways if 2 * fewer == n else 2 * ways
-    return 2 * further / 2**n + weight * (as_far / 2**n) if n else 1.0
+    return 2 * further / 2**n + 0.5 * (as_far / 2**n) if n else 1.0
 
 
-def _by_permuting(
-    sums: NDArray[np.float64], permutations: int, seed: int, weight: float
-) -> NDArray[np.float64]:
+def _by_permuting(sums: NDArray[np.float64], permutations: int, seed: int) -> NDArray[np.float64]:
     sums = sums[np.any(sums != 0, axis=1)]
     n, n_tests = sums.shape
     exact = 2**n <= permutations
@@ -97,7 +92,7 @@ def _by_permuting(
         equal = np.abs(null - observed) <= _NEAR
         further += np.sum((null > observed) & ~equal, axis=0)
         as_far += np.sum(equal, axis=0)
-    return (further + weight * as_far) / (ways if exact else ways + 1)
+    return (further + 0.5 * as_far) / (ways if exact else ways + 1)
 
 
 def _all_bits(n: int, block: int) -> Iterator[NDArray[Any]]:
@@ -157,13 +152,9 @@ class Mean:
 
 
 def mean_with_interval(
-    values: Sequence[float],
-    level: float = 0.95,
-    seed: int = 0,
-    *,
-    scopes: Sequence[str | None] | None = None,
+    values: Sequence[float], *, scopes: Sequence[str | None] | None = None
 ) -> Mean:
-    """The mean and its percentile bootstrap interval, rounded to 6 decimals.
+    """The mean and its 95 % percentile bootstrap interval, rounded to 6 decimals.
 
     Questions that share a scope are drawn together (`clusters_of`); with few scopes, ten or less,
     the interval is too narrow. One value, or values that are all equal, give an interval of no
@@ -178,13 +169,13 @@ def mean_with_interval(
     low = high = float(sample.mean())
     if len(sample) > 1 and float(np.ptp(sample)) > 0:
         sums, sizes = (cluster_sums(one, clusters) for one in (sample, np.ones(len(sample))))
-        drawn = np.random.default_rng(seed).integers(0, len(sums), (RESAMPLES, len(sums)))
+        drawn = np.random.default_rng(0).integers(0, len(sums), (RESAMPLES, len(sums)))
         if clusters is None:
             means = sample[drawn].mean(axis=1)
         else:
             means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
         # what np.percentile says, which would import the masked arrays of numpy
-        at = np.array([1 - level, 1 + level]) / 2 * (RESAMPLES - 1)
+        at = np.array([1 - 0.95, 1 + 0.95]) / 2 * (RESAMPLES - 1)
         low, high = np.interp(at, np.arange(RESAMPLES), np.sort(means)).tolist()
     n_clusters = 0 if clusters is None else int(clusters.max()) + 1
     mean = round(float(sample.mean()), 6)
@@ -230,12 +221,7 @@ class Difference:
 
 
 def paired_difference(
-    first: Sequence[float],
-    second: Sequence[float],
-    level: float = 0.95,
-    seed: int = 0,
-    *,
-    scopes: Sequence[str | None] | None = None,
+    first: Sequence[float], second: Sequence[float], *, scopes: Sequence[str | None] | None = None
 ) -> Difference:
     """The mean of second - first with its interval, and whether chance alone would explain it.
 
@@ -244,9 +230,9 @@ def paired_difference(
     values. Source: Efron & Tibshirani 1993, chapters 13 and 15.
     """
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    mean = mean_with_interval(list(b - a), level, seed, scopes=scopes)
+    mean = mean_with_interval(list(b - a), scopes=scopes)
     clusters = None if scopes is None else clusters_of(scopes)
-    (p,) = sign_flip_p(b - a, clusters, seed=seed)
+    (p,) = sign_flip_p(b - a, clusters)
     return Difference(
         first=round(float(a.mean()), 6),
         second=round(float(b.mean()), 6),
@@ -262,12 +248,9 @@ def paired_difference(
     )
 
 
-LEVEL, POWER = 0.05, 0.8
 DISCORDANT = 0.5
 """The share of questions that just one of two methods answers rightly, where nothing is known: that
 of two independent methods that are each right half of the time."""
-
-
 _REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 
 
@@ -291,14 +274,13 @@ def detectable_difference(
     return round(_REACH * error, 6) if error > 0 else None
 
 
-def detectable_share(n_questions: int, discordant: float = DISCORDANT) -> float:
+def detectable_share(n_questions: int) -> float:
     """The difference of two shares of questions that `n_questions` pairs detect, at most 1.
 
-    Known before a run: (z_0.975 + z_0.8) * sqrt(`discordant` / n), where `discordant` is the share
-    of questions that count for just one of the two. Power 80 %, two-sided level 5 %.
+    Known before a run: (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n). Power 80 %, two-sided level 5 %.
     Raises ValueError for no questions. Source: Connor 1987, with the variance under the null for
     both parts, which is the larger one; Miller 2024 (arXiv 2411.00640), section 5.
     """
     if n_questions < 1:
         raise ValueError("no questions, no difference to detect")
-    return round(min(1.0, _REACH * math.sqrt(discordant / n_questions)), 6)
+    return round(min(1.0, _REACH * math.sqrt(DISCORDANT / n_questions)), 6)

@@ -20,7 +20,6 @@ from graphrag_bench.evaluation.answers import (
     exact_match,
     f1,
     gold_words,
-    overlap,
     recall,
     recall_concat,
     str_scores,
@@ -83,11 +82,7 @@ def test_accents_are_letters_unless_they_are_taken_off() -> None:
     assert UNICODE("Schrödinger") != UNICODE("Schrodinger")
     assert PLAIN("Schrödinger, Ångström") == "schrodinger angstrom"
     assert PLAIN("がぎ नी й") == UNICODE("がぎ नी й")
-
-
-def test_marks_of_other_scripts_stay_with_their_letters() -> None:
-    assert UNICODE("नमस्ते") == "नमस्ते"
-    assert words("ที่") == ["ที่"]
+    assert (UNICODE("नमस्ते"), words("ที่")) == ("नमस्ते", ["ที่"])
 
 
 def test_a_script_without_spaces_is_compared_character_by_character() -> None:
@@ -111,29 +106,18 @@ def test_how_to_normalise_reaches_the_metrics() -> None:
     assert accuracy("«Lund»", ["„Lund“"], reading=Reading(SQUAD)) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("text", "normal"),
-    [
-        ("The Grey  Sea.", "grey sea"), ("well-known", "wellknown"), ("A", ""),
-        ("an answer\nand a line", "answer and line"), ("Lund|Kessel", "lund kessel"),
-        ("Théâtre", "théâtre"), ("東京、日本", "東京日本"),
-    ],
-)  # fmt: skip
-def test_punctuation_goes_articles_go_and_spaces_are_single(text, normal):
-    assert DEFAULT.normal(text) == normal
+def test_a_bar_that_parts_aliases_is_a_space() -> None:
+    assert DEFAULT.normal("Lund|The  Kessel.") == "lund kessel"
 
 
 # ---- answers
 
 
-def test_accuracy_finds_the_gold_answer_anywhere():
+def test_accuracy_finds_the_gold_answer_anywhere_by_characters_or_by_words():
     assert accuracy("It flows into the Grey Sea, I think.", ["grey sea"]) == 1.0
     assert accuracy("It flows into the sea.", ["Grey Sea"]) == 0.0
     assert accuracy("Marsh", ["Ada Marsh", "Marsh"]) == 1.0
     assert accuracy("anything", ["the", "?"]) == 0.0  # gold that normalises to nothing
-
-
-def test_accuracy_by_characters_finds_no_in_know_and_by_words_does_not():
     assert accuracy("I know", ["no"]) == 1.0
     assert accuracy("I know", ["no"], WHOLE_WORDS) == 0.0
     assert accuracy("Oh, no!", ["no"], WHOLE_WORDS) == 1.0
@@ -144,29 +128,11 @@ def test_without_a_gold_answer_nothing_is_right(metric):
     assert metric("anything", []) == 0.0
 
 
-def test_an_exact_match_is_equality_once_normalised():
-    assert exact_match("The Grey Sea!", ["grey sea"]) == 1.0
-    assert exact_match("Grey Sea coast", ["Grey Sea"]) == 0.0
-
-
-def test_tokens_overlap_as_multisets():
-    """Given: new, york, new; wanted: new, new, city. Two are shared of three and three."""
-    assert overlap("New York, new", "new new city") == pytest.approx((2 / 3, 2 / 3, 2 / 3))
-    assert overlap("", "Ada") == (0.0, 0.0, 0.0)
-
-
 def test_recall_is_the_share_of_the_gold_tokens_f1_weighs_precision_and_the_best_gold_counts():
     assert recall("It was Ada Marsh", ["Ada Marsh"]) == 1.0
     assert recall("Ada", ["Lund", "Ada Marsh"]) == 0.5
     assert f1("It was Ada Marsh", ["Ada Marsh"]) == pytest.approx(2 * 0.5 * 1 / 1.5)
     assert f1("Ada Marsh", ["Lund", "Ada Marsh"]) == 1.0
-
-
-@pytest.mark.parametrize("special", ["yes", "no", "noanswer"])
-def test_yes_and_no_are_all_or_nothing(special):
-    assert overlap(special, special) == (1.0, 1.0, 1.0)
-    assert overlap(f"{special} indeed", special) == (0.0, 0.0, 0.0)
-    assert overlap(special, f"{special} indeed") == (0.0, 0.0, 0.0)
 
 
 def test_the_recall_of_all_aliases_together_is_low_for_an_answer_that_names_one():
@@ -182,13 +148,9 @@ def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
     return ANSWER_METRICS[name].values(AnsweredQuestion("Which?", answer, gold, Reading()))
 
 
-def test_of_three_sub_answers_two_are_found() -> None:
-    """The golden example of the specification."""
+def test_sub_answers_are_found_in_part_all_or_none() -> None:
     found = str_scores("A. Marsh left in 1914.", PARTS)
     assert found == {"strrec": pytest.approx(2 / 3), "strem": 0.0, "strhit": 1.0}
-
-
-def test_all_and_none_of_the_sub_answers() -> None:
     assert set(str_scores("1914: Ada Marsh in Lund", PARTS).values()) == {1.0}
     assert set(str_scores("Kessel", PARTS).values()) == {0.0}
     assert set(str_scores("anything", ()).values()) == {0.0}
