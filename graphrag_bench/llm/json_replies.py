@@ -98,30 +98,28 @@ def _closed(part: Any) -> Any:
 
 
 def _candidates(text: str, opening: str, repair: bool) -> Iterator[Any]:
-    yield from _parsed(text)
-    fenced = _FENCE.search(text)
-    if fenced:
-        yield from _parsed(fenced.group(1))
+    yield _parsed(text)
+    if fenced := _FENCE.search(text):
+        yield _parsed(fenced[1])
     for start, end in _balanced(text, opening)[:_MOST_CANDIDATES]:
-        yield from _parsed(text[start:end])
+        yield _parsed(text[start:end])
     if repair and opening in text and not _ends_in_string(text[text.index(opening) :]):
         import json_repair
 
-        rest = fenced.group(1) if fenced and opening in fenced.group(1) else text
+        rest = fenced[1] if fenced and opening in fenced[1] else text
         try:
-            repaired = json_repair.loads(rest[rest.index(opening) :])
+            if repaired := json_repair.loads(rest[rest.index(opening) :]):
+                yield _encodable(repaired)
         except (ValueError, RecursionError):
             return
-        if repaired:
-            yield _encodable(repaired)
 
 
-def _parsed(text: str) -> Iterator[Any]:
+def _parsed(text: str) -> Any:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
-        return
-    yield _encodable(parsed) if "\\u" in text else parsed
+        return None
+    return _encodable(parsed) if "\\u" in text else parsed
 
 
 def _encodable(parsed: Any) -> Any:
