@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from graphrag_bench.errors import UserError
 
@@ -74,13 +74,6 @@ _SECRET = re.compile(
     re.I,
 )
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
-
-
-def public_address(url: str) -> str:
-    """Return an address without user name, password and query."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
 def without_secrets(text: str) -> str:

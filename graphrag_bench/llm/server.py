@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, NotAccepted, RunStopped, ServerFailed
 from graphrag_bench.llm.settings import Limits, check_variable
-from graphrag_bench.terminal import check_server, check_stop, pause, public_address
+from graphrag_bench.terminal import check_server, check_stop, pause
 from graphrag_bench.text import encodable
 
 T = TypeVar("T")
@@ -137,8 +137,7 @@ class Server:
         check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
         self.model = model
-        self.base_url = base_url
-        self.address = public_address(base_url)
+        self.address = base_url
         self.api_key_env = api_key_env
         self.timeout = timeout
         self.retries = retries
@@ -173,7 +172,7 @@ class Server:
         hooks: dict[str, list[Any]] = {"request": [self._before_try], "response": [self._after_try]}
         return openai.OpenAI(
             api_key=self.key.get_secret_value(),
-            base_url=self.base_url,
+            base_url=self.address,
             max_retries=self.retries,
             timeout=timeout,
             http_client=openai.DefaultHttpxClient(timeout=timeout, event_hooks=hooks),

@@ -20,7 +20,6 @@ from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.server import RateLimiter, Server
 from graphrag_bench.llm.settings import Limits
-from graphrag_bench.terminal import public_address
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +105,6 @@ def test_an_address_with_a_password_is_refused_and_shown_without():
     with pytest.raises(UserError) as raised:
         OpenAICompatible("m", "https://someone:secret@host:81/v1")
     assert "secret" not in str(raised.value) and "host:81/v1" in str(raised.value)
-    assert public_address("https://name:word@host:81/v1?key=x") == "https://host:81/v1"
 
 
 # ---- limits and stops
