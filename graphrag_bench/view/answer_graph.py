@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold, documents_of
@@ -79,14 +80,15 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
     """
     rows = TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)
-    nodes = [drawing.node(*one) for one in drawing.shown]
-    edges = {edge["id"]: edge for edge in drawing.edges()}
-    paths = [drawing.path(path, edges) for path in rows.paths]
+    nodes = [drawing.chunk(n) if kind == "c" else drawing.node(n) for kind, n in drawing.shown]
+    edges = list(drawing.edges())
+    between = {frozenset((edge["s"], edge["t"])): edge["id"] for edge in edges}
     ids = {node["id"] for node in nodes}
+    paths = [_path(path, between) for path in rows.paths]
     whole = [path for path in paths if ids.issuperset(path["nodes"])]
     return {
         "nodes": nodes,
-        "edges": list(edges.values()),
+        "edges": edges,
         "paths": whole,
         "size": rows.scored_by if rows.score else "",
         "left_out": drawing.n_rows - len(nodes),
@@ -104,53 +106,19 @@ class _Drawing:
         self.answers = {normalise_name(one) for one in gold.answers}
         candidates = self._candidates()
         self.n_rows, self.shown = len(candidates), candidates[:MOST_NODES]
-        self.gold_nodes = {node for node, _ in self._incident(self._shown("n"), self.gold_chunks)}
-
-    def _shown(self, kind: str) -> list[int]:
-        return sorted(row for other, row in self.shown if other == kind)
+        self.nodes = sorted(row for kind, row in self.shown if kind == "n")
+        self.incident = self._incident(sorted(row for kind, row in self.shown if kind == "c"))
+        self.gold_nodes = {node for node, chunk in self.incident if chunk in self.gold_chunks}
 
     def _candidates(self) -> list[tuple[str, int]]:
         rows = self.rows
         ends = [end for row in rows.relationships for end in self._ends(row)]
         on_paths = [node for path in rows.paths for node in path["nodes"]]
         best = sorted(rows.score, key=lambda node: (-rows.score[node], node))
-        nodes = [*rows.seeds, *on_paths, *best, *ends, *rows.nodes]
         ordered = [("c", chunk) for chunk in self.gold_chunks]
-        ordered += [("n", node) for node in nodes]
+        ordered += [("n", node) for node in (*rows.seeds, *on_paths, *best, *ends, *rows.nodes)]
         ordered += [("c", chunk) for chunk in list(rows.chunks)[:MOST_CHUNKS]]
         return list(dict.fromkeys(ordered))
-
-    def node(self, kind: str, row: int) -> Plain:
-        fields = self._chunk(row) if kind == "c" else self._node(row)
-        return {"id": f"{kind}{row}"} | {key: value for key, value in fields.items() if value}
-
-    def _node(self, row: int) -> Plain:
-        fields, rows, graph = self.names.node(row), self.rows, self.graph
-        name = str(fields.get("name", f"row {row}"))
-        return {
-            "kind": "node",
-            "label": name,
-            "type": fields.get("type", ""),
-            "text": short(graph.descriptions[row], _TEXT) if graph and graph.descriptions else "",
-            "score": rows.score.get(row),
-            "seed": row in rows.seeds,
-            "found": row in rows.nodes or row in rows.score,
-            "gold": row in self.gold_nodes,
-            "answer": normalise_name(name) in self.answers,
-        }
-
-    def _chunk(self, row: int) -> Plain:
-        fields, table = self.names.chunk(row), self.names.chunk_table
-        documents = fields.get("documents", [])
-        return {
-            "kind": "chunk",
-            "label": fields.get("title") or ", ".join(documents) or f"chunk {row}",
-            "documents": documents,
-            "text": short(table.texts[row], _TEXT) if table and 0 <= row < len(table) else "",
-            "score": self.rows.chunks.get(row),
-            "found": row in self.rows.chunks,
-            "gold": row in self.gold_chunks,
-        }
 
     def _ends(self, row: int) -> tuple[int, ...]:
         graph = self.graph
@@ -158,64 +126,90 @@ class _Drawing:
             return ()
         return int(graph.source[row]), int(graph.target[row])
 
-    def edges(self) -> Iterator[Plain]:
-        nodes, chunks = self._shown("n"), self._shown("c")
-        joined: set[frozenset[int]] = set()
-        of_paths = [row for path in self.rows.paths for row in path["relationships"]]
-        for row in dict.fromkeys([*of_paths, *self.rows.relationships]):
-            ends = self._ends(row)
-            if ends and set(ends) <= set(nodes):
-                joined.add(frozenset(ends))
-                yield self._edge(row, found=True)
-        for row in self._among(nodes):
-            if frozenset(self._ends(row)) not in joined:
-                yield self._edge(row, found=False)
-        for node, chunk in self._incident(nodes, chunks):
-            yield {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
-
-    def _incident(self, nodes: Sequence[int], chunks: Iterable[int]) -> list[tuple[int, int]]:
-        names, wanted = self.names, list(chunks)
-        matrix = names.graph.node_chunk if names.graph is not None else None
-        if matrix is None and names.tri_graph is not None:
-            matrix = names.tri_graph.entity_chunk
+    def _incident(self, chunks: Sequence[int]) -> list[tuple[int, int]]:
+        matrix = self.graph.node_chunk if self.graph is not None else None
+        if matrix is None and self.names.tri_graph is not None:
+            matrix = self.names.tri_graph.entity_chunk
         if matrix is None:
             return []
-        known = [node for node in nodes if 0 <= node < matrix.shape[0]]
-        there = matrix[known].tocoo()
+        nodes = [node for node in self.nodes if 0 <= node < matrix.shape[0]]
+        known = [chunk for chunk in chunks if 0 <= chunk < matrix.shape[1]]
+        there = matrix[nodes][:, known].tocoo()
         pairs = zip(there.row.tolist(), there.col.tolist(), strict=True)
-        return sorted((known[row], chunk) for row, chunk in pairs if chunk in wanted)
+        return sorted((nodes[row], known[column]) for row, column in pairs)
 
-    def _among(self, nodes: Sequence[int]) -> list[int]:
+    def node(self, row: int) -> Plain:
+        fields, rows, graph = self.names.node(row), self.rows, self.graph
+        name = str(fields.get("name", f"row {row}"))
+        return {"id": f"n{row}", "kind": "node", "label": name} | _filled(
+            type=fields.get("type", ""),
+            text=short(graph.descriptions[row], _TEXT) if graph and graph.descriptions else "",
+            score=rows.score.get(row),
+            seed=row in rows.seeds,
+            found=row in rows.nodes or row in rows.score,
+            gold=row in self.gold_nodes,
+            answer=normalise_name(name) in self.answers,
+        )
+
+    def chunk(self, row: int) -> Plain:
+        fields, table = self.names.chunk(row), self.names.chunk_table
+        documents = fields.get("documents", [])
+        label = fields.get("title") or ", ".join(documents) or f"chunk {row}"
+        return {"id": f"c{row}", "kind": "chunk", "label": label} | _filled(
+            documents=documents,
+            text=short(table.texts[row], _TEXT) if table and 0 <= row < len(table) else "",
+            score=self.rows.chunks.get(row),
+            found=row in self.rows.chunks,
+            gold=row in self.gold_chunks,
+        )
+
+    def edges(self) -> Iterator[Plain]:
+        shown, joined = set(self.nodes), set()
+        of_paths = [row for path in self.rows.paths for row in path["relationships"]]
+        for row in dict.fromkeys([*of_paths, *self.rows.relationships]):
+            if (ends := frozenset(self._ends(row))) and ends <= shown:
+                joined.add(ends)
+                yield self._edge(row, found=True)
+        for row in self._among():
+            if frozenset(self._ends(row)) not in joined:
+                yield self._edge(row, found=False)
+        for node, chunk in self.incident:
+            yield {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
+
+    def _among(self) -> list[int]:
+        """The first relationship of each two shown nodes that are joined."""
         from scipy.sparse import csr_array, triu
 
-        if self.graph is None or not nodes:
+        if self.graph is None or not self.nodes:
             return []
         near, n = self.graph.neighbours, self.graph.n_nodes
         rows = csr_array((near.rows + 1, near.nodes, near.starts), shape=(n, n))  # 0 is no entry
-        return [int(row) - 1 for row in triu(rows[nodes][:, nodes], 1).data]
+        return [int(row) - 1 for row in triu(rows[self.nodes][:, self.nodes], 1).data]
 
     def _edge(self, row: int, *, found: bool) -> Plain:
         fields, (source, target) = self.names.relationship(row), self._ends(row)
         assert self.graph is not None
-        optional = {
-            "label": fields["relation"],
-            "text": short(str(fields.get("description", "")), _TEXT),
-            "found": found,
-            "score": self.rows.relationships.get(row),
-            "synonym": bool(self.graph.synonym[row]),
-        }
-        ends = {"id": f"e{row}", "s": f"n{source}", "t": f"n{target}"}
-        return ends | {key: value for key, value in optional.items() if value}
+        return {"id": f"e{row}", "s": f"n{source}", "t": f"n{target}"} | _filled(
+            label=fields["relation"],
+            text=short(str(fields.get("description", "")), _TEXT),
+            found=found,
+            score=self.rows.relationships.get(row),
+            synonym=bool(self.graph.synonym[row]),
+        )
 
-    def path(self, path: Mapping[str, Any], edges: Mapping[str, Plain]) -> Plain:
-        ends = {frozenset((edge["s"], edge["t"])): name for name, edge in edges.items()}
-        nodes = [f"n{row}" for row in path["nodes"]]
-        rows = [f"e{row}" for row in path["relationships"]]
-        if not rows:
-            hops = map(frozenset, zip(nodes, nodes[1:], strict=False))
-            rows = [ends[hop] for hop in hops if hop in ends]
-        score = path.get("score")
-        return {"nodes": nodes, "edges": rows} | ({} if score is None else {"score": score})
+
+def _filled(**fields: Any) -> Plain:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _path(path: Mapping[str, Any], between: Mapping[frozenset[str], str]) -> Plain:
+    nodes = [f"n{row}" for row in path["nodes"]]
+    edges = [f"e{row}" for row in path["relationships"]]
+    if not edges:
+        hops = map(frozenset, pairwise(nodes))
+        edges = [between[hop] for hop in hops if hop in between]
+    score = path.get("score")
+    return {"nodes": nodes, "edges": edges} | ({} if score is None else {"score": score})
 
 
 def plan_graph(row: Row) -> Plain | None:

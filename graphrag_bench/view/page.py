@@ -25,7 +25,7 @@ from graphrag_bench.report.comparisons import (
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rows import differ, grouped, in_table_order, spent, usual_metrics
 from graphrag_bench.run.folder import write_whole
-from graphrag_bench.run.results import References, read_references
+from graphrag_bench.run.results import read_references
 from graphrag_bench.run.stored import StoredRun, scores_of
 from graphrag_bench.view.health import graph_differences, health
 from graphrag_bench.view.questions import (
@@ -104,12 +104,10 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
 
 
 def _refuse_other_folder(page: Path) -> None:
-    if page.exists() and not page.is_dir():
-        raise UserError(f"{page} is a file; --out takes a folder.")
     index = page / INDEX
     is_page = index.is_file() and _SIGN in index.read_text(encoding="utf-8", errors="replace")
-    if page.is_dir() and any(page.iterdir()) and not is_page:
-        raise UserError(f"{page} is not empty and holds no page; give an empty or new folder.")
+    if page.is_file() or (page.is_dir() and any(page.iterdir()) and not is_page):
+        raise UserError(f"{page} is there and holds no page; give an empty or new folder.")
 
 
 def _set_of(run: StoredRun) -> tuple[str, str]:
@@ -152,50 +150,44 @@ def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
     """Return for each two runs over one corpus B minus A in each metric, and other settings."""
     scores = [scores_of(run) for run in runs]
     rows = []
-    for b, second in enumerate(runs):
-        for a, first in enumerate(runs[:b]):
-            same = first.metrics["dataset"] == second.metrics["dataset"]
-            if not same or differ(first.metrics, second.metrics):
-                continue
-            metrics = usual_metrics(name for one in scores[a].values() for name in one)
-            pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)
-            differences = [{"metric": name, **vars(difference)} for name, difference in pairs]
-            settings = settings_that_differ(first.metrics, second.metrics)
-            rows.append({"a": a, "b": b, "differences": differences, "settings": settings})
+    for (a, first), (b, second) in combinations(enumerate(runs), 2):
+        same = first.metrics["dataset"] == second.metrics["dataset"]
+        if not same or differ(first.metrics, second.metrics):
+            continue
+        metrics = usual_metrics(name for one in scores[a].values() for name in one)
+        pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)
+        differences = [{"metric": name, **vars(difference)} for name, difference in pairs]
+        settings = settings_that_differ(first.metrics, second.metrics)
+        rows.append({"a": a, "b": b, "differences": differences, "settings": settings})
     return rows
 
 
 def _write_graphs(runs: Sequence[StoredRun], page: Path, home: Path) -> Plain:
-    """Write the health of the distinct graphs that are still there, and what each two share.
-
-    `MOST_GRAPHS` are opened at most, the first that the runs refer to.
-    """
-    users: dict[tuple[str, str | None, str], tuple[References, list[int]]] = {}
+    """Write the health of the distinct graphs that are still there, and what each two share."""
+    users: dict[tuple[str, str, str, str], list[int]] = {}
     for place, run in enumerate(runs):
         if references := read_references(run.folder):
             for scope, keys in references.keys.items():
                 if "graph" in keys:
-                    key = references.dataset, scope, keys["graph"]
-                    users.setdefault(key, (references, []))[1].append(place)
-    graphs: list[tuple[tuple[str, str], Graph]] = []
-    rows: list[Plain] = []
-    left_out = 0
-    for number, ((corpus, scope, graph_key), (references, places)) in enumerate(users.items()):
-        if len(graphs) == MOST_GRAPHS:
-            left_out = len(users) - number
-            break
+                    key = references.dataset, scope or "", keys["graph"], keys["chunk_table"]
+                    users.setdefault(key, []).append(place)
+    graphs: list[tuple[str, tuple[str, str], Graph]] = []
+    rows = []
+    for (corpus, scope, graph, table), places in list(users.items())[:MOST_GRAPHS]:
         run = runs[places[0]]
-        names = Names.read([artifacts_of(run, corpus, home)], references.within(scope))
+        folder = artifacts_of(run, corpus, home)
+        names = Names.read([folder], {"graph": graph, "chunk_table": table})
         if names.graph is None:
             continue
         gold = {name: run.gold[name] for name in run.rows if name in run.gold}
-        title = f"graph {graph_key} of {corpus}" + (f", {scope}" if scope else "")
+        title = f"graph {graph} of {corpus}" + (f", {scope}" if scope else "")
         rows.append({"id": f"g{len(graphs)}", "name": title, "runs": places})
         write_part(page, f"g{len(graphs)}", health(names.graph, names.chunk_table, gold))
-        graphs.append((_set_of(run), names.graph))
+        graphs.append((f"g{len(graphs)}", _set_of(run), names.graph))
     pairs = []
-    for (a, (corpus_a, first)), (b, (corpus_b, second)) in combinations(enumerate(graphs), 2):
+    for (a, corpus_a, first), (b, corpus_b, second) in combinations(graphs, 2):
         if corpus_a == corpus_b:
-            pairs.append({"a": f"g{a}", "b": f"g{b}", "part": f"g{a}-g{b}"})
-            write_part(page, f"g{a}-g{b}", graph_differences(first, second))
+            pairs.append({"a": a, "b": b, "part": f"{a}-{b}"})
+            write_part(page, f"{a}-{b}", graph_differences(first, second))
+    left_out = max(0, len(users) - MOST_GRAPHS)
     return {"graphs": rows, "graphs_left_out": left_out, "graph_pairs": pairs}
