@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
@@ -11,7 +10,7 @@ from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each
 from graphrag_bench.llm.windows import reply_tokens
-from graphrag_bench.progress import Advance, Progress
+from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
@@ -24,15 +23,20 @@ _MOST_OF_TEXTS = 32_768
 T = TypeVar("T")
 
 
+Result: TypeAlias = T | UnreadableReply | CallFailed
+"""What was read of a reply, or why nothing was."""
+
+
 @dataclass
 class Extractor:
-    """A model that reads records out of texts, and how many of its replies ended at their limit.
+    """A model that writes or reads texts, and how many of its replies ended at their limit.
 
     A reply has `max_tokens`, or, where that is None, 4,096 or what the model's window leaves.
     """
 
     llm: ChatModel
     max_tokens: int | None
+    progress: Progress
     n_replies: int = 0
     n_cut: int = 0
 
@@ -44,12 +48,17 @@ class Extractor:
         self,
         chats: Sequence[Chat],
         reading: ReplyFormat[T],
-        *,
         items: Sequence[str],
+        advice: str = "",
+        *,
+        was: str = "could be read",
         retry: bool = True,
-        advance: Advance,
-    ) -> list[T | UnreadableReply | CallFailed]:
-        """Return what `ask_each` does, with the limit of each prompt; every reply is counted."""
+    ) -> list[Result[T]]:
+        """Return what `ask_each` does, with the limit of each prompt; every reply is counted.
+
+        The step is named by the purpose of the reading. With `advice`, what to do then, it raises
+        UserError for failures alone.
+        """
 
         def read(text: str, cut: bool) -> T:
             self.n_replies += 1
@@ -57,15 +66,20 @@ class Extractor:
             return reading.read(text, cut)
 
         limits = [self.limit(chat) for chat in chats]
-        found: dict[int, T | UnreadableReply | CallFailed] = {}
-        for limit in sorted(set(limits), reverse=True):
-            rows = [row for row, own in enumerate(limits) if own == limit]
-            results = ask_each(
-                self.llm, [chats[row] for row in rows], replace(reading, read=read),
-                max_tokens=limit, items=[items[row] for row in rows], retry=retry, advance=advance,
-            )  # fmt: skip
-            found.update(zip(rows, results, strict=True))
-        return [found[row] for row in range(len(chats))]
+        results: dict[int, Result[T]] = {}
+        with self.progress.task(reading.purpose, len(chats)) as advance:
+            for limit in sorted(set(limits), reverse=True):
+                rows = [row for row, own in enumerate(limits) if own == limit]
+                of_rows = ask_each(
+                    self.llm, [chats[row] for row in rows], replace(reading, read=read),
+                    max_tokens=limit, items=[items[row] for row in rows], retry=retry,
+                    advance=advance,
+                )  # fmt: skip
+                results.update(zip(rows, of_rows, strict=True))
+        in_order = [results[row] for row in range(len(chats))]
+        if advice:
+            refuse_all_failed(reading.purpose, failures(in_order), len(chats), advice, was=was)
+        return in_order
 
     @property
     def statistics(self) -> dict[str, float]:
@@ -83,25 +97,6 @@ def documents_of_chunks(chunk_table: ChunkTable) -> list[str]:
     return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
 
 
-def records_of(
-    extractor: Extractor,
-    chats: Sequence[Chat],
-    reading: ReplyFormat[T],
-    items: Sequence[str],
-    progress: Progress,
-    advice: str,
-    was: str = "could be read",
-) -> list[T | UnreadableReply | CallFailed]:
-    """Return what was read of each reply, failures included; raises UserError for failures alone.
-
-    The step is named by the purpose of the reading, `advice` says what to do.
-    """
-    with progress.task(reading.purpose, len(chats)) as advance:
-        results = extractor.ask(chats, reading, items=items, advance=advance)
-    refuse_all_failed(f"Step '{reading.purpose}'", failures(results), len(results), advice, was=was)
-    return results
-
-
 def written_texts(
     llm: ChatModel,
     chats: Sequence[Chat],
@@ -115,19 +110,15 @@ def written_texts(
 
     Raises UserError when none of all was.
     """
-    reading = ReplyFormat(step, partial(_plain, step))
-    with progress.task(step, len(chats)) as advance:
-        results = ask_each(
-            llm, chats, reading, max_tokens=max_tokens, items=items, retry=False, advance=advance
-        )
-    refuse_all_failed(f"Step '{step}'", failures(results), len(results), advice, was="was of use")
+
+    def read(text: str, cut: bool) -> str:
+        if not text.strip():
+            raise UnreadableReply(step, text)
+        return text.strip()
+
+    extractor, reading = Extractor(llm, max_tokens, progress), ReplyFormat(step, read)
+    results = extractor.ask(chats, reading, items, advice, was="was of use", retry=False)
     return [one if isinstance(one, str) else None for one in results]
-
-
-def _plain(step: str, text: str, cut: bool) -> str:
-    if not text.strip():
-        raise UnreadableReply(step, text)
-    return text.strip()
 
 
 def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
@@ -136,17 +127,12 @@ def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
 
 
 def refuse_all_failed(
-    step: str,
-    failures: Sequence[object],
-    n_replies: int,
-    advice: str,
-    *,
-    was: str = "could be read",
+    step: str, failures: Sequence[object], n_replies: int, advice: str, was: str = "could be read"
 ) -> None:
     """Raise UserError when all the replies of a step failed, with the last one and what to do."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
-            f"{step}: none of {n_replies} replies (0%) {was}. The last one: "
+            f"Step '{step}': none of {n_replies} replies (0%) {was}. The last one: "
             f"{str(failures[-1])[:300]}. {advice}"
         )
 

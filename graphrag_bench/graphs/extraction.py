@@ -16,14 +16,7 @@ from graphrag_bench.data.rows import json_file
 from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import (
-    CUT,
-    MOST_TOKENS,
-    REPLIES,
-    Extractor,
-    documents_of_chunks,
-    records_of,
-)
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks
 from graphrag_bench.graphs.sentences import (
     TitleUse,
     facts_of,
@@ -217,10 +210,10 @@ def llm_extraction(
     """
     passages = chunk_table.passages
     items = documents_of_chunks(chunk_table)
-    extractors = Extractor(llm_build, max_entity_tokens), Extractor(llm_build, max_triple_tokens)
+    extractor = Extractor(llm_build, max_entity_tokens, progress)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     reading = list_reading(Entities, "named_entities", "extract entities")
-    named = records_of(extractors[0], chats, reading, items, progress, ADVICE)
+    named = extractor.ask(chats, reading, items, ADVICE)
     names = {
         row: one.value.named_entities for row, one in enumerate(named) if isinstance(one, Listed)
     }
@@ -230,30 +223,28 @@ def llm_extraction(
         )
         for row, entities in names.items()
     ]
-    about = [items[row] for row in names]
+    extractor.max_tokens = max_triple_tokens
     reading_triples = list_reading(Triples, "triples", "extract triples")
-    replies = records_of(extractors[1], chats, reading_triples, about, progress, ADVICE)
-    rows_of_parts = {
-        row: one.value.triples
-        for row, one in zip(names, replies, strict=True)
-        if isinstance(one, Listed)
-    }
-    triples = {row: _whole(parts) for row, parts in rows_of_parts.items()}
-    counts = {
-        "skipped_triples": sum(len(rows_of_parts[row]) - len(triples[row]) for row in triples),
-        **{name: sum(one.statistics[name] for one in extractors) for name in (REPLIES, CUT)},
-        "failed_chunks": len(passages) - len(triples),
-    }
+    replies = extractor.ask(chats, reading_triples, [items[row] for row in names], ADVICE)
+    pairs = zip(names, replies, strict=True)
+    written = {row: one.value.triples for row, one in pairs if isinstance(one, Listed)}
     rows = [
-        ChunkExtraction(tuple(names.get(row, ())), triples.get(row, ()))
+        ChunkExtraction(tuple(names.get(row, ())), whole_triples(written.get(row, [])))
         for row in range(len(passages))
     ]
+    n_whole = sum(len(row.triples) for row in rows)
+    counts = {
+        "skipped_triples": sum(map(len, written.values())) - n_whole,
+        **extractor.statistics,
+        "failed_chunks": len(passages) - len(written),
+    }
     return Extraction.of(rows, counts)
 
 
-def _whole(parts: list[list[str]]) -> tuple[Triple, ...]:
+def whole_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
+    """Return those that are three texts which are not empty."""
     return tuple(
         Triple(one[0], one[1], one[2])
-        for one in parts
+        for one in written
         if len(one) == 3 and all(map(str.strip, one))
     )

@@ -1,31 +1,19 @@
 """Delimited records of passages, read from replies, and rounds that ask for what was missed."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from graphrag_bench.algorithms.extraction import (
-    ChunkFacts,
-    ChunkRecords,
-    EntityRecord,
-    FactRecord,
-    RelationshipRecord,
-)
+from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import (
-    MOST_TOKENS,
-    Extractor,
-    failures,
-    refuse_all_failed,
-    window_of,
-)
-from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, Result, failures, window_of
+from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.structured import ReplyFormat, ask_each
-from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.values import unique
 
 RECORD, FIELD, COMPLETE = "##", "<|>", "<|COMPLETE|>"
 _MOST, _LEAST = 10.0, 0.0
@@ -34,34 +22,26 @@ _BETWEEN_RECORDS = re.compile(rf"{RECORD}|{re.escape(COMPLETE)}|\n(?=\s*\(\s*[\"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _YES_TOKENS = 8
 
-R = TypeVar("R", bound=ChunkRecords | ChunkFacts)
-T = TypeVar("T")
+Record = EntityRecord | RelationshipRecord | FactRecord
 
 
 @dataclass(frozen=True)
-class RecordReply(Generic[R]):
+class RecordReply:
     """A reply with its records, and how many were malformed or of negative strength."""
 
     text: str
-    records: R
+    records: tuple[Record, ...] = ()
     malformed: int = 0
     negative: int = 0
 
-    @property
-    def has_records(self) -> bool:
-        """Whether a record was read."""
-        return self.records != type(self.records)()
 
-    def checked(self, purpose: str) -> "RecordReply[R]":
-        """Return the reply; raises UnreadableReply for one without records that says not so."""
-        if not self.has_records and (COMPLETE not in self.text or self.malformed):
-            raise UnreadableReply(purpose, self.text)
-        return self
+def _checked(reply: RecordReply, purpose: str) -> RecordReply:
+    if not reply.records and (COMPLETE not in reply.text or reply.malformed):
+        raise UnreadableReply(purpose, reply.text)
+    return reply
 
 
-def read_records(
-    text: str, cut: bool, *, keywords: bool, purpose: str
-) -> RecordReply[ChunkRecords]:
+def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
     """Return the records of a reply; raises UnreadableReply for none where it does not say so.
 
     Records are separated by `##`, their fields by `<|>`; what counts is the text between a
@@ -73,35 +53,29 @@ def read_records(
     Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
     accepted with and without them.
     """
-    entities: list[EntityRecord] = []
-    relationships: list[RelationshipRecord] = []
+    records: list[Record] = []
     malformed = negative = 0
     for kind, *fields in _records(text, cut):
+        n_names = {"entity": 1, "relationship": 2}.get(kind, 0)
+        named = n_names and all(map(normalise_name, fields[:n_names]))
         if kind == "content_keywords":
             continue
-        n_names = {"entity": 1, "relationship": 2}.get(kind, 0)
-        if (
-            not n_names
-            or len(fields) < 2 + n_names
-            or not all(map(normalise_name, fields[:n_names]))
-        ):
+        if not named or len(fields) < 2 + n_names:
             malformed += 1
         elif kind == "entity":
-            entities.append(EntityRecord(fields[0], fields[1].lower(), fields[2]))
+            records.append(EntityRecord(fields[0], fields[1].lower(), fields[2]))
         else:
             strength = _number(fields[-1], 1.0)
             negative += strength < 0
             themes = re.split(r"[,;]", fields[3]) if keywords and len(fields) >= 5 else []
-            distinct = tuple(dict.fromkeys(theme.strip() for theme in themes if theme.strip()))
+            distinct = unique([theme.strip() for theme in themes if theme.strip()])
             source, target, description = fields[:3]
-            relationships.append(
-                RelationshipRecord(source, target, description, distinct, max(strength, 0.0))
-            )
-    records = ChunkRecords(tuple(entities), tuple(relationships))
-    return RecordReply(text, records, malformed, negative).checked(purpose)
+            weight = max(strength, 0.0)
+            records.append(RelationshipRecord(source, target, description, distinct, weight))
+    return _checked(RecordReply(text, tuple(records), malformed, negative), purpose)
 
 
-def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply[ChunkFacts]:
+def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     """Return the facts of a reply; raises UnreadableReply for none where it does not say so.
 
     Records are told apart as `read_records` says. A fact has a text and, in its last field, a
@@ -121,7 +95,7 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply[ChunkFacts]
             facts[-1] = replace(facts[-1], entities=(*facts[-1].entities, entity))
         else:
             malformed += 1
-    return RecordReply(text, ChunkFacts(tuple(facts)), malformed).checked(purpose)
+    return _checked(RecordReply(text, tuple(facts), malformed), purpose)
 
 
 def _records(text: str, cut: bool) -> Iterator[list[str]]:
@@ -158,115 +132,82 @@ def gleaned_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, fl
     return prompts / 2, n_rounds * reply / 2
 
 
-@dataclass(kw_only=True)
-class Gleaner(Generic[R]):
-    """Conversations about chunks, in which the model is asked again for what it missed.
+def gleaned(
+    extractor: Extractor,
+    chats: Sequence[Chat],
+    items: Sequence[str],
+    reading: ReplyFormat[RecordReply],
+    advice: str,
+    rounds: int,
+    continue_prompt: Prompt,
+    more_prompt: Prompt,
+    keywords: bool = False,
+) -> tuple[list[list[RecordReply]], dict[str, float]]:
+    """Return the replies with records of each chat, and how many could not be read.
 
-    At most `rounds` rounds of `continue_prompt`, and `more_prompt` between them, both with the
-    `variables`. `read` raises UnreadableReply for a reply without records that does not say
-    that there are none; in a round such a reply has the records `nothing`. `step` and `builder`
-    name what is asked for in messages, `advice` says what to do when no chunk has a reply.
-    `failed_gleanings` counts the rounds that failed or had no room in the model's window.
+    At most `rounds` rounds of `continue_prompt` ask in the same conversation for what was missed,
+    and `more_prompt` between them whether there is more; both may use `keywords`. A reply without
+    records ends a conversation, and so does one that has no room left in the model's window, as if
+    the call had failed: `failed_gleanings` counts these rounds. `items` names what each chat is
+    about. Raises UserError, with the `advice`, when no first reply can be read.
     """
+    talks, window = list(chats), window_of(extractor.llm)
+    replies: list[list[RecordReply]] = [[] for _ in chats]
+    n_lost = 0
 
-    extractor: Extractor
-    step: str
-    builder: str
-    advice: str
-    read: Callable[[str, bool], RecordReply[R]]
-    nothing: R
-    rounds: int
-    continue_prompt: Prompt
-    more_prompt: Prompt
-    variables: Mapping[str, object] = field(default_factory=dict)
-    progress: Progress
-    failed_gleanings: int = 0
-
-    def replies(self, chats: Sequence[Chat], items: Sequence[str]) -> list[list[RecordReply[R]]]:
-        """Return the replies with records of each chat; raises UserError when none can be read.
-
-        `items` names what each is about. A reply without records ends a conversation, and so
-        does one that has no room left in the model's window, as if the call had failed.
-        """
-        self.chats, self.items = list(chats), items
-        self.found: dict[int, list[RecordReply[R]]] = {}
-        results = self._ask(
-            range(len(chats)), ReplyFormat(self.step, self.read), self.step, retry=True
-        )
-        where = f"Step '{self.step}' ({self.builder})"
-        refuse_all_failed(where, failures([*results.values()]), len(results), self.advice)
-        going = self._keep(results)
-        for number in range(self.rounds):
-            if number:
-                self._say(going, self.more_prompt)
-                going = self._wanting_more(going)
-            self._say(going, self.continue_prompt)
-            fitting = [row for row in going if self._fits(self.chats[row])]
-            results = self._ask(fitting, ReplyFormat("glean", self._read_more), "gleaning")
-            n_lost = sum(isinstance(one, CallFailed) for one in results.values())
-            self.failed_gleanings += len(going) - len(fitting) + n_lost
-            going = self._keep(results)
-        return [self.found.get(row, []) for row in range(len(chats))]
-
-    @property
-    def statistics(self) -> dict[str, float]:
-        """How replies were read, and in how many chunks and rounds none could be."""
-        every = [reply for replies in self.found.values() for reply in replies]
-        return {
-            "malformed_records": sum(reply.malformed for reply in every),
-            **self.extractor.statistics,
-            "failed_chunks": len(self.chats) - len(self.found),
-            "failed_gleanings": self.failed_gleanings,
-        }
-
-    def _wanting_more(self, going: Sequence[int]) -> list[int]:
-        with self.progress.task("asking for more", len(going)) as advance:
-            answers = ask_each(
-                self.extractor.llm, [self.chats[row] for row in going],
-                ReplyFormat("anything left", _is_yes), max_tokens=_YES_TOKENS,
-                items=[self.items[row] for row in going], retry=False, advance=advance,
-            )  # fmt: skip
-        wanting = [row for row, answer in zip(going, answers, strict=True) if answer is True]
-        for row in wanting:
-            self.chats[row] = (*self.chats[row], Message("assistant", "YES"))
-        return wanting
-
-    def _say(self, rows: Sequence[int], prompt: Prompt) -> None:
-        messages = prompt.render(self.variables)
-        for row in rows:
-            self.chats[row] = (*self.chats[row], *messages)
-
-    def _fits(self, chat: Chat) -> bool:
-        if (window := window_of(self.extractor.llm)) is None:
-            return True
+    def fits(chat: Chat) -> bool:
         n_tokens = sum(count_tokens(one.content) for one in chat)
-        return n_tokens + self.extractor.limit(chat) <= window
+        return window is None or n_tokens + extractor.limit(chat) <= window
 
-    def _read_more(self, text: str, cut: bool) -> RecordReply[R]:
+    def read_more(text: str, cut: bool) -> RecordReply:
         try:
-            return self.read(text, cut)
+            return reading.read(text, cut)
         except UnreadableReply:
-            return RecordReply(text, self.nothing)
+            return RecordReply(text)
 
-    def _keep(
-        self, results: Mapping[int, RecordReply[R] | UnreadableReply | CallFailed]
-    ) -> list[int]:
+    def going_on(rows: Sequence[int], results: Sequence[Result[RecordReply]]) -> list[int]:
         going = []
-        for row, reply in results.items():
-            if not isinstance(reply, UnreadableReply | CallFailed):
-                self.found.setdefault(row, []).append(reply)
-                if reply.has_records:
-                    self.chats[row] = (*self.chats[row], Message("assistant", reply.text))
+        for row, reply in zip(rows, results, strict=True):
+            if isinstance(reply, RecordReply):
+                replies[row].append(reply)
+                if reply.records:
+                    talks[row] = (*talks[row], Message("assistant", reply.text))
                     going.append(row)
         return going
 
-    def _ask(
-        self, rows: Sequence[int], reading: ReplyFormat[T], label: str, retry: bool = False
-    ) -> dict[int, T | UnreadableReply | CallFailed]:
-        chats, items = [self.chats[row] for row in rows], [self.items[row] for row in rows]
-        with self.progress.task(label, len(rows)) as advance:
-            results = self.extractor.ask(chats, reading, items=items, retry=retry, advance=advance)
-        return dict(zip(rows, results, strict=True))
+    def said(rows: Sequence[int], prompt: Prompt) -> list[Chat]:
+        messages = prompt.render({"keywords": keywords})
+        for row in rows:
+            talks[row] = (*talks[row], *messages)
+        return [talks[row] for row in rows]
+
+    first = extractor.ask(chats, reading, items, advice)
+    going = going_on(range(len(chats)), first)
+    for number in range(rounds):
+        if number:
+            with extractor.progress.task("asking for more", len(going)) as advance:
+                answers = ask_each(
+                    extractor.llm, said(going, more_prompt), ReplyFormat("anything left", _is_yes),
+                    max_tokens=_YES_TOKENS, items=[items[row] for row in going], retry=False,
+                    advance=advance,
+                )  # fmt: skip
+            going = [row for row, more in zip(going, answers, strict=True) if more is True]
+            for row in going:
+                talks[row] = (*talks[row], Message("assistant", "YES"))
+        said(going, continue_prompt)
+        fitting = [row for row in going if fits(talks[row])]
+        results = extractor.ask(
+            [talks[row] for row in fitting], ReplyFormat("gleaning", read_more),
+            [items[row] for row in fitting], retry=False,
+        )  # fmt: skip
+        n_lost += len(going) - len(fitting) + len(failures(results))
+        going = going_on(fitting, results)
+    return replies, {
+        "malformed_records": sum(reply.malformed for some in replies for reply in some),
+        **extractor.statistics,
+        "failed_chunks": replies.count([]),
+        "failed_gleanings": n_lost,
+    }
 
 
 def _is_yes(text: str, cut: bool) -> bool:

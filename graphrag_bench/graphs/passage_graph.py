@@ -18,7 +18,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, records_of
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import index_texts
@@ -189,13 +189,13 @@ def llm_questions(
     passages = chunk_table.passages
     items = documents_of_chunks(chunk_table)
     asked: list[tuple[int, bool, str]] = []
-    extractor = Extractor(llm_build, max_tokens)
+    extractor = Extractor(llm_build, max_tokens, progress)
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
         purpose = "questions answered" if answered else "questions raised"
         chats = [prompt.render({"passage": passage}) for passage in passages]
         reading = list_reading(Questions, "questions", purpose)
         advice = "build.pseudo_questions=nlp reads them without a model."
-        replies = records_of(extractor, chats, reading, items, progress, advice)
+        replies = extractor.ask(chats, reading, items, advice)
         for chunk, reply in enumerate(replies):
             texts = reply.value.questions if isinstance(reply, Listed) else []
             asked += [(chunk, answered, text.strip()) for text in texts if text.strip()]

@@ -207,7 +207,7 @@ def llm_reports(
                 texts[row] = result.text if result.summary else ""
     n_failed = int(np.count_nonzero(failed))
     refuse_all_failed(
-        f"Step '{STEP}'", [last] * n_failed, n,
+        STEP, [last] * n_failed, n,
         "The model may be too small to write JSON, or its window may cut the prompt; "
         "build.reports=extractive does without a model.",
     )  # fmt: skip

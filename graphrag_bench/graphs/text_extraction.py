@@ -18,7 +18,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.graphs.asking import Extractor, documents_of_chunks
-from graphrag_bench.graphs.gleaning import Gleaner, gleaned_tokens, read_facts, read_records
+from graphrag_bench.graphs.gleaning import gleaned, gleaned_tokens, read_facts, read_records
 from graphrag_bench.graphs.sentences import (
     TitleUse,
     facts_of,
@@ -27,6 +27,7 @@ from graphrag_bench.graphs.sentences import (
     together,
 )
 from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.structured import ReplyFormat
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -40,6 +41,7 @@ EXTRACT_FACTS = Prompt("graphrag_bench.graphs:prompts/facts.j2")
 CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 STEP_OF_FACTS = "extract facts"
+_TOO_SMALL = "The model may be too small to keep to the format, or its window may cut the prompt"
 
 
 @artifact("text_extraction.nlp")
@@ -124,31 +126,26 @@ def llm_text_extraction(
     in nano-graphrag.
     """
     types = {"entity_types": entity_types, "keywords": keywords}
-    gleaner = Gleaner(
-        extractor=Extractor(llm_build, max_tokens),
-        step=STEP,
-        builder="text_extraction.llm",
-        advice="The model may be too small to keep to the format, or its window may cut the "
-        "prompt; build.text_extraction=nlp reads descriptions without a model.",
-        read=partial(read_records, keywords=keywords, purpose=STEP),
-        nothing=ChunkRecords(),
-        rounds=max_gleaning,
-        continue_prompt=continue_prompt,
-        more_prompt=more_prompt,
-        variables={"keywords": keywords},
-        progress=progress,
-    )
     chats = [extract_prompt.render({**types, "passage": text}) for text in chunk_table.passages]
-    replies = gleaner.replies(chats, documents_of_chunks(chunk_table))
-    rows = [
-        ChunkRecords(
-            tuple(record for reply in of_chunk for record in reply.records.entities),
-            tuple(record for reply in of_chunk for record in reply.records.relationships),
-        )
-        for of_chunk in replies
-    ]
+    replies, counts = gleaned(
+        Extractor(llm_build, max_tokens, progress),
+        chats,
+        documents_of_chunks(chunk_table),
+        ReplyFormat(STEP, partial(read_records, keywords=keywords, purpose=STEP)),
+        f"{_TOO_SMALL}; build.text_extraction=nlp reads descriptions without a model.",
+        max_gleaning,
+        continue_prompt,
+        more_prompt,
+        keywords,
+    )
+    rows = []
+    for of_chunk in replies:
+        records = [record for reply in of_chunk for record in reply.records]
+        entities = tuple(one for one in records if isinstance(one, EntityRecord))
+        relationships = tuple(one for one in records if isinstance(one, RelationshipRecord))
+        rows.append(ChunkRecords(entities, relationships))
     n_negative = sum(reply.negative for of_chunk in replies for reply in of_chunk)
-    return TextExtraction.of(rows, {"negative_strengths": n_negative, **gleaner.statistics})
+    return TextExtraction.of(rows, {"negative_strengths": n_negative, **counts})
 
 
 @artifact("fact_extraction.nlp")
@@ -214,22 +211,20 @@ def llm_facts(
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
     release; prompts are ours.
     """
-    gleaner = Gleaner(
-        extractor=Extractor(llm_build, max_tokens),
-        step=STEP_OF_FACTS,
-        builder="fact_extraction.llm",
-        advice="The model may be too small to keep to the format, or its window may cut the "
-        "prompt; build.fact_extraction=nlp takes sentences as facts, without a model.",
-        read=partial(read_facts, purpose=STEP_OF_FACTS),
-        nothing=ChunkFacts(),
-        rounds=max_gleaning,
-        continue_prompt=continue_prompt,
-        more_prompt=more_prompt,
-        progress=progress,
+    replies, counts = gleaned(
+        Extractor(llm_build, max_tokens, progress),
+        [extract_prompt.render({"passage": passage}) for passage in chunk_table.passages],
+        documents_of_chunks(chunk_table),
+        ReplyFormat(STEP_OF_FACTS, partial(read_facts, purpose=STEP_OF_FACTS)),
+        f"{_TOO_SMALL}; build.fact_extraction=nlp takes sentences as facts, without a model.",
+        max_gleaning,
+        continue_prompt,
+        more_prompt,
     )
-    chats = [extract_prompt.render({"passage": passage}) for passage in chunk_table.passages]
-    replies = gleaner.replies(chats, documents_of_chunks(chunk_table))
-    facts = [[fact for reply in of_chunk for fact in reply.records.facts] for of_chunk in replies]
-    rows = [ChunkFacts(tuple(fact for fact in some if fact.entities)) for some in facts]
+    facts = [[one for reply in of_chunk for one in reply.records] for of_chunk in replies]
+    rows = [
+        ChunkFacts(tuple(one for one in some if isinstance(one, FactRecord) and one.entities))
+        for some in facts
+    ]
     n_without = sum(map(len, facts)) - sum(len(row.facts) for row in rows)
-    return FactExtraction.of(rows, {"facts_without_entities": n_without, **gleaner.statistics})
+    return FactExtraction.of(rows, {"facts_without_entities": n_without, **counts})

@@ -25,7 +25,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import failures, refuse_all_failed, window_of
+from graphrag_bench.graphs.asking import Extractor, failures, window_of
 from graphrag_bench.graphs.sentences import (
     Sentences,
     chunks_of,
@@ -36,7 +36,7 @@ from graphrag_bench.graphs.sentences import (
 )
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.llm.structured import ReplyFormat, settled
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -275,22 +275,19 @@ def _written(
             prompt.render({"texts": "\n\n".join(_fitted(llm, prompt, max_tokens, texts))})
             for texts in clusters
         ]
-        with progress.task(STEP, len(chats)) as advance:
-            results = ask_each(
-                llm, chats, ReplyFormat(STEP, read), max_tokens=max_tokens,
-                items=[f"cluster of {family[0]}" for family in families], advance=advance,
-            )  # fmt: skip
-        n_failed = len(failures(results))
-        refuse_all_failed(
-            f"Step '{STEP}'", failures(results), len(results),
+        results = Extractor(llm, max_tokens, progress).ask(
+            chats,
+            ReplyFormat(STEP, read),
+            [f"cluster of {family[0]}" for family in families],
             "The model may be too small, or its window may cut the prompt; build.graph=tree takes "
-            "central sentences instead.", was="was a summary of the texts",
-        )  # fmt: skip
+            "central sentences instead.",
+            was="was a summary of the texts",
+        )
         written = [
             settled(llm, result, " ".join(cut(one, max_tokens // len(texts) or 1) for one in texts))
             for texts, result in zip(clusters, results, strict=True)
         ]
-        if n_failed:
+        if n_failed := len(failures(results)):
             progress.say(
                 f"{STEP}: {n_failed} of {len(results)} replies were unusable; the first words "
                 "of the texts replace them."

@@ -24,7 +24,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import Extractor, failures, records_of, room_for
+from graphrag_bench.graphs.asking import Extractor, failures, room_for
 from graphrag_bench.graphs.knowledge_graph import with_rows
 from graphrag_bench.graphs.sentences import (
     central_texts,
@@ -292,12 +292,10 @@ def _written(
         prompt.render({"entities": cut("\n".join(made.node_text(row) for row in family), room)})
         for family in families
     ]
-    replies = records_of(
-        Extractor(llm, most_tokens),
+    replies = Extractor(llm, most_tokens, progress).ask(
         chats,
         list_reading(SummaryEntities, "entities", STEP),
         [", ".join(made.first_names(family)) for family in families],
-        progress,
         "build.graph=layered takes central sentences.",
         was="was of use",
     )

@@ -18,14 +18,8 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import (
-    MOST_TOKENS,
-    Extractor,
-    documents_of_chunks,
-    failures,
-    records_of,
-)
-from graphrag_bench.graphs.extraction import CO_OCCURS
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, failures
+from graphrag_bench.graphs.extraction import CO_OCCURS, whole_triples
 from graphrag_bench.graphs.sentences import TitleUse, facts_of, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import read_cut_list, read_json, schema_of
@@ -236,13 +230,11 @@ def llm_schema_extraction(
         "attribute_types": attribute_types,
         "agentic": agentic,
     }
-    extractor = Extractor(llm_build, max_tokens)
-    replies = records_of(
-        extractor,
+    extractor = Extractor(llm_build, max_tokens, progress)
+    replies = extractor.ask(
         [extract_prompt.render({**schema, "passage": text}) for text in chunk_table.passages],
         ReplyFormat(STEP, read_facts, schema_of(Facts)),
         documents_of_chunks(chunk_table),
-        progress,
         "The model may be too small to extract, or its window may cut the prompt; "
         "build.schema_extraction=nlp reads facts without a model.",
     )
@@ -290,11 +282,7 @@ def _fits(entities: list[object], triples: list[object]) -> bool:
 def _row(facts: Facts) -> SchemaRecords:
     return SchemaRecords(
         tuple(EntityRecord(one.name, normalise_name(one.type)) for one in facts.entities),
-        tuple(
-            Triple(one[0], one[1], one[2])
-            for one in facts.triples
-            if len(one) == 3 and all(map(str.strip, one))
-        ),
+        whole_triples(facts.triples),
         tuple(
             AttributeRecord(one.name, value.name, value.value)
             for one in facts.entities

@@ -39,15 +39,15 @@ def read(text: str, *, cut: bool = False) -> RecordReply:
 
 def test_an_entity_belongs_to_the_fact_before_it():
     reply = read(f"{FOUNDED}##{ADA}##{OTTO}##\n{STANDS}##{TARN}<|COMPLETE|>")
-    assert reply.records.facts == (FOUNDED_READ, STANDS_READ)
-    assert (reply.malformed, reply.has_records) == (0, True)
+    assert reply.records == (FOUNDED_READ, STANDS_READ)
+    assert reply.malformed == 0
 
 
 @pytest.mark.parametrize(
     ("last", "complete"), [("<|>12", 10.0), ("<|>-3", 0.0), ("<|>high", 10.0), ("", 10.0)]
 )
 def test_completeness_is_a_number_from_zero_to_ten_and_else_ten(last, complete):
-    (fact,) = read(f'("fact"<|>Norvik stands.{last})').records.facts
+    (fact,) = read(f'("fact"<|>Norvik stands.{last})').records
     assert fact.completeness == complete
 
 
@@ -63,7 +63,7 @@ def test_completeness_is_a_number_from_zero_to_ten_and_else_ten(last, complete):
 def test_a_malformed_record_is_counted_and_left_out(bad):
     """So is an entity before every fact."""
     reply = read(f"{OTTO}##{STANDS}##{TARN}##{bad}<|COMPLETE|>")
-    assert (reply.records.facts, reply.malformed) == ((STANDS_READ,), 2)
+    assert (reply.records, reply.malformed) == ((STANDS_READ,), 2)
 
 
 @pytest.mark.parametrize("text", ["", "Lovely weather.", ADA, f"{ADA}<|COMPLETE|>"])

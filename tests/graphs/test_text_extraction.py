@@ -36,7 +36,7 @@ def read(text: str, *, cut: bool = False, keywords: bool = False) -> RecordReply
 def relationship(*fields: str, keywords: bool = False) -> RelationshipRecord:
     """The one relationship of a record with these fields after its kind."""
     text = "<|>".join(['("relationship"', *fields]) + ")<|COMPLETE|>"
-    (one,) = read(text, keywords=keywords).records.relationships
+    (one,) = read(text, keywords=keywords).records
     return one
 
 
@@ -55,13 +55,13 @@ def relationship(*fields: str, keywords: bool = False) -> RelationshipRecord:
 )
 def test_records_are_read_in_order_and_small_models_may_be_careless_about_quotes_and_talk(text):
     reply = read(text)
-    assert reply.records == ChunkRecords((ADA_READ, NORVIK_READ), (FOUNDED_READ,))
+    assert reply.records == (ADA_READ, NORVIK_READ, FOUNDED_READ)
     assert (reply.malformed, reply.negative) == (0, 0)
 
 
 def test_what_counts_stands_between_the_first_and_the_last_bracket():
     reply = read("1. (entity<|>NORVIK<|>geo<|>Norvik (founded 1901) lies on Mount Tarn.) or so")
-    assert reply.records.entities[0].description == "Norvik (founded 1901) lies on Mount Tarn."
+    assert reply.records[0].description == "Norvik (founded 1901) lies on Mount Tarn."
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_what_counts_stands_between_the_first_and_the_last_bracket():
 )
 def test_a_malformed_record_is_counted_and_left_out(bad):
     reply = read(f"{ADA}##{bad}<|COMPLETE|>")
-    assert reply.records == ChunkRecords((ADA_READ,))
+    assert reply.records == (ADA_READ,)
     assert reply.malformed == 1
 
 
 def test_keywords_of_the_whole_passage_are_ignored_and_not_counted():
     reply = read(f'{ADA}##("content_keywords"<|>astronomy, history)<|COMPLETE|>')
-    assert (reply.records, reply.malformed) == (ChunkRecords((ADA_READ,)), 0)
+    assert (reply.records, reply.malformed) == ((ADA_READ,), 0)
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_a_reply_without_records_cannot_be_read(text):
 
 
 def test_a_passage_may_have_no_entities_and_the_last_record_of_a_cut_reply_is_left_out():
-    assert read("<|COMPLETE|>").records == ChunkRecords()
-    assert read(f"{ADA}##(entity<|>NOR", cut=True).records == ChunkRecords((ADA_READ,))
-    assert read(f"{ADA}##{NORVIK}", cut=True).records == ChunkRecords((ADA_READ,))
+    assert read("<|COMPLETE|>").records == ()
+    assert read(f"{ADA}##(entity<|>NOR", cut=True).records == (ADA_READ,)
+    assert read(f"{ADA}##{NORVIK}", cut=True).records == (ADA_READ,)
 
 
 # ---- by a language model
