@@ -31,7 +31,6 @@ def leiden(
     graph: Graph,
     max_cluster_size: PositiveInt = 10,
     resolution: Annotated[float, Field(gt=0)] = 1.0,
-    use_lcc: bool = False,
     seed: NonNegativeInt = 0xDEADBEEF,
 ) -> Communities:
     """The communities of the graph by weighted modularity at `resolution`, level 0 the coarsest.
@@ -39,16 +38,13 @@ def leiden(
     Each connected component of two nodes or more is partitioned by itself, a community of more than
     `max_cluster_size` nodes again one level down, until it is small enough or cannot be split. A
     node without a positive edge is in none, and a node is in one community of each level down to
-    where it was last split. Rows are in order of level, then parent, then lowest member. `use_lcc`
-    takes the largest component alone (ties: the one with the lowest node), as the released code of
-    Zhou et al. does; textual graphs fall into thousands of parts, which it would leave out.
+    where it was last split. Rows are in order of level, then parent, then lowest member.
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
-    5.
+    5. Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs
+    fall into thousands of parts.
     """
     view = _positive(graph)
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
-    if use_lcc and waiting:
-        waiting = [max(waiting, key=len)]
     rows: list[Row] = []
     level, parents = 0, [-1] * len(waiting)
     while waiting:

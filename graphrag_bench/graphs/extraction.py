@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.contract import artifact
@@ -29,7 +29,6 @@ from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name, squash
-from graphrag_bench.values import unique
 
 ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
@@ -113,29 +112,24 @@ def nlp_extraction(
     chunk_table: ChunkTable,
     nlp: Nlp,
     progress: Progress,
-    noun_phrases: bool = True,
-    co_occurrence: NonNegativeInt = 8,
     title: TitleUse = "about",
     prune: Prune = "none",
 ) -> Extraction:
     """Entities, noun phrases and relations read by spaCy, sentence by sentence.
 
     Relations are subject-verb-object; two named entities of one sentence that no such relation
-    joins co-occur. Sentences with more than `co_occurrence` distinct entities give none (0
-    switches co-occurrence off). `title="about"` takes a passage to be about its title: the title
-    replaces he, she, it and they as a subject, and co-occurs with the named entities of
-    sentences that do not name it; `entity` only makes it a node, `off` does not read it.
-    `prune="unjoined"` leaves out phrases of one passage that are no named entity and that no
-    relation joins.
+    joins co-occur, in sentences with at most 8 distinct ones. `title="about"` takes a passage to be
+    about its title: the title replaces he, she, it and they as a subject, and co-occurs with the
+    named entities of sentences that do not name it; `entity` only makes it a node, `off` does not
+    read it. `prune="unjoined"` leaves out phrases of one passage that are no named entity and that
+    no relation joins.
     `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
     relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
     """
     rows, n_sentences, n_related = [], 0, 0
     named: list[set[str]] = []
     for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        rows.append(
-            _chunk(sentences, name, name if title == "about" else "", noun_phrases, co_occurrence)
-        )
+        rows.append(_chunk(sentences, name, name if title == "about" else ""))
         always = [name, *(entity for one in sentences for entity, _ in one.entities)]
         named.append({normalise_name(entity) for entity in always})
         n_sentences += len(sentences)
@@ -145,18 +139,15 @@ def nlp_extraction(
     return Extraction.of(rows, {"relation_share": round(share, 4)})
 
 
-def _chunk(
-    sentences: list[Sentence], name: str, subject: str, noun_phrases: bool, co_occurrence: int
-) -> ChunkExtraction:
+def _chunk(sentences: list[Sentence], name: str, subject: str) -> ChunkExtraction:
     entities = [name] if name else []
     triples = []
     for sentence in sentences:
-        names = [entity for entity, _ in sentence.entities]
-        names += sentence.phrases if noun_phrases else ()
+        names = [entity for entity, _ in sentence.entities] + list(sentence.phrases)
         entities += names
         related = list(facts_of(sentence, subject, {*names, name} - {""}))
         joined = {frozenset((fact.head, fact.tail)) for fact in related}
-        pairs = together(unique(named_entities(sentence)), subject, co_occurrence)
+        pairs = together(list(dict.fromkeys(named_entities(sentence))), subject)
         triples += related
         triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))

@@ -38,21 +38,20 @@ def hypergraph(
     fact_extraction: FactExtraction,
     chunk_table: ChunkTable,
     description_tokens: NonNegativeInt | None = 60,
-    min_entities: PositiveInt = 1,
 ) -> Graph:
     """The hypergraph of the facts, as a bipartite graph of two types of nodes.
 
     An `entity` is a normalised name; its description is the name and, after a colon, what facts
     tell of it: the distinct texts in order of first mention, as many as fit `description_tokens`,
     one at least (None: all, 0: the name alone). A `hyperedge` is a distinct fact, described by its
-    text, and joined to each entity that it names; facts of fewer than `min_entities` are left out.
+    text, and joined to each entity that it names; facts of none are left out.
     An edge weighs the completeness of the fact divided by 10, summed over the places that tell it,
     0.1 at least. Entities come first, each type in order of first mention; nodes and edges are in
     the chunks that they are read from. Raises UserError when no fact is left.
     Source: HyperGraphRAG (Luo et al. 2025), knowledge hypergraph construction and its bipartite
     storage; its release.
     """
-    return _read(fact_extraction, min_entities).graph(len(chunk_table), description_tokens)
+    return _read(fact_extraction).graph(len(chunk_table), description_tokens)
 
 
 @artifact("graph.hypergraph_synonymy", provides=PROVIDES)
@@ -63,7 +62,6 @@ def hypergraph_synonymy(
     embedder: Embedder,
     progress: Progress,
     description_tokens: NonNegativeInt | None = 0,
-    min_entities: PositiveInt = 1,
     synonyms_per_node: PositiveInt = 10,
     synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
 ) -> Graph:
@@ -74,7 +72,7 @@ def hypergraph_synonymy(
     threshold gets an edge, which is in no chunk.
     Source: PropRAG (Wang and Han 2025), propositions, entities and synonym edges; its release.
     """
-    facts = _read(fact_extraction, min_entities)
+    facts = _read(fact_extraction)
     graph = facts.graph(len(chunk_table), description_tokens)
     names = list(facts.entities)
     vectors = np.ascontiguousarray(vectors_of(names, embedder, progress, "embedding node names"))
@@ -143,19 +141,18 @@ class _Facts:
         )
 
 
-def _read(extraction: FactExtraction, min_entities: int) -> _Facts:
+def _read(extraction: FactExtraction) -> _Facts:
     found = _Facts()
     for chunk, row in enumerate(extraction.rows):
         for told in row.facts:
             text = " ".join(told.text.split())
-            named = {normalise_name(entity.name) for entity in told.entities} - {""}
-            if text and len(named) >= min_entities:
+            if text and any(normalise_name(entity.name) for entity in told.entities):
                 found.add(text, told, chunk)
     if not found.facts:
         raise UserError(
-            f"The hypergraph has no fact that names {min_entities} entities or more. Likely "
-            "causes: the model is too small to extract, its context window cuts the prompt, or "
-            "the texts name nothing. build.fact_extraction=nlp takes sentences as facts."
+            "The hypergraph has no fact that names an entity. Likely causes: the model is too "
+            "small to extract, its context window cuts the prompt, or the texts name nothing. "
+            "build.fact_extraction=nlp takes sentences as facts."
         )
     return found
 

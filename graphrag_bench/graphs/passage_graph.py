@@ -46,19 +46,13 @@ Row = tuple[int, bool, str, tuple[str, ...]]
 
 @artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
 def passage(
-    *,
-    chunk_table: ChunkTable,
-    nlp: Nlp,
-    progress: Progress,
-    min_shared: PositiveInt = 1,
-    max_df: PositiveInt | None = MAX_DF,
-    title: bool = True,
+    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, max_df: PositiveInt | None = MAX_DF
 ) -> Graph:
-    """The passages as nodes, an edge where two share `min_shared` entities or more.
+    """The passages as nodes, an edge where two share an entity.
 
     Node i is chunk i, its description the passage; an edge is named by all entities shared, in
     order of first appearance, and weighs their number. Entities are named entities by normalised
-    name, numbers and dates aside, and with `title` the title of the passage. Those in more than
+    name, numbers and dates aside, and the title of the passage. Those in more than
     `max_df` passages join nothing, as an entity of m passages makes m (m - 1) / 2 edges: so a
     mention makes at most (`max_df` - 1) / 2 (None: no limit). How many entities there are, and how
     many of them were left out so, is in the artifact's statistics.
@@ -67,14 +61,19 @@ def passage(
     Deviation: linked by spaCy's entities and equal names, where the released code asks the WAT web
     service for Wikipedia titles of prior probability above 0.8.
     """
-    names, mentions = _mentions(chunk_table, nlp, progress, title)
+    names: dict[str, int] = {}
+    mentions: list[list[int]] = []
+    for own, sentences in read_chunks(chunk_table, nlp, progress):
+        found = [own, *(name for one in sentences for name in named_entities(one))]
+        normal = dict.fromkeys(filter(None, map(normalise_name, found)))
+        mentions.append([names.setdefault(name, len(names)) for name in normal])
     matrix = incidence(mentions, len(names)).astype(np.int64)
     frequency = np.asarray(matrix.sum(axis=0)).ravel()
     frequent = frequency > (len(mentions) if max_df is None else max_df)
     if frequent.any():
         matrix = matrix.multiply(~frequent).tocsr()
         matrix.eliminate_zeros()
-    ends, shared = _joined(matrix, min_shared)
+    ends, shared = _joined(matrix)
     relations = Texts.of(list(names)).joined(shared, ", ")
     graph = chunks_as_nodes(len(chunk_table), ends, np.diff(shared.indptr), relations)
     return replace(
@@ -96,19 +95,7 @@ def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts)
     return Graph.from_arrays(ends[0], ends[1], chunks, of_edges, weight, names, relations=relations)
 
 
-def _mentions(
-    chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: bool
-) -> tuple[dict[str, int], list[list[int]]]:
-    names: dict[str, int] = {}
-    rows: list[list[int]] = []
-    for own, sentences in read_chunks(chunk_table, nlp, progress, "entity" if title else "off"):
-        found = [own, *(name for one in sentences for name in named_entities(one))]
-        normal = dict.fromkeys(filter(None, map(normalise_name, found)))
-        rows.append([names.setdefault(name, len(names)) for name in normal])
-    return names, rows
-
-
-def _joined(matrix: Any, min_shared: int) -> tuple[IntArray, Any]:
+def _joined(matrix: Any) -> tuple[IntArray, Any]:
     n, n_entities = matrix.shape
     by_entity = matrix.tocsc()
     codes, of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -117,13 +104,8 @@ def _joined(matrix: Any, min_shared: int) -> tuple[IntArray, Any]:
         low, high = np.triu_indices(len(passages), 1)
         codes.append(passages[low] * n + passages[high])
         of.append(np.full(len(low), entity))
-    every, entities = np.concatenate(codes), np.concatenate(of)
-    pairs, place, counts = np.unique(every, return_inverse=True, return_counts=True)
-    enough = counts >= min_shared
-    rows = np.cumsum(enough) - 1
-    kept = enough[place]
-    pairs = pairs[enough]
-    shared = cells(rows[place[kept]], entities[kept], (len(pairs), n_entities))
+    pairs, place = np.unique(np.concatenate(codes), return_inverse=True)
+    shared = cells(place, np.concatenate(of), (len(pairs), n_entities))
     return np.stack([pairs // n, pairs % n]), shared
 
 

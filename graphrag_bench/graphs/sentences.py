@@ -21,6 +21,7 @@ TitleUse = Literal["off", "entity", "about"]
 """Whether a title is not read, is an entity, or is what the passage is about as well."""
 _ABBREVIATED = r"(?<!\b[A-Z]\.)(?<!\b(?:St|Mr|Dr|Jr|Sr|No|vs)\.)(?<!\b(?:Mrs|Rev|Gen|Col|Vol)\.)"
 _END = re.compile(rf"(?<=[.!?]){_ABBREVIATED}[\"')\]]*\s+|(?<=[。！？])|\n\s*\n")
+_MOST_TOGETHER = 8
 _FEW_WORDS = 4
 _WORDS = 48
 _SAME = 0.9
@@ -42,14 +43,13 @@ def named_entities(sentence: Sentence) -> list[str]:
     return [name for name, label in sentence.entities if label not in NUMERIC]
 
 
-def together(names: Sequence[str], title: str, most: int) -> list[tuple[str, str]]:
+def together(names: Sequence[str], title: str) -> list[tuple[str, str]]:
     """Return the pairs that share a sentence which names these distinct entities.
 
-    All pairs where they are `most` at most; `title`, where given and not named, with each of them.
-    With 0 there is no pair.
+    All pairs where they are 8 at most; `title`, where given and not named, with each of them.
     """
-    pairs = list(combinations(names, 2)) if len(names) <= most else []
-    if title and most and title not in names:
+    pairs = list(combinations(names, 2)) if len(names) <= _MOST_TOGETHER else []
+    if title and title not in names:
         pairs += [(title, other) for other in names]
     return pairs
 

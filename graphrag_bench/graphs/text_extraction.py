@@ -1,6 +1,6 @@
 """Chunks to described entities, relationships and n-ary facts: by spaCy, or by a language model."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
 
 from pydantic import NonNegativeInt, PositiveInt
@@ -31,7 +31,6 @@ from graphrag_bench.llm.structured import ReplyFormat
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import unique
 
 EXTRACT = Prompt("graphrag_bench.graphs:prompts/text_records.j2")
 CONTINUE = Prompt("graphrag_bench.graphs:prompts/text_continue.j2")
@@ -50,53 +49,50 @@ def nlp_text_extraction(
     chunk_table: ChunkTable,
     nlp: Nlp,
     progress: Progress,
-    numbers: bool = False,
-    noun_phrases: bool = False,
     keywords: bool = True,
-    co_occurrence: NonNegativeInt = 8,
     title: TitleUse = "about",
 ) -> TextExtraction:
     """Entities and relationships read by spaCy, one record for each sentence that tells of them.
 
-    An entity's type is its NER label ("" for a noun phrase, and for a title that no label fits),
-    its description the sentence; `numbers` keeps dates, amounts and counts as entities. Two names
-    are related when a subject-verb-object relation joins them or, in sentences with at most
-    `co_occurrence` distinct named entities (0 switches this off), when they share a sentence:
+    An entity's type is its NER label ("" for a title that no label fits), its description the
+    sentence; dates, amounts and counts are none. Two names are related when a subject-verb-object
+    relation joins them or, in sentences with at most 8 distinct ones, when they share a sentence:
     the description is that sentence, the keywords its lemmas, the strength 1, so that merged
     strengths are counts. `title="about"` takes a passage to be about its title: the title
     replaces he, she, it and they as a subject, is related to the named entities of sentences that
     do not name it, and is described by the sentences that name it or, where none does, by the
     first; `entity` only describes it, `off` does not read it.
     """
-    rows = []
-    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        subject = name if title == "about" else ""
-        entities = list(_title_records(sentences, name)) if name else []
-        relationships = []
-        for sentence in sentences:
-            named = [one for one in sentence.entities if numbers or one[1] not in NUMERIC]
-            named += [(phrase, "") for phrase in sentence.phrases] if noun_phrases else []
-            entities += [
-                EntityRecord(n, label.lower(), sentence.text) for n, label in unique(named)
-            ]
-            facts = facts_of(sentence, subject, {*(n for n, _ in named), name} - {""})
-            pairs = together(unique(named_entities(sentence)), subject, co_occurrence)
-            seen = set()
-            for head, tail in (*((one.head, one.tail) for one in facts), *pairs):
-                ends = frozenset((normalise_name(head), normalise_name(tail)))
-                if len(ends) == 2 and ends not in seen:
-                    seen.add(ends)
-                    themes = sentence.lemmas if keywords else ()
-                    relationships.append(RelationshipRecord(head, tail, sentence.text, themes))
-        rows.append(ChunkRecords(tuple(entities), tuple(relationships)))
+    rows = [
+        _records(sentences, name, name if title == "about" else "", keywords)
+        for name, sentences in read_chunks(chunk_table, nlp, progress, title)
+    ]
     return TextExtraction.of(rows, {})
 
 
-def _title_records(sentences: list[Sentence], title: str) -> Iterator[EntityRecord]:
-    wanted = f" {normalise_name(title)} "
-    naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
-    for text in naming or [one.text for one in sentences[:1]] or [""]:
-        yield EntityRecord(title, "", text)
+def _records(
+    sentences: Sequence[Sentence], title: str, subject: str, keywords: bool
+) -> ChunkRecords:
+    entities: list[EntityRecord] = []
+    relationships = []
+    if title:
+        wanted = f" {normalise_name(title)} "
+        naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
+        texts = naming or [one.text for one in sentences[:1]] or [""]
+        entities += [EntityRecord(title, "", text) for text in texts]
+    for sentence in sentences:
+        named = dict.fromkeys(one for one in sentence.entities if one[1] not in NUMERIC)
+        entities += [EntityRecord(name, label.lower(), sentence.text) for name, label in named]
+        names = list(dict.fromkeys(name for name, _ in named))
+        facts = facts_of(sentence, subject, {*names, title} - {""})
+        seen = set()
+        for head, tail in (*((one.head, one.tail) for one in facts), *together(names, subject)):
+            ends = frozenset((normalise_name(head), normalise_name(tail)))
+            if len(ends) == 2 and ends not in seen:
+                seen.add(ends)
+                themes = sentence.lemmas if keywords else ()
+                relationships.append(RelationshipRecord(head, tail, sentence.text, themes))
+    return ChunkRecords(tuple(entities), tuple(relationships))
 
 
 @artifact("text_extraction.llm", calls=2, tokens=gleaned_tokens)
@@ -150,39 +146,32 @@ def llm_text_extraction(
 
 @artifact("fact_extraction.nlp")
 def nlp_facts(
-    *,
-    chunk_table: ChunkTable,
-    nlp: Nlp,
-    progress: Progress,
-    numbers: bool = False,
-    title: TitleUse = "about",
+    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: TitleUse = "about"
 ) -> FactExtraction:
     """The sentences of each chunk as facts, each with the named entities in it, read by spaCy.
 
-    An entity is described by the sentence; `numbers` keeps dates, amounts and counts. With
-    `title="about"` a passage is about its title: every sentence has the title as its first entity,
-    and begins with it, before a colon, where it does not name it. With `entity` the title is an
-    entity of the sentences that name it, `off` does not read it. A sentence without an entity is no
-    fact.
+    An entity is described by the sentence; dates, amounts and counts are none. With `title="about"`
+    a passage is about its title: every sentence has the title as its first entity, and begins with
+    it, before a colon, where it does not name it. With `entity` the title is an entity of the
+    sentences that name it, `off` does not read it. A sentence without an entity is no fact.
     Source: ours, so that hypergraphs of facts can be made without a language model.
     """
     rows = []
     for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        facts = (_fact(one, name, about=title == "about", numbers=numbers) for one in sentences)
+        facts = (_fact(one, name, about=title == "about") for one in sentences)
         rows.append(ChunkFacts(tuple(fact for fact in facts if fact.entities)))
     return FactExtraction.of(rows, {})
 
 
-def _fact(sentence: Sentence, title: str, *, about: bool, numbers: bool) -> FactRecord:
+def _fact(sentence: Sentence, title: str, *, about: bool) -> FactRecord:
     own = normalise_name(title)
     text = " ".join(sentence.text.split())
     names_it = bool(own) and f" {own} " in f" {normalise_name(text)} "
     if own and about and not names_it:
         text = f"{title}: {text}"
     first = [title] if names_it or (own and about) else []
-    named = [name for name, label in sentence.entities if numbers or label not in NUMERIC]
     distinct: dict[str, str] = {}
-    for name in (*first, *named):
+    for name in (*first, *named_entities(sentence)):
         distinct.setdefault(normalise_name(name), name)
     distinct.pop("", None)
     return FactRecord(text, tuple(EntityRecord(name, "", text) for name in distinct.values()))

@@ -18,7 +18,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
-from graphrag_bench.columns import Texts, cells
+from graphrag_bench.columns import Texts, cells, in_order
 from graphrag_bench.contract import artifact, builders
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -49,44 +49,26 @@ _RELATIONS = ("shares words", "is similar", "shares words, is similar")
 
 
 @artifact("keyword_graph")
-def keyword_graph(
-    *,
-    chunk_table: ChunkTable,
-    nlp: Nlp,
-    progress: Progress,
-    titles: bool = True,
-    min_chunks: PositiveInt = 1,
-) -> KeywordGraph:
+def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> KeywordGraph:
     """The words of the chunks, joined to every chunk and every sentence that holds them.
 
     Words are of two characters or more, in lower case, without scikit-learn's English stop words;
-    those in less than `min_chunks` chunks are left out, and so are sentences that hold no other.
-    With `titles` the title of a chunk is one of its sentences. Equal sentences are one.
-    Raises UserError when no word is left.
+    sentences that hold no other are left out. The title of a chunk is one of its sentences. Equal
+    sentences are one. Raises UserError when no word is left.
     Source: KET-RAG (Huang et al. 2025), the text-keyword bipartite graph; released code 3738db4.
     """
-    texts, of_chunk = _sentences(chunk_table, nlp, progress, titles)
-    held, words = words_of(texts)
+    texts, of_chunk = _sentences(chunk_table, nlp, progress)
+    holds, words = words_of(texts)
+    if not words:
+        raise UserError("The keyword graph has no keyword: the corpus holds stop words alone.")
     sentence_chunk = cells(*of_chunk, (len(texts), len(chunk_table)))
-    keyword_chunk = (held.T.astype(np.int64) @ sentence_chunk.astype(np.int64)).tocsr().astype(bool)
-    kept = np.flatnonzero(np.diff(keyword_chunk.indptr) >= min_chunks)
-    if not len(kept):
-        raise UserError(
-            f"The keyword graph has no keyword: no word, stop words aside, is in {min_chunks} "
-            "chunks or more. Likely causes: build.keyword_graph.min_chunks is too high, or the "
-            "corpus holds no text."
-        )
-    keyword_sentence = held.T.tocsr()[kept]
-    told = np.unique(keyword_sentence.indices)
-    keyword_sentence = keyword_sentence[:, told].astype(bool)
-    keyword_chunk = keyword_chunk[kept]
-    for matrix in (keyword_sentence, keyword_chunk):
-        matrix.sort_indices()
+    keyword_chunk = holds.T.astype(np.int64) @ sentence_chunk.astype(np.int64)
+    rows = np.flatnonzero(np.diff(holds.indptr))
     return KeywordGraph(
-        Texts.of([words[row] for row in kept]),
-        Texts.of([texts[row] for row in told]),
-        keyword_sentence,
-        keyword_chunk,
+        Texts.of(words),
+        Texts.of([texts[row] for row in rows]),
+        in_order(holds[rows].T),
+        in_order(keyword_chunk.astype(bool)),
     )
 
 
@@ -125,12 +107,11 @@ def words_of(texts: list[str]) -> tuple[Any, list[str]]:
 
 
 def _sentences(
-    chunk_table: ChunkTable, nlp: Nlp, progress: Progress, titles: bool
+    chunk_table: ChunkTable, nlp: Nlp, progress: Progress
 ) -> tuple[list[str], tuple[IntArray, IntArray]]:
     rows: dict[str, int] = {}
     sentences, chunks = [], []
-    use: TitleUse = "entity" if titles else "off"
-    for chunk, (title, found) in enumerate(read_chunks(chunk_table, nlp, progress, use)):
+    for chunk, (title, found) in enumerate(read_chunks(chunk_table, nlp, progress)):
         for text in (title, *(sentence.text for sentence in found)):
             if line := " ".join(text.split()):
                 sentences.append(rows.setdefault(line, len(rows)))
@@ -231,7 +212,6 @@ def core_nlp(
     damping: Damping = 0.85,
     join_tokens: PositiveInt | None = None,
     title: TitleUse = "about",
-    co_occurrence: NonNegativeInt = 8,
     keywords: bool = True,
 ) -> TextExtraction:
     """As `text_extraction.nlp`, of the core chunks alone; the other chunks have no record.
@@ -245,8 +225,7 @@ def core_nlp(
     return _of_core(
         chunk_table, chunk_graph, share, damping, join_tokens,
         lambda some: nlp_text_extraction(
-            chunk_table=some, nlp=nlp, progress=progress,
-            title=title, co_occurrence=co_occurrence, keywords=keywords,
+            chunk_table=some, nlp=nlp, progress=progress, title=title, keywords=keywords,
         ),
     )  # fmt: skip
 

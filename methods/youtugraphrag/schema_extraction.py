@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import BaseModel, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import BaseModel, PositiveInt, ValidationError
 
 from graphrag_bench.algorithms.extraction import (
     AttributeRecord,
@@ -86,34 +86,27 @@ class Facts(BaseModel):
 
 @artifact("schema_extraction.nlp")
 def nlp_schema_extraction(
-    *,
-    chunk_table: ChunkTable,
-    nlp: Nlp,
-    progress: Progress,
-    noun_phrases: bool = True,
-    co_occurrence: NonNegativeInt = 8,
-    title: TitleUse = "about",
+    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: TitleUse = "about"
 ) -> SchemaExtraction:
     """Typed entities, triples and attributes read by spaCy, sentence by sentence.
 
     The schema is the tagger's: an entity's type is its NER label, "" for a title that no label
     fits; numbers, amounts and dates are values, not entities. Triples are subject-verb-object, and
-    two named entities of one sentence that none joins co-occur, in sentences with at most
-    `co_occurrence` of them (0 switches that off). An entity has three kinds of attributes. A
+    two named entities of one sentence that none joins co-occur, in sentences with at most 8 of
+    them. An entity has three kinds of attributes. A
     subject-verb-object relation to a number or date is one, named by the words of the relation
     ("be born in: 1867"). A copula with a noun phrase, "X was a Y", is one named `is`. A date,
     time, percentage, amount of money or quantity that no relation reaches is one of the only
     entity of its sentence, where there is just one, named by its label ("date: 1867"). Ordinals
     state nothing, and neither do bare numbers but with a relation that is no copula. `title`
     is that of `extraction.nlp`; with `about` it stands for he, she, it and they, and is the entity
-    of sentences that name none. `noun_phrases` makes the phrases that a relation joins to an
-    entity, but for copulas, entities without a type.
+    of sentences that name none. The phrases that a relation joins to an entity, but for copulas,
+    are entities without a type.
     Source: ours, so that Youtu-GraphRAG's graph can be made without a language model.
     """
     rows = []
     for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        reader = _Reader(name, title == "about" and bool(name), noun_phrases, co_occurrence)
-        rows.append(reader.chunk(sentences))
+        rows.append(_Reader(name, name if title == "about" else "").chunk(sentences))
     return SchemaExtraction.of(rows, {})
 
 
@@ -121,13 +114,11 @@ def nlp_schema_extraction(
 class _Reader:
     """Sentences of one chunk to facts.
 
-    `name` is the title, "" when it is not read; `about` says that the passage is about it.
+    `name` is the title, "" when it is not read; `subject` is what the passage is about, or "".
     """
 
     name: str
-    about: bool
-    noun_phrases: bool
-    co_occurrence: int
+    subject: str
 
     def chunk(self, sentences: list[Sentence]) -> SchemaRecords:
         entities = {EntityRecord(self.name): None} if self.name else {}
@@ -139,22 +130,21 @@ class _Reader:
             facts = list(self._facts(sentence))
             joining = self._triples(facts, sentence, named)
             triples += joining
-            if self.noun_phrases:
-                ends = (end for fact in joining for end in (fact.head, fact.tail))
-                entities |= {EntityRecord(end): None for end in ends if end not in named}
+            ends = (end for fact in joining for end in (fact.head, fact.tail))
+            entities |= {EntityRecord(end): None for end in ends if end not in named}
             triples += self._together(named, joining)
             attributes |= dict.fromkeys(self._attributes(facts, sentence, named))
         return SchemaRecords(tuple(entities), tuple(triples), tuple(attributes))
 
     def _facts(self, sentence: Sentence) -> Iterator[Triple]:
         kept = {name for name, _ in sentence.entities} | {*sentence.phrases, self.name} - {""}
-        return facts_of(sentence, self.name if self.about else "", kept)
+        return facts_of(sentence, self.subject, kept)
 
     def _triples(
         self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
     ) -> list[Triple]:
         known = {*named, self.name} - {""}
-        ends = known | (set(sentence.phrases) if self.noun_phrases else set())
+        ends = known | set(sentence.phrases)
         return [
             fact
             for fact in facts
@@ -165,8 +155,7 @@ class _Reader:
 
     def _together(self, named: dict[str, str], joining: list[Triple]) -> Iterator[Triple]:
         joined = {frozenset((fact.head, fact.tail)) for fact in joining}
-        title = self.name if self.about else ""
-        for head, tail in together(list(named), title, self.co_occurrence):
+        for head, tail in together(list(named), self.subject):
             if frozenset((head, tail)) not in joined:
                 yield Triple(head, CO_OCCURS, tail)
 
@@ -184,7 +173,7 @@ class _Reader:
             if states:
                 reached.add(fact.tail)
                 yield AttributeRecord(fact.head, IS if copula else fact.relation, fact.tail)
-        only = list(named) or ([self.name] if self.about else [])
+        only = list(named) or list(filter(None, [self.subject]))
         for value, label in numbers.items():
             if len(only) == 1 and label in TELLING and value not in reached:
                 yield AttributeRecord(only[0], label.lower(), value)

@@ -176,9 +176,9 @@ class Directions(Lengths):
         return np.array([[1, 0] if "Ada" in text else [0, 1] for text in texts], np.float32)
 
 
-def keywords_of(chunks=TITLED, **settings):
+def keywords_of(chunks=TITLED):
     table = ChunkTable.of([(f"d{row}", *chunk) for row, chunk in enumerate(chunks)])
-    return keyword_graph(chunk_table=table, nlp=DOTS, progress=QUIET, **settings)
+    return keyword_graph(chunk_table=table, nlp=DOTS, progress=QUIET)
 
 
 def test_keywords_are_the_words_of_titles_and_texts_without_stop_words():
@@ -194,19 +194,9 @@ def test_keywords_are_the_words_of_titles_and_texts_without_stop_words():
     ]
 
 
-def test_titles_and_rare_words_can_be_left_out():
-    assert list(keywords_of(titles=False).keywords) == ["ada", "climbed", "mira"]
-    rare = keywords_of(min_chunks=2)
-    assert list(rare.keywords) == ["climbed", "mira"]
-    assert list(rare.sentences) == ["Ada climbed it.", "Mira climbed."]
-
-
-@pytest.mark.parametrize(
-    ("chunks", "settings"), [([("", "the and")], {}), (TITLED, {"min_chunks": 3})]
-)
-def test_a_graph_without_a_keyword_is_refused(chunks, settings):
+def test_a_graph_without_a_keyword_is_refused():
     with pytest.raises(UserError, match="no keyword"):
-        keywords_of(chunks, **settings)
+        keywords_of([("", "the and")])
 
 
 def test_a_keyword_lies_at_the_mean_of_its_sentences():

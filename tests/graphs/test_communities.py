@@ -83,12 +83,9 @@ def test_nodes_without_a_positive_edge_are_in_no_community():
     assert members(found) == [[0, 1]]
 
 
-def test_components_are_partitioned_each_by_itself_or_the_largest_alone():
+def test_components_are_partitioned_each_by_itself():
     made = graph_with([(0, 1), (2, 3), (3, 4), (2, 4)])
     assert members(leiden(graph=made)) == [[0, 1], [2, 3, 4]]
-    assert members(leiden(graph=made, use_lcc=True)) == [[2, 3, 4]]
-    even = graph_with([(0, 1), (2, 3)])
-    assert members(leiden(graph=even, use_lcc=True)) == [[0, 1]]
 
 
 def test_the_chunks_of_a_community_are_those_of_its_members():

@@ -129,10 +129,9 @@ def test_a_relation_joins_the_names_of_a_sentence_and_others_co_occur():
     ]
 
 
-def test_a_sentence_with_too_many_names_gives_no_co_occurrence():
-    assert triples(read(sentence("a", "b", "c"), co_occurrence=2)) == []
-    assert triples(read(sentence("a", "b"), co_occurrence=2)) == [("a", CO_OCCURS, "b")]
-    assert triples(read(sentence("a", "b"), co_occurrence=0)) == []
+def test_a_sentence_with_more_than_eight_names_gives_no_co_occurrence():
+    assert len(triples(read(sentence(*"abcdefgh")))) == 28
+    assert triples(read(sentence(*"abcdefghi"))) == []
 
 
 def test_dates_and_amounts_are_entities_and_co_occur_with_nothing():
@@ -141,13 +140,10 @@ def test_dates_and_amounts_are_entities_and_co_occur_with_nothing():
     assert triples(row) == []
 
 
-def test_noun_phrases_are_entities_only_when_asked_for():
+def test_noun_phrases_are_entities_and_ends_of_relations():
     told = sentence("Ada", phrases=["observatory"], relations=[("Ada", "found", "observatory")])
     assert read(told).entities == ("Ada", "observatory")
     assert triples(read(told)) == [("Ada", "found", "observatory")]
-    without = read(told, noun_phrases=False)
-    assert without.entities == ("Ada",)
-    assert triples(without) == []
 
 
 def test_a_title_co_occurs_with_the_names_of_sentences_that_do_not_name_it():

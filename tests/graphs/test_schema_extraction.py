@@ -61,12 +61,10 @@ def test_a_relation_to_a_date_is_an_attribute_and_one_to_a_name_a_triple():
 def test_a_copula_with_a_phrase_is_an_attribute():
     was = Sentence("x", (CURIE,), ("physicist",), (Relation("Marie Curie", "be", "physicist"),))
     assert said(read(was)) == [("Marie Curie", "is", "physicist")]
-    assert said(read(was, noun_phrases=False)) == [("Marie Curie", "is", "physicist")]
 
 
-def test_with_noun_phrases_what_a_relation_joins_to_a_name_is_an_entity():
+def test_a_phrase_that_a_relation_joins_to_a_name_is_an_entity():
     taught = Sentence("x", (CURIE,), ("girls",), (Relation("Marie Curie", "teach", "girls"),))
-    assert read(taught, noun_phrases=False).triples == ()
     facts = read(taught)
     assert facts.triples == (Triple("Marie Curie", "teach", "girls"),)
     assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("girls"))
@@ -102,7 +100,6 @@ def test_bare_numbers_state_something_behind_a_verb_alone():
 def test_names_that_no_relation_joins_co_occur():
     both = Sentence("x", (CURIE, WARSAW), (), ())
     assert read(both).triples == (Triple("Marie Curie", "occurs with", "Warsaw"),)
-    assert read(both, co_occurrence=0).triples == ()
     about = read(Sentence("x", (WARSAW,), (), ()), named="Ada")
     assert about.triples == (Triple("Ada", "occurs with", "Warsaw"),)
 
