@@ -159,12 +159,6 @@ def gleaned(
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return window is None or n_tokens + extractor.limit(chat) <= window
 
-    def read_more(text: str, cut: bool) -> RecordReply:
-        try:
-            return reading.read(text, cut)
-        except UnreadableReply:
-            return RecordReply(text)
-
     def going_on(rows: Sequence[int], results: Sequence[Result[RecordReply]]) -> list[int]:
         going = []
         for row, reply in zip(rows, results, strict=True):
@@ -197,7 +191,7 @@ def gleaned(
         said(going, continue_prompt)
         fitting = [row for row in going if fits(talks[row])]
         results = extractor.ask(
-            [talks[row] for row in fitting], ReplyFormat("gleaning", read_more),
+            [talks[row] for row in fitting], _of_rounds(reading),
             [items[row] for row in fitting], retry=False,
         )  # fmt: skip
         n_lost += len(going) - len(fitting) + len(failures(results))
@@ -208,6 +202,18 @@ def gleaned(
         "failed_chunks": replies.count([]),
         "failed_gleanings": n_lost,
     }
+
+
+def _of_rounds(reading: ReplyFormat[RecordReply]) -> ReplyFormat[RecordReply]:
+    """A reply of a round that cannot be read says that nothing was missed."""
+
+    def read(text: str, cut: bool) -> RecordReply:
+        try:
+            return reading.read(text, cut)
+        except UnreadableReply:
+            return RecordReply(text)
+
+    return ReplyFormat("gleaning", read)
 
 
 def _is_yes(text: str, cut: bool) -> bool:
