@@ -44,6 +44,11 @@ class Extractor:
         """Return the most tokens of the reply to a prompt."""
         return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
 
+    def fits(self, chat: Chat) -> bool:
+        """Return whether the window has room for the reply, where its size is known."""
+        n_tokens = sum(count_tokens(one.content) for one in chat)
+        return (window := window_of(self.llm)) is None or n_tokens + self.limit(chat) <= window
+
     def ask(
         self,
         chats: Sequence[Chat],

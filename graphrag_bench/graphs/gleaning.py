@@ -8,11 +8,11 @@ from typing import Any
 from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, Result, failures, window_of
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, Result, failures
 from graphrag_bench.llm.calls import Chat
-from graphrag_bench.llm.structured import ReplyFormat, ask_each
+from graphrag_bench.llm.structured import ReplyFormat
 from graphrag_bench.prompts import Message, Prompt
-from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.text import normalise_name
 from graphrag_bench.values import unique
 
 RECORD, FIELD, COMPLETE = "##", "<|>", "<|COMPLETE|>"
@@ -151,13 +151,9 @@ def gleaned(
     the call had failed: `failed_gleanings` counts these rounds. `items` names what each chat is
     about. Raises UserError, with the `advice`, when no first reply can be read.
     """
-    talks, window = list(chats), window_of(extractor.llm)
+    talks, asking = list(chats), Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     replies: list[list[RecordReply]] = [[] for _ in chats]
     n_lost = 0
-
-    def fits(chat: Chat) -> bool:
-        n_tokens = sum(count_tokens(one.content) for one in chat)
-        return window is None or n_tokens + extractor.limit(chat) <= window
 
     def going_on(rows: Sequence[int], results: Sequence[Result[RecordReply]]) -> list[int]:
         going = []
@@ -179,21 +175,16 @@ def gleaned(
     going = going_on(range(len(chats)), first)
     for number in range(rounds):
         if number:
-            with extractor.progress.task("asking for more", len(going)) as advance:
-                answers = ask_each(
-                    extractor.llm, said(going, more_prompt), ReplyFormat("anything left", _is_yes),
-                    max_tokens=_YES_TOKENS, items=[items[row] for row in going], retry=False,
-                    advance=advance,
-                )  # fmt: skip
-            going = [row for row, more in zip(going, answers, strict=True) if more is True]
+            about = [items[row] for row in going]
+            more = ReplyFormat("anything left", _is_yes)
+            answers = asking.ask(said(going, more_prompt), more, about, retry=False)
+            going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
             for row in going:
                 talks[row] = (*talks[row], Message("assistant", "YES"))
         said(going, continue_prompt)
-        fitting = [row for row in going if fits(talks[row])]
-        results = extractor.ask(
-            [talks[row] for row in fitting], _of_rounds(reading),
-            [items[row] for row in fitting], retry=False,
-        )  # fmt: skip
+        fitting = [row for row in going if extractor.fits(talks[row])]
+        prompts, about = [talks[row] for row in fitting], [items[row] for row in fitting]
+        results = extractor.ask(prompts, _of_rounds(reading), about, retry=False)
         n_lost += len(going) - len(fitting) + len(failures(results))
         going = going_on(fitting, results)
     return replies, {
