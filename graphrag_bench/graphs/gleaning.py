@@ -147,9 +147,8 @@ def gleaned(
 
     At most `rounds` rounds of `continue_prompt` ask in the same conversation for what was missed,
     and `more_prompt` between them whether there is more; both may use `keywords`. A reply without
-    records ends a conversation, and so does one that has no room left in the model's window, as if
-    the call had failed: `failed_gleanings` counts these rounds. `items` names what each chat is
-    about. Raises UserError, with the `advice`, when no first reply can be read.
+    records ends a conversation, and so does a window without room for one: `failed_gleanings`
+    counts these rounds and failed calls. Raises UserError when no first reply can be read.
     """
     talks, asking = list(chats), Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     replies: list[list[RecordReply]] = [[] for _ in chats]
