@@ -8,7 +8,6 @@ examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
   graphrag-bench questions dataset=ultradomain_mix kind=abstract \
       llm@llm_build=openai_compatible llm_build.model=gpt-4o
-  graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
   graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
 """
 
@@ -28,7 +27,7 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.questions import abstract
-from graphrag_bench.questions.made import REVIEW, Made, reviewed, write_set
+from graphrag_bench.questions.made import Made, write_set
 from graphrag_bench.questions.specific import SPECIFIC, specific_questions
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import safe_name
@@ -38,7 +37,7 @@ _TAKEN = (
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
 """The settings of a run on which the graph, the models and what is drawn depend."""
-_TEXTS = ("out", "description", "kind", "wording", "hops", "review")
+_TEXTS = ("out", "kind", "wording", "hops")
 
 
 class QuestionSettings(BaseModel):
@@ -53,15 +52,8 @@ class QuestionSettings(BaseModel):
     from chains of facts in the graph that is built without a language model, each with its answer
     and the documents that hold its facts"""
     n: PositiveInt | None = None
-    """how many; default 125 (abstract: users x tasks x per_task), 60 (specific)"""
-    users: PositiveInt = 5
-    """of the abstract protocol"""
-    tasks: PositiveInt = 5
-    """of each user"""
-    per_task: PositiveInt = 5
-    """questions for each task"""
-    description: str | None = None
-    """of the set, in place of its card and titles"""
+    """how many; default and most 125 (abstract: 5 users with 5 tasks and 5 questions for each), or
+    60 (specific)"""
     hops: tuple[Literal[1, 2, 3], ...] = Field((1, 2, 3), min_length=1)
     """lengths of the chains, as many questions of each"""
     wording: Literal["llm", "template"] = "llm"
@@ -84,20 +76,13 @@ def declare(parser: Parser) -> None:
         default = "abstract|specific" if field.is_required() else str(field.default or "")
         meaning = " ".join(str(field.description).split())
         rows.append((name, default.strip("()").replace(" ", ""), None, meaning))
-    meaning = "read a sheet back (decision: keep, drop or edit) and stop"
-    parser.settings([*rows, ("review", "FILE", None, meaning)])
+    parser.settings(rows)
 
 
 def main(options: Namespace) -> None:
-    names = (*QuestionSettings.model_fields, "review")
+    names = tuple(QuestionSettings.model_fields)
     own = {name: value for name in names if (value := getattr(options, name)) is not None}
     refuse_but("questions", options.words, _TAKEN, names)
-    if "review" in own:
-        if len(own) + len(options.words) > 1:
-            raise UserError("review=FILE takes no other setting: the sheet's folder has the rest.")
-        counts = ", ".join(f"{name} {n}" for name, n in reviewed(Path(own["review"])).items())
-        print(f"review: {counts}\nset: {Path(own['review']).resolve().parent}")
-        return
     settings = _checked(own)
     experiment = _experiment(options.words, settings)
     folder = _folder(settings, experiment)
@@ -162,9 +147,8 @@ def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple
         return models.llm_build.attached(log=log, gate=gate)
 
     if settings.kind == "abstract":
-        protocol = abstract.Protocol(settings.users, settings.tasks, settings.per_task, settings.n)
-        description = abstract.described(experiment.dataset, settings.description)
-        return abstract.abstract_questions(model(), description, protocol), 0
+        description = abstract.described(experiment.dataset)
+        return abstract.abstract_questions(model(), description, settings.n or abstract.MOST), 0
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(
         built["graph"], built["chunk_table"], settings.hops, settings.n or 60,
@@ -183,8 +167,4 @@ def _print(folder: Path, questions: Sequence[Made], refused: int, experiment: Ex
     chunking = experiment.choices["chunk_table"]["variant"]
     print(f"made: {len(questions)} questions ({counts}){more}")
     print(f"set: {folder.resolve()}")
-    print(
-        f"review: {(folder / REVIEW).resolve()} (fill in `decision`, then: graphrag-bench "
-        "questions review=FILE)"
-    )
     print(f"run: graphrag-bench run {source} chunking={chunking} method=hipporag")

@@ -5,7 +5,6 @@ Source: Edge et al. 2024 (GraphRAG), section 4; Guo et al. 2024 (LightRAG), appe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from pydantic import BaseModel
@@ -20,6 +19,8 @@ from graphrag_bench.text import normalise_name
 
 _PROMPTS = "graphrag_bench.questions:prompts"
 USERS, TASKS, ABSTRACT = (Prompt(f"{_PROMPTS}/{n}.j2") for n in ("users", "tasks", "abstract"))
+USERS_OF_SET, TASKS_OF_USER, QUESTIONS_OF_TASK = 5, 5, 5
+MOST = USERS_OF_SET * TASKS_OF_USER * QUESTIONS_OF_TASK
 MAX_TOKENS = 1024
 _ROUNDS = 3
 _SHOWN = 25
@@ -31,49 +32,32 @@ class Items(BaseModel):
     items: list[str]
 
 
-@dataclass(frozen=True)
-class Protocol:
-    """How many users, tasks of each, and questions for each task; `n` is the most in all."""
-
-    users: int = 5
-    tasks: int = 5
-    per_task: int = 5
-    n: int | None = None
-
-    @property
-    def wanted(self) -> int:
-        """The number of questions asked for."""
-        most = self.users * self.tasks * self.per_task
-        return min(self.n or most, most)
-
-
-def described(dataset: Dataset, own: str | None = None) -> str:
-    """Return the description of a set: the user's, or its card and a sample of its titles."""
-    if own:
-        return own
+def described(dataset: Dataset) -> str:
+    """Return the description of a set: its card and a sample of its titles."""
     step = max(1, len(dataset.documents) // _SHOWN)
     names = [(row.title or row.text)[:100].strip() for row in dataset.documents[::step][:_SHOWN]]
     listed = "\n".join(f"- {' '.join(name.split())}" for name in names if name)
     return f"{dataset.card.title}; {len(dataset.documents)} documents, among them\n{listed}"
 
 
-def abstract_questions(llm: ChatModel, description: str, protocol: Protocol) -> list[Made]:
-    """Return at most `protocol.wanted` questions, tasks mixed so that every prefix has many.
+def abstract_questions(llm: ChatModel, description: str, n: int = MOST) -> list[Made]:
+    """Return at most `n` questions (125), tasks mixed so that every prefix has many.
 
     What a reply falls short of is asked for again, at most twice. Raises UserError when the model
     names no user, task or question; RunStopped when nothing further can succeed.
     """
+    n = min(n, MOST)
     about = {"description": description}
-    (users,) = _lists(llm, USERS, [about], protocol.users, "users")
-    tasks = _lists(llm, TASKS, [{**about, "user": u} for u in users], protocol.tasks, "tasks")
+    (users,) = _lists(llm, USERS, [about], USERS_OF_SET, "users")
+    tasks = _lists(llm, TASKS, [{**about, "user": u} for u in users], TASKS_OF_USER, "tasks")
     chosen = [
         (user, task)
         for nth in zip_longest(*tasks)
         for user, task in zip(users, nth, strict=True)
         if task is not None
     ]
-    per_task = min(protocol.per_task, -(-protocol.wanted // max(len(chosen), 1)))
-    chosen = chosen[: -(-protocol.wanted // max(per_task, 1))]
+    per_task = min(QUESTIONS_OF_TASK, -(-n // max(len(chosen), 1)))
+    chosen = chosen[: -(-n // max(per_task, 1))]
     asked = [{**about, "user": user, "task": task} for user, task in chosen]
     found = _lists(llm, ABSTRACT, asked, per_task, "questions")
     questions = [
@@ -82,7 +66,7 @@ def abstract_questions(llm: ChatModel, description: str, protocol: Protocol) -> 
         for row, text in enumerate(nth)
         if text is not None
     ]
-    return distinct(questions)[: protocol.wanted]
+    return distinct(questions)[:n]
 
 
 def _lists(

@@ -1,14 +1,11 @@
 """Judged values of the answers of a run: rows of `judged.jsonl`, and what is read from them."""
 
-import csv
-import io
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
-from graphrag_bench.run.folder import Row, RunFolder, read_lines, write_whole
+from graphrag_bench.run.folder import Row, RunFolder, read_lines
 
 JUDGED = "judged.jsonl"
 """One row for each question, metric and judge: `question`, `metric`, `value` (0..1, or null where
@@ -83,48 +80,3 @@ def _fault(row: Row) -> str:
     if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
         return f"value {value!r}; 0 to 1 or null was expected"
     return f"'{row['metric']}' is computed, not judged" if row["metric"] in ANSWER_METRICS else ""
-
-
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_GUARDED = re.compile(r"'+[=+\-@\t\r]")
-
-
-def guarded(text: str) -> str:
-    """The text with an apostrophe before a sign that would begin a formula."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def unguarded(text: str) -> str:
-    """What `guarded` was given."""
-    return text[1:] if _GUARDED.match(text) else text
-
-
-def write_sheet(path: Path, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Write a CSV file whole, every cell guarded, with a mark by which Excel reads it as UTF-8."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
-    writer.writerow([guarded(head) for head in heads])
-    writer.writerows([[guarded(cell) for cell in row] for row in rows])
-    write_whole(path, "\ufeff" + out.getvalue())
-
-
-def read_sheet(path: Path, heads: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a sheet by head, unguarded; commas, semicolons or tabs between the cells.
-
-    Raises UserError when the file is missing, no UTF-8, or lacks a column.
-    """
-    if not path.is_file():
-        raise UserError(f"There is no sheet '{path}'.")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 (byte {error.start}); save it as CSV UTF-8.") from None
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
-    names = [unguarded(name).strip() for name in reader.fieldnames or ()]
-    for head in heads:
-        if head not in names:
-            hint = did_you_mean(head, names)
-            raise UserError(f"{path}: there is no column '{head}'. {hint}")
-    reader.fieldnames = names
-    return [{name: unguarded(row[name]) for name in names} for row in reader if any(row.values())]

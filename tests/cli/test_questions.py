@@ -1,6 +1,5 @@
-"""`graphrag-bench questions`: a folder that runs as a data set, and a review that is read back."""
+"""`graphrag-bench questions`: a folder that runs as a data set, made once."""
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -20,12 +19,12 @@ TEMPLATE = ["kind=specific", "wording=template", "n=6", "hops=1,2"]
 
 
 def lister(replies: object = None) -> Scripted:
-    """A model that gives as many items as it is asked for, one of them as a formula would begin."""
+    """A model that gives as many items as it is asked for."""
 
     def answer(chat: Chat) -> str:
         text = last_user_message(chat)
         n = int(re.findall(r"Give exactly (\d+)", text)[0])
-        return json.dumps({"items": [f"=What of {len(text)} and {i}?" for i in range(n)]})
+        return json.dumps({"items": [f"What of {len(text)} and {i}?" for i in range(n)]})
 
     return Scripted(answer=answer)
 
@@ -42,21 +41,6 @@ def rows(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
 
 
-def decided(folder: Path, **decisions: tuple[str, str, str]) -> Path:
-    """The review sheet with (decision, new question, new answers) by id, underscores as dashes."""
-    sheet = folder / "review.csv"
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        lines = list(csv.DictReader(file))
-    for line in lines:
-        if given := decisions.get(line["id"].replace("-", "_")):
-            line["decision"], line["new question"], line["new answers"] = given
-    with sheet.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(lines[0]))
-        writer.writeheader()
-        writer.writerows(lines)
-    return sheet
-
-
 def test_specific_questions_run_as_a_data_set_with_their_evidence(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     folder = made(*TEMPLATE, home)
@@ -69,46 +53,24 @@ def test_specific_questions_run_as_a_data_set_with_their_evidence(tmp_path: Path
     assert len(records(done)) == 6
 
 
-def test_the_same_command_makes_the_same_questions_and_keeps_the_review(tmp_path: Path) -> None:
+def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     folder = made(*TEMPLATE, home)
-    first = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".jsonl"}
-    sheet = decided(folder, **{"1_hop_0001": ("drop", "", "")})
-    reviewed = sheet.read_bytes()
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert made(*TEMPLATE, home) == folder
-    assert {name: (folder / name).read_bytes() for name in first} == first
-    assert sheet.read_bytes() == reviewed
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
     assert made(*TEMPLATE, home, "seed=1") != folder
-
-
-def test_a_review_drops_edits_and_keeps_and_can_be_read_again(tmp_path: Path) -> None:
-    folder = made(*TEMPLATE, f"paths.home={tmp_path}")
-    before = rows(folder)
-    sheet = decided(
-        folder,
-        **{
-            "1_hop_0001": ("drop", "", ""),
-            "1_hop_0002": ("edit", "Who was it?", "Ada | Ada Marsh"),
-            "1_hop_0003": ("Keep", "", ""),
-        },
-    )
-    for _ in range(2):
-        ended = command("questions", f"review={sheet}")
-        assert ended.out.startswith("review: keep 1, drop 1, edit 1, not looked at 3"), ended.err
-        after = rows(folder)
-        assert [row["id"] for row in after] == [row["id"] for row in before[1:]]
-        assert (after[0]["text"], after[0]["answers"]) == ("Who was it?", ["Ada", "Ada Marsh"])
-        assert after[1:] == before[2:]
+    edited = "".join((folder / "questions.jsonl").read_text().splitlines(keepends=True)[1:])
+    (folder / "questions.jsonl").write_text(edited)
+    assert "out=FOLDER" in refused(*TOY, *TEMPLATE, home, name="questions")
+    assert (folder / "questions.jsonl").read_text() == edited
 
 
 def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path: Path) -> None:
     lists = ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister"]
-    folder = made(*lists, "kind=abstract", "users=2", "tasks=1", "per_task=2", f"out={tmp_path}/a")
-    held = rows(folder)
+    held = rows(made(*lists, "kind=abstract", "n=4", f"out={tmp_path}/a"))
     assert {row["type"] for row in held} == {"abstract"}
     assert not any(row["answers"] or row["evidence"] for row in held)
-    assert str(held[0]["text"]).startswith("=What")
-    assert "\"'=What" in (folder / "review.csv").read_text(encoding="utf-8-sig")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +84,6 @@ def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path
             ["kind=specific", "wordin=template"],
             "'wordin' is not a setting of questions. Did you mean 'wording'",
         ),
-        (["review=nowhere/review.csv"], "takes no other setting"),
     ],
 )
 def test_wrong_settings_are_told(words: list[str], said: str) -> None:

@@ -12,7 +12,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Scripted, last_user_message
-from graphrag_bench.questions.abstract import Protocol, abstract_questions
+from graphrag_bench.questions.abstract import abstract_questions
 from graphrag_bench.questions.specific import Chains, specific_questions
 
 NAMES = ["ada", "norvik", "tarn", "velia", "lund"]
@@ -104,7 +104,7 @@ def counting(short: int = 0) -> Scripted:
 
 def test_five_users_with_five_tasks_and_five_questions_each_are_125() -> None:
     model = counting()
-    made = abstract_questions(model, "A set.", Protocol())
+    made = abstract_questions(model, "A set.")
     assert len(made) == len({one.text for one in made}) == 125
     assert len({one.origin for one in made}) == 25
     assert len(model.asked) == 1 + 5 + 25
@@ -112,21 +112,21 @@ def test_five_users_with_five_tasks_and_five_questions_each_are_125() -> None:
 
 def test_what_a_reply_falls_short_of_is_asked_for_again() -> None:
     model = counting(short=2)
-    made = abstract_questions(model, "A set.", Protocol(3, 3, 3))
-    assert len(made) == 27
-    assert len(model.asked) == 2 * (1 + 3 + 9)
+    made = abstract_questions(model, "A set.")
+    assert len(made) == 125
+    assert len(model.asked) == 2 * (1 + 5 + 25)
 
 
 def test_n_questions_are_of_many_tasks_and_cost_no_more_calls_than_they_need() -> None:
     model = counting()
-    made = abstract_questions(model, "A set.", Protocol(n=7))
+    made = abstract_questions(model, "A set.", 7)
     assert len(made) == 7 and len({one.origin[0] for one in made}) == 5
     assert len(model.asked) == 1 + 5 + 7
 
 
 def test_a_model_that_gives_nothing_is_told_and_a_failed_call_is_no_question() -> None:
     with pytest.raises(UserError, match="gave no users"):
-        abstract_questions(Scripted(answer=lambda chat: "Hm."), "A set.", Protocol())
+        abstract_questions(Scripted(answer=lambda chat: "Hm."), "A set.")
     failing = Scripted(answer=lambda chat: CallFailed("refused", "no"))
     with pytest.raises(UserError, match="gave no users"):
-        abstract_questions(failing, "A set.", Protocol())
+        abstract_questions(failing, "A set.")
