@@ -14,7 +14,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
 from graphrag_bench.explain.names import Names
-from graphrag_bench.explain.question import Answered, Calls, of_run, question_of, run_question
+from graphrag_bench.explain.question import Answered, Calls, of_run
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.tables import checked_columns
@@ -145,8 +145,7 @@ class Pipeline:
         Raises UserError when a step fails.
         """
         experiment = self.experiment(dataset(data) if isinstance(data, str) else data)
-        finished, resources = run_question(experiment, question_of(experiment, question))
-        return Answered.of(experiment, finished, resources)
+        return Answered.of(experiment, question)
 
     def __repr__(self) -> str:
         name, n_steps = short(self.method["name"]), len(self.steps)

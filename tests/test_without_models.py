@@ -24,7 +24,7 @@ def bare(*arguments: str) -> Ended:
 
 
 @pytest.mark.real
-def test_a_finished_run_needs_no_model_to_be_printed_scored_compared_and_asked(
+def test_a_finished_run_needs_no_model_to_be_printed_scored_compared_and_shown(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
@@ -48,7 +48,7 @@ def test_a_finished_run_needs_no_model_to_be_printed_scored_compared_and_asked(
         ("diff", *map(str, whole)),
         ("table", "rows=damping", "--home", str(home)),
         ("funnel", str(whole[0])),
-        ("ask", *replay[:2], *replay[4:], "Who founded the Norvik Observatory?"),
+        ("show", str(whole[0]), "Who founded the Norvik Observatory?"),
     ):
         ended = bare(*words)
         assert ended.code == 0, (words, ended.err)

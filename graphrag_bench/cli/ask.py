@@ -1,7 +1,7 @@
 """Answers a question of your own by one or more methods (method=A,B) and prints how.
 
 It prints the context with its scores, and every step with the nodes, relationships and chunks it
-found. Answers are stored in HOME/runs/.asked with their artifacts and reused while nothing changes;
+found. The graph and the replies are stored, so that asking again pays for nothing;
 cache.mode=refresh asks the model again.
 
 examples
@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from graphrag_bench.cli.parsing import Parser, is_setting, name_of, show_settings
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.names import Names
-from graphrag_bench.explain.question import explanation, own_question
+from graphrag_bench.explain.question import Answered
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.session import refuse_unused
@@ -50,11 +49,7 @@ def main(options: Namespace) -> None:
     for settings in _by_method(words):
         experiments.append(Experiment.prepare(composed(settings)))
         refuse_unused(settings, experiments[-1:])
-    answers = []
-    for experiment in experiments:
-        own = own_question(experiment, questions[0])
-        roots = [root for root in (experiment.artifacts, experiment.shared_artifacts) if root]
-        answers.append(explanation(own, Names.read(roots, own.artifacts)))
+    answers = [Answered.of(experiment, questions[0]).told for experiment in experiments]
     if options.json:
         print(json.dumps(answers, ensure_ascii=False, indent=1))
         return

@@ -230,8 +230,8 @@ class RunSettings(_Settings):
     """times the answering model is asked; the table has mean and spread"""
     reference_rows: Literal["on", "off"] = "on"
     """add closed-book, BM25, VanillaRAG and the oracle as rows of the table"""
-    trace: Literal["ids", "full", "off"] = "ids"
-    """what a record stores of every step; full adds the replies"""
+    trace: Literal["ids", "off"] = "ids"
+    """what a record stores of every step"""
     seed: int = 0
     """random seed"""
     workers: PositiveInt = 4

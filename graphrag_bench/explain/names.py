@@ -147,11 +147,10 @@ def _ranked(value: Mapping[str, Any], named: Callable[[int], Named]) -> list[Nam
 
 
 def explained_steps(row: Row, seconds: Mapping[str, float], names: Names) -> list[Named]:
-    """Return every step of a record by names: reads, writes, seconds, calls and replies.
+    """Return every step of a record by names: reads, writes, seconds and calls.
 
     `reads` are the slots that its operator reads, as far as the operator is known. Seconds and
-    `usage` (calls and tokens) are those of all rounds of a step, and stand at its first. `replies`
-    are there with trace=full alone.
+    `usage` (calls and tokens) are those of all rounds of a step, and stand at its first.
     """
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}
@@ -165,8 +164,6 @@ def explained_steps(row: Row, seconds: Mapping[str, float], names: Names) -> lis
             plain["usage"] = usage.pop(label)
         if operator := known.get(label.rpartition(" ")[2]):
             plain["reads"] = [read.slot for read in operator.reads if not read.optional]
-        if step.get("replies"):
-            plain["replies"] = list(step["replies"])
         wrote = {slot: explained(slot, value, names) for slot, value in step["wrote"].items()}
         steps.append({**plain, "wrote": wrote})
     return steps

@@ -1,4 +1,4 @@
-"""One question and all that a method made of it: stored in a run, or asked now and stored.
+"""One question and all that a method made of it: stored in a run, or asked now.
 
 Its answer, context, steps by names, evidence, and the calls of a language model behind it.
 """
@@ -22,18 +22,8 @@ from graphrag_bench.pipeline.steps import Execution, Failure, StepTrace
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, start_state
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.folder import CONFIG, Row
-from graphrag_bench.run.record import (
-    OwnQuestion,
-    context_texts,
-    documents_in,
-    is_imported,
-    question_file,
-    read_question,
-    record,
-    timing_rows,
-    write_question,
-)
+from graphrag_bench.run.folder import Row
+from graphrag_bench.run.record import context_texts, documents_in, is_imported, record, timing_rows
 from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.terminal import clean
@@ -45,34 +35,24 @@ RETRIEVED = "retrieved"
 _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
-def own_question(experiment: Experiment, text: str) -> OwnQuestion:
-    """Return the record of one question of the user's, from the finished run or an earlier call.
+@dataclass(frozen=True)
+class QuestionRecord:
+    """A question with the row that a method made of it.
 
-    A stored record needs no model. Where something has changed the question is run and stored.
-    Raises UserError when a step fails, and for one graph per partition.
+    `texts` are those of its context, None for one that is not known; `seconds` those of each step;
+    `artifacts` the keys by resource, below the folder `corpus` of the artifacts.
     """
-    question = question_of(experiment, text)
-    path = question_file(experiment.home, experiment.key, text, question.form)
-    if experiment.settings.cache.mode in ("write", "read"):
-        stored = _of_finished_run(experiment, question) or read_question(path)
-        if stored is not None:
-            return stored
-    own = record_of(experiment, *run_question(experiment, question))
-    write_question(path, own)
-    return own
 
-
-def question_of(experiment: Experiment, text: str) -> Question:
-    """Return the question in the form of answer that the settings ask for, else the set's own.
-
-    Raises UserError where every scope has a graph of its own.
-    """
-    if experiment.settings.graph.per != "all":
-        raise UserError("A question of your own has no scope; ask with graph.per=all.")
-    form = experiment.settings.answers
-    return Question(
-        "asked", text, form=experiment.dataset.card.form_of("") if form == "auto" else form
-    )
+    question: str
+    dataset: str
+    method: str
+    title: str
+    key: str
+    row: Row
+    texts: tuple[str | None, ...]
+    seconds: Mapping[str, float]
+    corpus: str = ""
+    artifacts: Mapping[str, str] = field(default_factory=dict)
 
 
 class AnsweringFailed(UserError):
@@ -81,45 +61,31 @@ class AnsweringFailed(UserError):
     exit_code = 1
 
 
-def run_question(experiment: Experiment, question: Question) -> tuple[Finished, Mapping[str, Any]]:
-    """Run a question; return it with the artifacts and models, which are built where missing.
+def _question(experiment: Experiment, text: str) -> Question:
+    if experiment.settings.graph.per != "all":
+        raise UserError("A question of your own has no scope; ask with graph.per=all.")
+    form = experiment.settings.answers
+    form = experiment.dataset.card.form_of("") if form == "auto" else form
+    return Question("asked", text, form=form)
 
-    Raises AnsweringFailed when a step fails.
-    """
+
+def _run(experiment: Experiment, question: Question) -> tuple[Finished, Mapping[str, Any]]:
     resources = build_resources(experiment, experiment.models, Progress())
     gold = {**experiment.dataset.gold, question.id: Gold()}
     alone = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
     start = start_state(alone, question, resources["chunk_table"])
     world = Execution(resources)
     (finished,) = run_pipeline([question], alone.method.pipeline, world, start=lambda _: start)
-    if isinstance(finished.outcome, Failure):
-        failure = finished.outcome
-        raise AnsweringFailed("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
     return finished, resources
 
 
-def _of_finished_run(experiment: Experiment, question: Question) -> OwnQuestion | None:
-    same = [
-        one.id
-        for one in experiment.dataset.questions
-        if (one.text, one.form, one.scope) == (question.text, question.form, question.scope)
-    ]
-    if not same or not (experiment.folder.path / CONFIG).is_file():
-        return None
-    run = StoredRun(experiment.folder, experiment.dataset)
-    row = run.rows.get(same[0])
-    if row is None or row["status"] != "answered" or "trace" not in row:
-        return None
-    return of_run(run, row)
-
-
-def of_run(run: StoredRun, row: Row) -> OwnQuestion:
+def of_run(run: StoredRun, row: Row) -> QuestionRecord:
     """Return a stored question of a run, its context texts as far as they are known."""
     (stored,) = all_of_run(run, {row["question"]: row})
     return stored
 
 
-def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[OwnQuestion]:
+def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[QuestionRecord]:
     """Yield stored questions of a run in the order of `rows`; its files are read once."""
     dataset, path = run.dataset, run.folder.path
     texts = context_texts(run.folder, rows, dataset) if dataset else {}
@@ -129,7 +95,7 @@ def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[OwnQuestion]
     for one in run.folder.timing():
         seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
     for name, row in rows.items():
-        yield OwnQuestion(
+        yield QuestionRecord(
             asked.get(name, name),
             str(run.metrics.get("dataset") or path.parent.parent.name),
             str(run.metrics.get("method") or path.parent.name),
@@ -143,27 +109,7 @@ def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[OwnQuestion]
         )
 
 
-def record_of(
-    experiment: Experiment, finished: Finished, resources: Mapping[str, Any]
-) -> OwnQuestion:
-    """Return the record of a question that was just run, and has not failed."""
-    context = None if isinstance(finished.outcome, Failure) else finished.outcome.get("context")
-    pieces = context.pieces if isinstance(context, Context) else ()
-    return OwnQuestion(
-        finished.question.text,
-        experiment.dataset.name,
-        experiment.method.name,
-        experiment.method.title,
-        experiment.key,
-        record(finished, resources["chunk_table"], "ids"),
-        tuple(piece.text for piece in pieces),
-        {row["step"]: row["seconds"] for row in timing_rows(finished)},
-        experiment.artifacts.name,
-        {item.resource: item.key for item in experiment.plan},
-    )
-
-
-def explanation(own: OwnQuestion, names: Names) -> dict[str, Any]:
+def explanation(own: QuestionRecord, names: Names) -> dict[str, Any]:
     """Return a question with its answer, fallbacks, context and steps, names in place of ids.
 
     `cut` are the kind and id of what the budget left out of the context, `usage` the LLM calls and
@@ -185,7 +131,7 @@ def explanation(own: OwnQuestion, names: Names) -> dict[str, Any]:
     }
 
 
-def with_gold(own: OwnQuestion, names: Names, run: StoredRun) -> dict[str, Any]:
+def with_gold(own: QuestionRecord, names: Names, run: StoredRun) -> dict[str, Any]:
     """Return the `explanation` of a question of a run, its gold, and what was found of that."""
     gold = run.gold.get(own.row["question"])
     return explanation(own, names) | {
@@ -210,14 +156,24 @@ class Answered:
     told: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, experiment: Experiment, finished: Finished, resources: Mapping[str, Any]
-    ) -> "Answered":
-        """Return that of a question that was run with these artifacts and did not fail."""
-        told = explanation(record_of(experiment, finished, resources), Names.of(resources))
+    def of(cls, experiment: Experiment, text: str) -> "Answered":
+        """Ask a question of your own; artifacts and models are built where they are missing.
+
+        It is in the form of answer that the settings ask for, else the set's own. Raises UserError
+        where every scope has a graph of its own, AnsweringFailed when a step fails.
+        """
+        finished, resources = _run(experiment, _question(experiment, text))
         state = finished.outcome
-        assert not isinstance(state, Failure)
+        if isinstance(state, Failure):
+            raise AnsweringFailed("\n".join([f"{state.step}: {state.message}", *state.where]))
         context = state.get("context") or Context(())
+        method, table = experiment.method, resources["chunk_table"]
+        asked = QuestionRecord(
+            text, experiment.dataset.name, method.name, method.title, experiment.key,
+            record(finished, table), tuple(piece.text for piece in context.pieces),
+            {row["step"]: row["seconds"] for row in timing_rows(finished)},
+        )  # fmt: skip
+        told = explanation(asked, Names.of(resources))
         return cls(state.get("answer").text, context, finished.trace, finished.fallbacks, told)
 
     def __repr__(self) -> str:

@@ -38,9 +38,6 @@ def explained_lines(told: Plain, *, whole: bool = False) -> Iterator[str]:
             yield f"    reads: {', '.join(one.replace('_', ' ') for one in step['reads'])}"
         for slot, value in step["wrote"].items():
             yield from (f"    {line}" for line in _slot(slot, value))
-        for reply in step.get("replies", ()):
-            yield "    reply:"
-            yield from (f"      {line}" for line in str(reply).splitlines() or [""])
 
 
 def _piece(piece: Plain, whole: bool) -> Iterator[str]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from graphrag_bench.artifacts.store import LEDGER, RECIPE
 from graphrag_bench.errors import UserError, by_beginning
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Occupied, RunFolder, locked
-from graphrag_bench.run.record import stored_questions
 from graphrag_bench.run.results import read_references
 
 REMOVED = ".removed"
@@ -85,7 +84,7 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     more than an hour old. Where a run does not say which artifacts it used, all of its data set
     stay.
     """
-    used = {place for question in stored_questions(home) for place in question.places}
+    used: set[str] = set()
     whole_sets: set[str] = set()
     notes: list[str] = []
     for path in run_folders(home):

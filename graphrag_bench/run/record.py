@@ -4,11 +4,9 @@ Retries and cached flags are in the ledger, seconds in the timing file, so that 
 same configuration are the same bytes.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
@@ -21,10 +19,10 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.pipeline import Finished
 from graphrag_bench.pipeline.steps import Failure, StepTrace
 from graphrag_bench.question_plan import Dependencies, Plan
-from graphrag_bench.run.folder import Row, RunFolder, read_lines, write_whole
+from graphrag_bench.run.folder import Row, RunFolder, read_lines
 from graphrag_bench.values import Answer, Context, Piece, Question, Ranked, RetrievalState
 
-Trace = Literal["ids", "full", "off"]
+Trace = Literal["ids", "off"]
 
 
 def is_imported(row: Row) -> bool:
@@ -51,7 +49,10 @@ def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "i
         row[name] = sum(getattr(step.calls, name) for step in finished.trace)
     row["steps"] = _calls_by_step(finished.trace)
     if trace != "off":
-        row["trace"] = [_step(step, trace) for step in finished.trace]
+        row["trace"] = [
+            {"step": step.step, "wrote": {s: summary(v) for s, v in step.wrote.items()}}
+            for step in finished.trace
+        ]
     return row
 
 
@@ -105,13 +106,6 @@ def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
         if step.calls.calls:
             totals.setdefault(step.step, Counter()).update(asdict(step.calls))
     return {name: {k: n for k, n in total.items() if n} for name, total in totals.items()}
-
-
-def _step(step: StepTrace, trace: Trace) -> Row:
-    row: Row = {"step": step.step, "wrote": {s: summary(v) for s, v in step.wrote.items()}}
-    if trace == "full":
-        row["replies"] = list(step.replies)
-    return row
 
 
 def summary(value: Any) -> Any:
@@ -233,61 +227,3 @@ def context_texts(
             if None in texts or row.get("of") in (None, _fingerprint(texts)):
                 of_questions[name] = texts
     return of_questions
-
-
-OWN_QUESTIONS = Path("runs", ".asked")
-"""The folder of your own questions that were asked: <run key>/<question key>.json below it.
-
-The run key holds all that can change an answer, so that what is kept there is the answer as long as
-nothing changed."""
-
-
-@dataclass(frozen=True)
-class OwnQuestion:
-    """A question with the record of what a method made of it.
-
-    `texts` are those of its context, None for one that is not known; `seconds` those of each step;
-    `artifacts` the keys by resource, below the folder `corpus` of the artifacts.
-    """
-
-    question: str
-    dataset: str
-    method: str
-    title: str
-    key: str
-    row: Row
-    texts: tuple[str | None, ...]
-    seconds: Mapping[str, float]
-    corpus: str
-    artifacts: Mapping[str, str]
-
-    @property
-    def places(self) -> frozenset[str]:
-        """Its artifacts as `corpus/resource/key`, as the paths below artifacts/."""
-        return frozenset(f"{self.corpus}/{name}/{key}" for name, key in self.artifacts.items())
-
-
-def question_file(home: Path, key: str, text: str, form: str) -> Path:
-    """Return where the answer to a question in a form is, by the key of the run it would be of."""
-    return home / OWN_QUESTIONS / key / f"{digest(text, form)}.json"
-
-
-def write_question(path: Path, question: OwnQuestion) -> None:
-    """Write an answered question, whole."""
-    write_whole(path, json.dumps(asdict(question), ensure_ascii=False) + "\n")
-
-
-def read_question(path: Path) -> OwnQuestion | None:
-    """Return the question of a file; None where there is none, or none that can be read."""
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        question = OwnQuestion(**{**fields, "texts": tuple(fields["texts"])})
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    whole = isinstance(question.row, dict) and isinstance(question.artifacts, dict)
-    return question if whole and "answer" in question.row else None
-
-
-def stored_questions(home: Path) -> Iterator[OwnQuestion]:
-    """Yield the questions of a home that can be read."""
-    return filter(None, map(read_question, sorted((home / OWN_QUESTIONS).glob("*/*.json"))))

@@ -12,6 +12,7 @@ from graphrag_bench.explain.question import (
     LEFT_OUT,
     RETRIEVED,
     Calls,
+    QuestionRecord,
     all_of_run,
     evidence_of,
     with_gold,
@@ -19,7 +20,7 @@ from graphrag_bench.explain.question import (
 from graphrag_bench.explain.stages import Funnel
 from graphrag_bench.report.rows import usual_metrics
 from graphrag_bench.run.folder import Row
-from graphrag_bench.run.record import OwnQuestion, is_imported
+from graphrag_bench.run.record import is_imported
 from graphrag_bench.run.scoring import context_tokens
 from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import short
@@ -119,7 +120,7 @@ def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
         yield block
 
 
-def question_whole(run: StoredRun, own: OwnQuestion, names: Names) -> Plain:
+def question_whole(run: StoredRun, own: QuestionRecord, names: Names) -> Plain:
     """Return what `show --json` prints of a question, with its graph and plan."""
     whole = with_gold(own, names, run)
     return {

@@ -119,7 +119,7 @@ def test_an_exported_file_holds_no_key(
     url = fake.scenario(key=KEY, text=f"the key is {KEY}")
     of_server = ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}"]
     of_server += ["llm.api_key_env=PLANTED_KEY", "embedder=hashing", "reference_rows=off"]
-    ran("dataset=toy", "method=vanilla", *of_server, "trace=full", "paths.home=paid")
+    ran("dataset=toy", "method=vanilla", *of_server, "paths.home=paid")
     ended = command("cache", "export", "paid/shared.jsonl", "--home", "paid")
     assert ended.out == f"6 rows from paid/{STORE} to paid/shared.jsonl\n"
     shared = Path("paid/shared.jsonl").read_text()

@@ -55,7 +55,7 @@ def test_a_setting_that_nothing_reads_is_refused_by_name(
         ("vanilla", "chunking=token chunking.size=1200 split=dev dev_share=0.3"),
         ("bm25,vanilla", "embedder.dimension=64"),  # one that reads it is enough
         # how much is done, and how; and what holds for a whole comparison
-        ("bm25", "limit=2 workers=1 budget.tokens=9 trace=full reference_rows=off shard=1/2"),
+        ("bm25", "limit=2 workers=1 budget.tokens=9 trace=off reference_rows=off shard=1/2"),
         ("bm25", "failures.limit=0.5 evaluation.cuts=[1,2] paths.home=elsewhere answer=off"),
         ("bm25", "profile=zhou2025 fidelity=paper graph.per=all method.title=mine embedder=bge"),
     ],

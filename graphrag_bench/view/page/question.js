@@ -64,8 +64,7 @@ function stepOf(step, calls) {
   return grb.h("details", { class: "step" }, grb.h("summary", {}, grb.h("strong", {}, step.step), grb.h("span", { class: "about" }, ` ${said}`)),
     step.reads?.length ? grb.h("p", { class: "about" }, `reads: ${step.reads.map((one) => one.replaceAll("_", " ")).join(", ")}`) : null,
     Object.entries(step.wrote).map(([slot, value]) => slotOf(slot, value)),
-    (calls || []).map(callOf),
-    (step.replies || []).map((reply) => grb.h("div", {}, grb.h("h4", {}, "reply"), grb.h("pre", {}, reply))));
+    (calls || []).map(callOf));
 }
 
 function contextOf(held) {
