@@ -9,10 +9,10 @@ import pytest
 from toy_runs import WEIGHTLESS, records
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.llm.ledger import read_ledger
+from graphrag_bench.llm.ledger import Ledger, Line, read_ledger
 from graphrag_bench.progress import Progress
 from graphrag_bench.run import models
-from graphrag_bench.run.execute import RunResult, execute
+from graphrag_bench.run.execute import RunResult, _charge, execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.models import Shared
 
@@ -109,3 +109,18 @@ def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
     load("0")
     load("graph")
     assert (n_loads["0"], n_loads["graph"]) == (1, 3)
+
+
+@pytest.mark.parametrize("setting", ["repeats=1", "repeats=2", "shard=1/2"])
+def test_each_ledger_of_a_run_counts_once_against_its_budget(tmp_path: Path, setting: str) -> None:
+    """Those of the run, of its repeats and of its shards, the own one too."""
+    first = cell(tmp_path, "budget.tokens=99", setting)
+    experiment = [first, *first.trials()][-1]
+    own = experiment.folder.file("ledger")
+    places = ("ledger.jsonl", "trial-1/ledger.jsonl", "ledger.1-of-2.jsonl", "ledger.2-of-2.jsonl")
+    ledgers = {own, *(experiment.run_path / place for place in places)}
+    for ledger in ledgers:
+        Ledger(ledger).write(Line("generate", "answer", "q", "stop", prompt_tokens=7))
+    _charge(experiment, experiment.folder, experiment.dataset.questions)
+    assert own in ledgers and len(ledgers) == 4
+    assert experiment.models.budget.spent.tokens == 4 * 7
