@@ -25,7 +25,6 @@ class Scenario:
     `minute` is the length of the sliding window in which requests and tokens are counted. With
     `reads` replies are read out of the prompts, and calls are counted by the whole prompt.
     Prompts that hold `fail_word` get HTTP 500, and so does every one after `out_after` requests.
-    `lists_models` and `stated_window` are about `GET /models`, which counts as no request.
     """
 
     latency: float = 0.0
@@ -61,8 +60,6 @@ class Scenario:
     fingerprints: tuple[str, ...] = ("fp",)
     dimension: int = 8
     reads: bool = False
-    lists_models: bool = True
-    stated_window: int | None = None
 
 
 @dataclass

@@ -109,19 +109,6 @@ def refusal(served: Served, body: dict[str, Any], key: str) -> tuple[int, dict[s
     return None
 
 
-def models(asked: Scenario, key: str) -> tuple[int, dict[str, Any] | str]:
-    """The answer to `GET /models`."""
-    if asked.raw_status is not None:
-        return asked.raw_status, (asked.raw_body or "").replace("{key}", key)
-    if asked.key is not None and key != asked.key:
-        return error(401, f"Incorrect API key provided: {key}.", code="invalid_api_key")
-    if not asked.lists_models:
-        return error(404, "Not Found")
-    stated = {} if asked.stated_window is None else {"max_model_len": asked.stated_window}
-    rows = [{"id": name, "object": "model", **stated} for name in asked.models]
-    return 200, {"object": "list", "data": rows}
-
-
 def filled(schema: dict[str, Any], name: str) -> Any:
     """A small value that fits a JSON schema; strings are `name`."""
     kind = schema.get("type")
@@ -218,9 +205,6 @@ class Server:
         served = self.served[int(path.split("/")[1])]
         if path.endswith("/stats"):
             return await send(writer, 200, vars(served.stats))
-        if path.endswith("/models"):
-            key = headers.get("authorization", "").removeprefix("Bearer ")
-            return await send(writer, *models(served.scenario, key))
         served.at_once += 1
         served.stats.most_at_once = max(served.stats.most_at_once, served.at_once)
         try:

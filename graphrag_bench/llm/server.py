@@ -250,17 +250,6 @@ class Server:
         self._stopped_at = time.monotonic()
         raise self._stop
 
-    def listed(self) -> dict[str, int | None]:
-        """Return the models that the server lists, and the window of each where it tells.
-
-        Raises Rejected, Malformed or CallFailed.
-        """
-        self._tries.n = self._tries.n_tokens = 0
-        client = self._client.with_options(max_retries=0)
-        rows = self._answer(lambda: client.get("/models", cast_to=str)).get("data")
-        named = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
-        return {str(row.get("id")): _window(row) for row in named}
-
     def meaning(self, rejected: Rejected) -> CallFailed | RunStopped:
         """Return the error for a rejection that is final: of this call, or of the run."""
         status, message = rejected.status, rejected.text[:500]
@@ -340,8 +329,3 @@ def count_in(usage: object, name: str) -> int | None:
     """Return the count of that name; None where a server states none or nonsense."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if type(count) is int and count >= 0 else None
-
-
-def _window(row: Mapping[str, Any]) -> int | None:
-    names = ("max_model_len", "context_length", "context_window", "n_ctx")
-    return next((row[name] for name in names if isinstance(row.get(name), int)), None)
