@@ -190,7 +190,7 @@ def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Com
         return reply
     problem = "The reply is empty."
     if reply.finish == "length" and (whole or reasoning):
-        problem = f"All {n_completion} tokens are thinking. Raise max_tokens, or switch it off."
+        problem = f"All {n_completion} tokens went on thinking: raise max_tokens, or switch it off."
     raise CallFailed("empty", problem, paid=reply)
 
 

@@ -114,7 +114,7 @@ def test_an_empty_reply_is_a_failure_whose_tokens_are_known(fake, chat):
     failed = failure(client(fake.scenario(text="  ")), chat("a b c"))
     assert failed.reason == "empty" and failed.paid.prompt_tokens == 3
     url = fake.scenario(text="<think>Let me see, it may", finish="length")
-    assert "Raise max_tokens" in str(failure(client(url), chat("x")))
+    assert "raise max_tokens" in str(failure(client(url), chat("x")))
     assert ask(client(fake.scenario(finish="length")), chat("x")).finish == "length"
 
 
