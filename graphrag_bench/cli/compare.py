@@ -8,7 +8,7 @@ HOME/comparisons/<key>/verdicts.jsonl: repeating the command resumes it, and rep
 examples
   graphrag-bench compare RUN_A RUN_B llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
   graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm@llm_judge=local \
-      llm_judge.model_path=weights.gguf --plot wins.pdf
+      llm_judge.model_path=weights.gguf
 """
 
 from argparse import Namespace
@@ -16,11 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.judge import declare_judge, runs_to_judge
-from graphrag_bench.cli.parsing import Parser, check_figure
-from graphrag_bench.errors import UserError
+from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.judging import pairs, tables
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.figures import Grid, plot_grids
 from graphrag_bench.report.rendering import markdown, show
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.folder import Row, RunFolder, write_whole
@@ -36,19 +34,15 @@ def declare(parser: Parser) -> None:
     parser.takes("RUN_A RUN_B [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
     declare_judge(parser)
     parser.option("--criteria", "A,B", _CRITERIA, "zhou2025")
-    parser.plot()
 
 
 def main(options: Namespace) -> None:
-    check_figure(options)
-    if options.plot is not None and options.plan:
-        raise UserError("--plot draws verdicts: it does not go with --plan.")
     criteria = pairs.criteria_of([name for name in options.criteria.split(",") if name])
     runs, settings = runs_to_judge("compare", options, 2)
     check_one_corpus([run.metrics for run in runs])
     comparison = pairs.Comparison.of(runs, options.limit)
     models = Models(settings, runs[0].require_dataset())
-    panel = pairs.Panel(comparison, models, criteria, Path(settings.paths.home), options.retry)
+    panel = pairs.Panel(comparison, models, criteria, Path(settings.paths.home))
     if options.plan:
         duels = pairs.pending(panel)
         n_tokens = pairs.prompt_tokens(panel, duels)
@@ -56,7 +50,7 @@ def main(options: Namespace) -> None:
         return
     models.charge(panel.folder / pairs.LEDGER, tuple)
     rows = pairs.judge_pairs(panel, Progress())
-    _write(comparison, panel, list(_matches(comparison, criteria, rows)), options)
+    _write(comparison, panel, list(_matches(comparison, criteria, rows)))
 
 
 def _matches(
@@ -71,10 +65,7 @@ def _matches(
 
 
 def _write(
-    comparison: pairs.Comparison,
-    panel: pairs.Panel,
-    matches: Sequence[tables.Match],
-    options: Namespace,
+    comparison: pairs.Comparison, panel: pairs.Panel, matches: Sequence[tables.Match]
 ) -> None:
     judge = panel.models.identity("llm_judge")
     titles = list(comparison.titles.values())
@@ -91,11 +82,4 @@ def _write(
          "questions": list(comparison.questions)},
     )  # fmt: skip
     write_whole(panel.folder / "table.md", "\n".join(map(markdown, printed)))
-    if options.plot is not None:
-        grids = [
-            Grid(f"{name}: wins of row against column, %", "", "", titles, titles, matrix, 1)
-            for name, matrix in tables.matrices(titles, matches).items()
-        ]
-        plot_grids(options.plot, grids, (0.0, 100.0), span=options.span)
-        print(f"plot: {options.plot}")
     print(f"comparison: {panel.folder.resolve()}")

@@ -49,19 +49,17 @@ def declare_judge(parser: Parser, more: str = "") -> None:
     ])  # fmt: skip
     parser.option("--limit", "N", "only the first N questions, stratified by type", None, positive)
     parser.flag("--plan", "say how many calls it would take at most, and make none")
-    parser.flag("--retry", "ask again where a reply could not be read")
 
 
 def main(options: Namespace) -> None:
-    metrics = tuple(filter(None, options.metrics.split(",")))
-    task = answers.JudgeTask(metrics, options.limit, options.retry)
-    task.measures()
+    wanted = tuple(filter(None, options.metrics.split(",")))
+    answers.chosen(wanted)
     runs, settings = runs_to_judge("judge", options, 1, "embedder")
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
     if options.plan:
         for run in runs:
-            calls = answers.calls_ahead(run, models, task)
+            calls = answers.calls_ahead(run, models, wanted, options.limit)
             each = ", ".join(f"{name} {n}" for name, n in calls.items())
             print(f"{run.folder.path}: at most {sum(calls.values())} calls ({each})")
         return
@@ -69,7 +67,7 @@ def main(options: Namespace) -> None:
     models.charge(ledgers[0], lambda: ledgers[1:])
     judged = []
     for run in runs:
-        rows = answers.judge_answers(run, models, task, Progress())
+        rows = answers.judge_answers(run, models, wanted, options.limit, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
     show(judged_table(judged))
     for run in runs:

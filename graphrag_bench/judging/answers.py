@@ -101,29 +101,18 @@ MEASURES: Mapping[str, Measure] = {
 """The judged metrics by name; every one is the better the higher, in 0..1."""
 
 
-@dataclass(frozen=True)
-class JudgeTask:
-    """What to judge: metrics by name (none: those that need no name), the first `limit` answers.
+def chosen(metrics: Sequence[str] = (), stored: StoredRun | None = None) -> dict[str, Measure]:
+    """Return the metrics by these names, without any those that need no name.
 
-    With `retry` also those again whose reply could not be read.
+    Raises UserError for an unknown one, and where one needs contexts of an imported run.
     """
-
-    metrics: tuple[str, ...] = ()
-    limit: int | None = None
-    retry: bool = False
-
-    def measures(self, stored: StoredRun | None = None) -> dict[str, Measure]:
-        """Return the metrics asked for.
-
-        Raises UserError for an unknown one, and where one needs contexts of an imported run.
-        """
-        for name in self.metrics:
-            if name not in MEASURES:
-                raise unknown("judged metric", name, MEASURES)
-        if stored is not None and any(MEASURES[name].context for name in self.metrics):
-            stored.require_steps()
-        wanted = self.metrics or [name for name, one in MEASURES.items() if not one.named]
-        return {name: MEASURES[name] for name in MEASURES if name in wanted}
+    for name in metrics:
+        if name not in MEASURES:
+            raise unknown("judged metric", name, MEASURES)
+    if stored is not None and any(MEASURES[name].context for name in metrics):
+        stored.require_steps()
+    wanted = metrics or [name for name, one in MEASURES.items() if not one.named]
+    return {name: MEASURES[name] for name in MEASURES if name in wanted}
 
 
 def judging(folder: Path) -> str:
@@ -132,21 +121,21 @@ def judging(folder: Path) -> str:
 
 
 def judge_answers(
-    stored: StoredRun, models: Models, task: JudgeTask, progress: Progress
+    stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None, progress: Progress
 ) -> list[Row]:
-    """Return the rows of `judged.jsonl` after the answers that lack a value were judged.
+    """Return the rows of `judged.jsonl` after the first `limit` answers were judged.
 
     A metric is left out for questions that it cannot be about: without gold answers, or without a
-    context whose texts the run has kept. A reply that cannot be read is kept as missing; a call
-    that failed is made again, an unreadable one with `retry` alone. Raises UserError when nothing
-    is answered, when every metric needs a context and none was kept, or another process judges the
+    context whose texts the run has kept. What was judged before is not asked again, a reply that
+    could not be read included; a call that failed is made again. Raises UserError when nothing is
+    answered, when every metric needs a context and none was kept, or another process judges the
     same run; RunStopped when nothing further can succeed.
     """
-    dataset, wanted = stored.require_dataset(), task.measures(stored)
-    cases = _cases(stored, task.limit)
+    dataset, wanted = stored.require_dataset(), chosen(metrics, stored)
+    cases = _cases(stored, limit)
     folder = stored.folder.path
     with locked(folder / LOCK, judging(folder)):
-        todo = {name: _todo(folder, name, cases, models, task.retry) for name in wanted}
+        todo = {name: _todo(folder, name, cases, models) for name in wanted}
         texts = _texts(stored)
         of_contexts = all(measure.context for measure in wanted.values())
         if any(todo.values()) and not texts and of_contexts:
@@ -164,12 +153,14 @@ def judge_answers(
     return rows
 
 
-def calls_ahead(stored: StoredRun, models: Models, task: JudgeTask) -> dict[str, int]:
+def calls_ahead(
+    stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None
+) -> dict[str, int]:
     """Return how many calls each metric costs at most, corrections of replies aside."""
-    cases = _cases(stored, task.limit)
+    cases = _cases(stored, limit)
     return {
-        name: len(measure.prompts) * len(_todo(stored.folder.path, name, cases, models, task.retry))
-        for name, measure in task.measures(stored).items()
+        name: len(measure.prompts) * len(_todo(stored.folder.path, name, cases, models))
+        for name, measure in chosen(metrics, stored).items()
     }
 
 
@@ -203,16 +194,13 @@ def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
     return {name: texts for name, texts in known.items() if len(texts) == len(found[name])}
 
 
-def _todo(
-    folder: Path, name: str, cases: Sequence[Case], models: Models, retry: bool
-) -> list[Case]:
+def _todo(folder: Path, name: str, cases: Sequence[Case], models: Models) -> list[Case]:
     measure = MEASURES[name]
     key = measure.key(name, models)
-    settled = ("", "nothing") if retry else ("", "nothing", "unreadable")
     judged = {
         row["question"]: row["of"]
         for row in judged_rows(folder)
-        if key.items() <= row.items() and row["missing"] in settled
+        if key.items() <= row.items() and row["missing"] != "failed"
     }
     return [one for one in cases if measure.fits(one) and judged.get(one.id) != measure.of(one)]
 

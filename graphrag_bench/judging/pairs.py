@@ -163,7 +163,6 @@ class Panel:
     models: Models
     criteria: tuple[str, ...]
     home: Path
-    retry: bool = False
 
     def key(self, judge: str) -> str:
         """Return the name of the folder of a judge's verdicts."""
@@ -182,13 +181,12 @@ def verdict_rows(folder: Path) -> list[Row]:
 
 
 def pending(panel: Panel) -> list[Duel]:
-    """Return the duels without a verdict: one call each, one more where it cannot be read."""
+    """Return the duels that were not judged: one call each, one more where it cannot be read."""
     comparison = panel.comparison
-    settled = ("",) if panel.retry else ("", "unreadable")
     done = {
         (row["question"], row["first"], row["second"], row["of"])
         for row in verdict_rows(panel.folder)
-        if row["missing"] in settled
+        if row["missing"] != "failed"
     }
     return [duel for duel in comparison.duels() if (*duel, comparison.of_duel(duel)) not in done]
 
@@ -203,8 +201,7 @@ def judge_pairs(panel: Panel, progress: Progress) -> list[Row]:
     """Return the verdicts of every pair, question, order and criterion, those of before too.
 
     `winner` is the key of a run, or null where the verdict is missing. Calls that failed are made
-    again, unreadable replies with `retry` alone. Raises RunStopped when nothing further can
-    succeed; what is done is kept.
+    again. Raises RunStopped when nothing further can succeed; what is done is kept.
     """
     comparison, models, file = panel.comparison, panel.models, panel.folder / VERDICTS
     fields: dict[str, Any] = {name: (Choice, ...) for name in panel.criteria}

@@ -15,7 +15,6 @@ from graphrag_bench.judging.win_rates import (
     Labels,
     agreement,
     head_to_head,
-    win_matrix,
 )
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
@@ -28,8 +27,7 @@ _NOTES = (
 _OF_AUDIT = (
     "flips: share of pairs that changed with the order (a judge that always takes the first: "
     "100 %); first wins: share of verdicts for the answer shown first (fair: 50 %)",
-    "longer wins: share of points of the longer answer; length effect: how much more of the points "
-    "A gets where its answer is the longer one (0: none, 1: length decides all)",
+    "longer wins: share of points of the longer answer (1: length decides all)",
 )
 
 
@@ -89,12 +87,9 @@ def audit_table(matches: Sequence[Match]) -> Table:
     rows = []
     for match in matches:
         both = match.rates
-        effect = both.length
-        shown = f"{effect.mean:+.2f} [{effect.low:+.2f}, {effect.high:+.2f}]" if effect else MISSING
-        rates = map(_percent, (both.flips, both.first, both.longer))
-        rows.append((*match.names, *rates, shown))
+        rows.append((*match.names, *map(_percent, (both.flips, both.first, both.longer))))
     notes = (f"intervals as above, over {_drawn(matches)}", *_OF_AUDIT)
-    heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]", "length effect [95 %]")
+    heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]")
     return Table("the judge", (*_OF_MATCH, *heads), tuple(rows), notes, texts=_OF_MATCH)
 
 
@@ -104,33 +99,25 @@ def _percent(mean: Mean | None) -> str:
     return f"{100 * mean.mean:.1f} [{100 * mean.low:.0f}, {100 * mean.high:.0f}]"
 
 
-def matrices(
-    titles: Sequence[str], matches: Sequence[Match]
-) -> dict[str, list[list[float | None]]]:
-    """Return for each criterion the percentage of questions that the row wins, as `win_matrix`.
-
-    Rows and columns are the runs of these titles, in their order.
-    """
-    by_criterion = {}
-    for criterion in dict.fromkeys(match.criterion for match in matches):
-        matched = ((m.a, m.b, m.rates.rate) for m in matches if m.criterion == criterion)
-        means = {(a, b): rate.mean if rate else None for a, b, rate in matched}
-        rates = [[means.get((row, column)) for column in titles] for row in titles]
-        by_criterion[criterion] = win_matrix(rates)
-    return by_criterion
-
-
 def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:
-    """Return the `matrices` as tables."""
+    """Return for each criterion the percentage of questions that the row wins of the column.
+
+    The diagonal is 50, and a cell and its mirror sum to 100. Source: Zhou et al. 2025, Fig. 7.
+    """
     note = (
         "row against column, percent; a cell and its mirror sum to 100; the first table has "
         "the intervals and p of each pair"
     )
     tables = []
-    for criterion, matrix in matrices(titles, matches).items():
+    for criterion in dict.fromkeys(match.criterion for match in matches):
+        cells = {(title, title): 50.0 for title in titles}
+        for match in matches:
+            if match.criterion == criterion and (rate := match.rates.rate):
+                cells[match.a, match.b] = 100 * rate.mean
+                cells[match.b, match.a] = 100 * (1 - rate.mean)
         rows = tuple(
-            (title, *[MISSING if cell is None else f"{cell:.1f}" for cell in cells])
-            for title, cells in zip(titles, matrix, strict=True)
+            (row, *(f"{cells[row, one]:.1f}" if (row, one) in cells else MISSING for one in titles))
+            for row in titles
         )
         tables.append(Table(f"{criterion}: win rates", ("", *titles), rows, (note,), texts=("",)))
     return tables

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,8 +50,7 @@ class HeadToHead:
 
     `rate` is the mean of points, so that a tie counts half. `flips` is the share of questions whose
     winner changes with the order, `first` the share of all verdicts for the answer shown first.
-    `longer` is the share of points that the longer answer gets, `length` how much more of the
-    points A gets where it is longer than where B is; None where lengths do not differ both ways.
+    `longer` is the share of points that the longer answer gets, None where none is longer.
     Intervals draw questions of one scope together, and `p` turns them together: it is that of
     `sign_flip_p` on the points of A less those of B, which is a sign test (mid-p) of wins against
     losses where no scope holds two questions.
@@ -66,7 +65,6 @@ class HeadToHead:
     flips: Mean | None = None
     first: Mean | None = None
     longer: Mean | None = None
-    length: Mean | None = None
     p: float = 1.0
 
 
@@ -105,27 +103,8 @@ def head_to_head(
         flips=proportion(int(ties.sum()), n) if clusters is None else mean(ties),
         first=mean((bool(pair.forward) + (not pair.backward)) / 2 for pair, _ in known),
         longer=mean(longer, of_longer) if len(longer) else None,
-        length=_length_effect(points, lengths, drawn),
         p=round(float(p), 6),
     )
-
-
-def _length_effect(
-    points: NDArray[Any], lengths: NDArray[Any], scopes: Sequence[str | None]
-) -> Mean | None:
-    """The mean of the points of A where it is longer, less that where B is, in -1..1.
-
-    None where either side has less than two questions. The interval is that of the mean of what
-    each question adds to the difference (its influence), whose mean is the difference itself.
-    Source: Davison & Hinkley 1997, section 2.7 (nonparametric delta method).
-    """
-    of_a, of_b = lengths == 1, lengths == -1
-    if min(of_a.sum(), of_b.sum()) < 2:
-        return None
-    mean_a, mean_b = points[of_a].mean(), points[of_b].mean()
-    added = of_a * (points - mean_a) / of_a.sum() - of_b * (points - mean_b) / of_b.sum()
-    effect = mean_with_interval(list(mean_a - mean_b + len(points) * added), scopes=scopes)
-    return replace(effect, low=max(effect.low, -1.0), high=min(effect.high, 1.0))
 
 
 def proportion(count: int, total: int) -> Mean:
@@ -138,19 +117,6 @@ def proportion(count: int, total: int) -> Mean:
     interval = binomtest(count, total).proportion_ci(method="wilson")
     low, high = round(float(interval.low), 6), round(float(interval.high), 6)
     return Mean(round(count / total, 6), low, high, total)
-
-
-def win_matrix(rates: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
-    """Return the percentage of row against column, from rates above the diagonal.
-
-    The diagonal is 50, and a cell and its mirror sum to 100. Source: Zhou et al. 2025, Fig. 7.
-    """
-    cells: list[list[float | None]] = [[50.0] * len(rates) for _ in rates]
-    for row, of_row in enumerate(rates):
-        for column, rate in enumerate(of_row[row + 1 :], row + 1):
-            cells[row][column] = None if rate is None else 100 * rate
-            cells[column][row] = None if rate is None else 100 * (1 - rate)
-    return cells
 
 
 @dataclass(frozen=True)

@@ -81,13 +81,12 @@ def test_the_calls_are_known_before_they_are_made(run: Path) -> None:
     assert "0 calls" in judge(run, "--plan").out
 
 
-def test_a_reply_in_prose_is_missing_and_asked_again_only_when_told(run: Path) -> None:
+def test_a_reply_in_prose_is_missing_and_not_asked_again(run: Path) -> None:
     only = ("--metrics", "answer_relevance", "cache.mode=off")
     planted_judges.prose_on.add("Ada Marsh")
     assert set(judged(run, *only).values()) == {None}
     planted_judges.prose_on.clear()
     assert set(judged(run, *only).values()) == {None}
-    assert None not in judged(run, *only, "--retry").values()
 
 
 def test_two_judges_at_a_time_are_refused_and_a_run_at_work_is_none_of_theirs(run: Path) -> None:

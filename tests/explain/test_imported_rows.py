@@ -10,7 +10,7 @@ from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.explain.replay import Player
-from graphrag_bench.judging.answers import JudgeTask
+from graphrag_bench.judging.answers import chosen
 from graphrag_bench.judging.pairs import Comparison
 from graphrag_bench.report.comparisons import settings_that_differ
 from graphrag_bench.report.curves import Point, curve_table, marks_along, marks_of
@@ -86,9 +86,9 @@ def test_answers_are_compared_and_judged_and_contexts_are_asked_for_in_vain(runs
     compared = Comparison.of(runs)
     assert list(compared.titles.values())[1].startswith("Other (imported")
     assert len(compared.questions) == 6
-    assert "faithfulness" in JudgeTask().measures(runs[1])
+    assert "faithfulness" in chosen(stored=runs[1])
     with pytest.raises(UserError, match="imported run"):
-        JudgeTask(("faithfulness",)).measures(runs[1])
+        chosen(("faithfulness",), runs[1])
 
 
 def test_what_opens_a_run_says_that_an_imported_one_has_no_steps(

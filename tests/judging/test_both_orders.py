@@ -11,14 +11,9 @@ from graphrag_bench.judging.tables import (
     audit_table,
     judged_table,
     match_table,
+    matrix_tables,
 )
-from graphrag_bench.judging.win_rates import (
-    BothOrders,
-    agreement,
-    head_to_head,
-    proportion,
-    win_matrix,
-)
+from graphrag_bench.judging.win_rates import BothOrders, agreement, head_to_head, proportion
 
 Judge = Callable[[bool, bool, int], bool]
 """Whether A wins, from whether A is better, whether it stands first, and which one is longer."""
@@ -45,7 +40,6 @@ def test_four_questions_by_hand() -> None:
     assert found.flips is not None and found.flips.mean == 0.25
     assert found.first is not None and found.first.mean == 5 / 8
     assert found.longer is not None and found.longer.mean == (1 + 0.5 + 1 + 0) / 4
-    assert found.length is not None and found.length.mean == 0.75 - 0.5
 
 
 def test_questions_of_one_document_count_together_by_hand() -> None:
@@ -66,11 +60,11 @@ def test_every_rate_draws_questions_of_one_document_together() -> None:
                    BothOrders(True, False, 1), BothOrders(False, True, -1)]  # fmt: skip
     scopes = [f"document {number}" for number in range(6) for _ in of_document]
     found = head_to_head(of_document * 6, scopes=scopes)
-    for held in (found.rate, found.first, found.longer, found.flips, found.length):
+    for held in (found.rate, found.first, found.longer, found.flips):
         assert held is not None and held.low == approx(held.high, abs=1e-6)
     assert found.rate is not None and found.rate.clusters == 6
     alone = head_to_head(of_document * 6)
-    for held in (alone.rate, alone.longer, alone.flips, alone.length):
+    for held in (alone.rate, alone.longer, alone.flips):
         assert held is not None and held.high - held.low > 0.1
 
 
@@ -80,15 +74,15 @@ def test_a_judge_without_a_readable_verdict_has_no_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "rate", "flips", "first", "length"),
+    ("judge", "rate", "flips", "first", "longer_wins"),
     [
-        (lambda better, first, longer: better, 0.7, 0.0, 0.5, None),
-        (lambda better, first, longer: first, 0.5, 1.0, 1.0, 0.0),
+        (lambda better, first, longer: better, 0.7, 0.0, 0.5, 0.5),
+        (lambda better, first, longer: first, 0.5, 1.0, 1.0, 0.5),
         (lambda better, first, longer: longer == 1, 0.5, 0.0, 0.5, 1.0),
     ],
 )
 def test_planted_judges_are_exposed_by_their_rates(
-    judge: Judge, rate: float, flips: float, first: float, length: float | None
+    judge: Judge, rate: float, flips: float, first: float, longer_wins: float
 ) -> None:
     """Of 200 questions 140 have the better answer from A; every second of its answers is longer."""
     pairs = []
@@ -96,9 +90,9 @@ def test_planted_judges_are_exposed_by_their_rates(
         better, longer = row < 140, 1 if row % 2 else -1
         pairs.append(BothOrders(judge(better, True, longer), judge(better, False, longer), longer))
     found = head_to_head(pairs)
-    assert found.rate and found.flips and found.first and found.length
+    assert found.rate and found.flips and found.first and found.longer
     assert (found.rate.mean, found.flips.mean, found.first.mean) == (rate, flips, first)
-    assert length is None or found.length.mean == length
+    assert found.longer.mean == longer_wins
 
 
 def test_four_items_have_a_kappa_by_hand() -> None:
@@ -115,11 +109,6 @@ def test_one_label_throughout_has_no_kappa_and_no_shared_item_no_agreement() -> 
     found = agreement({1: "A", 2: "A"}, {1: "A", 2: "A"})
     assert found is not None and (found.alike, found.kappa) == (1.0, None)
     assert agreement({1: "A"}, {2: "A"}) is None
-
-
-def test_a_matrix_has_fifty_on_its_diagonal_and_mirrored_cells_sum_to_a_hundred() -> None:
-    cells = win_matrix([[None, 0.8, None], [None, None, 0.25], [None, None, None]])
-    assert cells == [[50, 80, None], [approx(20), 50, 25], [None, 75, 50]]
 
 
 def test_the_wilson_interval_of_two_of_ten() -> None:
@@ -161,6 +150,17 @@ def won(wins: int, losses: int, *scopes: str) -> Match:
     """Questions that A wins in both orders, then those that B does."""
     verdicts = [BothOrders(one, one) for one in [True] * wins + [False] * losses]
     return Match("Ours", "Theirs", f"{wins}-{losses}", tuple(verdicts), scopes or None)
+
+
+def test_a_matrix_has_fifty_on_its_diagonal_and_mirrored_cells_sum_to_a_hundred() -> None:
+    (table,) = matrix_tables(
+        ["Ours", "Theirs", "Others"], [match((4, True, True), (1, False, False))]
+    )
+    assert table.rows == (
+        ("Ours", "50.0", "80.0", "–"),
+        ("Theirs", "20.0", "50.0", "–"),
+        ("Others", "–", "–", "50.0"),
+    )
 
 
 def test_p_is_corrected_over_all_pairs_and_criteria_that_have_a_verdict() -> None:

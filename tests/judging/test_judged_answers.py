@@ -11,7 +11,7 @@ from pytest import approx
 
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.evaluation.metrics import metric_names
-from graphrag_bench.judging.answers import MEASURES, JudgeTask
+from graphrag_bench.judging.answers import MEASURES, chosen
 from graphrag_bench.judging.measures import Bench, Case, Judgement
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Reply, Scripted
@@ -293,5 +293,5 @@ def test_evidence_statements_are_counted_in_the_context() -> None:
 
 
 def test_the_metrics_of_graphrag_bench_are_judged_only_by_name() -> None:
-    assert not {"answer_correctness", "coverage"} & set(JudgeTask().measures())
-    assert list(JudgeTask(("coverage",)).measures()) == ["coverage"]
+    assert not {"answer_correctness", "coverage"} & set(chosen())
+    assert list(chosen(("coverage",))) == ["coverage"]
