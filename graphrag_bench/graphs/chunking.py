@@ -13,7 +13,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.errors import UserError
-from graphrag_bench.text import Encoding, count_tokens, decode, encode
+from graphrag_bench.text import count_tokens, decode, encode
 
 _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
 """A space goes to the word after it, where the tokeniser has it: pieces then add up in tokens."""
@@ -39,7 +39,6 @@ def token(
     overlap: NonNegativeInt = 100,
     tail: Literal["keep", "drop_contained"] = "keep",
     join: Literal["document", "corpus"] = "document",
-    encoding: Encoding = "cl100k",
 ) -> ChunkTable:
     """Windows of `size` tokens that share `overlap` tokens with the next.
 
@@ -55,21 +54,17 @@ def token(
     """
     _refuse(size, overlap)
     if join == "corpus":
-        return _table(_over_the_corpus(corpus.documents, size, overlap, tail, encoding))
+        return _table(_over_the_corpus(corpus.documents, size, overlap, tail))
     return _table(
-        (document.id, document.title, decode(window, encoding).strip())
+        (document.id, document.title, decode(window).strip())
         for document in corpus.documents
-        for window in windows(encode(document.text, encoding), size, overlap, tail)
+        for window in windows(encode(document.text), size, overlap, tail)
     )
 
 
 @artifact("chunk_table.separator")
 def separator(
-    *,
-    corpus: Dataset,
-    size: PositiveInt = 1200,
-    overlap: NonNegativeInt = 100,
-    encoding: Encoding = "cl100k",
+    *, corpus: Dataset, size: PositiveInt = 1200, overlap: NonNegativeInt = 100
 ) -> ChunkTable:
     """Pieces that end at a separator, merged greedily up to `size` tokens.
 
@@ -81,7 +76,7 @@ def separator(
     return _table(
         (document.id, document.title, text.strip())
         for document in corpus.documents
-        for text in _overlapped(_merged(document.text, size - overlap, encoding), overlap, encoding)
+        for text in _overlapped(_merged(document.text, size - overlap), overlap)
     )
 
 
@@ -96,22 +91,22 @@ def windows(
 
 
 def _over_the_corpus(
-    documents: Iterable[Document], size: int, overlap: int, tail: str, encoding: Encoding
+    documents: Iterable[Document], size: int, overlap: int, tail: str
 ) -> Iterator[Row]:
     filled = (document for document in documents if document.text.strip())
     for _, group in groupby(filled, key=lambda document: document.scope):
         tokens, names, first, end = array("I"), list[str](), list[int](), list[int]()
         for document in group:
             if names:
-                tokens.extend(encode(_BETWEEN_DOCUMENTS, encoding))
+                tokens.extend(encode(_BETWEEN_DOCUMENTS))
             first.append(len(tokens))
-            tokens.extend(encode(document.passage.strip(), encoding))
+            tokens.extend(encode(document.passage.strip()))
             names.append(document.id)
             end.append(len(tokens))
         for number, window in enumerate(windows(tokens, size, overlap, tail)):
             start = number * (size - overlap)
             held = slice(bisect_right(end, start), bisect_left(first, start + len(window)))
-            text = decode(window, encoding).strip()
+            text = decode(window).strip()
             yield from ((name, "", text) for name in names[held])
 
 
@@ -120,26 +115,26 @@ def _refuse(size: int, overlap: int) -> None:
         raise UserError(f"chunking: overlap {overlap} must be below size {size}.")
 
 
-def _merged(text: str, room: int, encoding: Encoding) -> Iterator[str]:
+def _merged(text: str, room: int) -> Iterator[str]:
     held, n_held = "", 0
     for piece in _SEPARATORS.split(text):
-        n_tokens = count_tokens(piece, encoding)
+        n_tokens = count_tokens(piece)
         if held and n_held + n_tokens > room:
             yield held
             held, n_held = "", 0
         if n_tokens > room:
-            tokens = encode(piece, encoding)
-            yield from (decode(part, encoding) for part in windows(tokens, room, 0))
+            tokens = encode(piece)
+            yield from (decode(part) for part in windows(tokens, room, 0))
             continue
         held, n_held = held + piece, n_held + n_tokens
     if held:
         yield held
 
 
-def _overlapped(texts: Iterator[str], overlap: int, encoding: Encoding) -> Iterator[str]:
+def _overlapped(texts: Iterator[str], overlap: int) -> Iterator[str]:
     before = ""
     for text in texts:
-        yield decode(encode(before, encoding)[-overlap:], encoding) + text if overlap else text
+        yield decode(encode(before)[-overlap:]) + text if overlap else text
         before = text
 
 

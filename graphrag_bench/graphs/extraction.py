@@ -17,13 +17,7 @@ from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks
-from graphrag_bench.graphs.sentences import (
-    TitleUse,
-    facts_of,
-    named_entities,
-    read_chunks,
-    together,
-)
+from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
@@ -108,28 +102,22 @@ def _triple(item: Any) -> Triple | None:
 
 @artifact("extraction.nlp")
 def nlp_extraction(
-    *,
-    chunk_table: ChunkTable,
-    nlp: Nlp,
-    progress: Progress,
-    title: TitleUse = "about",
-    prune: Prune = "none",
+    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, prune: Prune = "none"
 ) -> Extraction:
     """Entities, noun phrases and relations read by spaCy, sentence by sentence.
 
     Relations are subject-verb-object; two named entities of one sentence that no such relation
-    joins co-occur, in sentences with at most 8 distinct ones. `title="about"` takes a passage to be
-    about its title: the title replaces he, she, it and they as a subject, and co-occurs with the
-    named entities of sentences that do not name it; `entity` only makes it a node, `off` does not
-    read it. `prune="unjoined"` leaves out phrases of one passage that are no named entity and that
-    no relation joins.
+    joins co-occur, in sentences with at most 8 distinct ones. A passage is about its title: the
+    title replaces he, she, it and they as a subject, and co-occurs with the named entities of
+    sentences that do not name it. `prune="unjoined"` leaves out phrases of one passage that are no
+    named entity and that no relation joins.
     `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
     relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
     """
     rows, n_sentences, n_related = [], 0, 0
     named: list[set[str]] = []
-    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        rows.append(_chunk(sentences, name, name if title == "about" else ""))
+    for name, sentences in read_chunks(chunk_table, nlp, progress):
+        rows.append(_chunk(sentences, name))
         always = [name, *(entity for one in sentences for entity, _ in one.entities)]
         named.append({normalise_name(entity) for entity in always})
         n_sentences += len(sentences)
@@ -139,15 +127,15 @@ def nlp_extraction(
     return Extraction.of(rows, {"relation_share": round(share, 4)})
 
 
-def _chunk(sentences: list[Sentence], name: str, subject: str) -> ChunkExtraction:
-    entities = [name] if name else []
+def _chunk(sentences: list[Sentence], title: str) -> ChunkExtraction:
+    entities = [title] if title else []
     triples = []
     for sentence in sentences:
         names = [entity for entity, _ in sentence.entities] + list(sentence.phrases)
         entities += names
-        related = list(facts_of(sentence, subject, {*names, name} - {""}))
+        related = list(facts_of(sentence, title, {*names, title} - {""}))
         joined = {frozenset((fact.head, fact.tail)) for fact in related}
-        pairs = together(list(dict.fromkeys(named_entities(sentence))), subject)
+        pairs = together(list(dict.fromkeys(named_entities(sentence))), title)
         triples += related
         triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))

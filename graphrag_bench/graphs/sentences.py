@@ -5,7 +5,6 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 
@@ -17,8 +16,6 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens, decode, encode
 from graphrag_bench.values import Ranked
 
-TitleUse = Literal["off", "entity", "about"]
-"""Whether a title is not read, is an entity, or is what the passage is about as well."""
 _ABBREVIATED = r"(?<!\b[A-Z]\.)(?<!\b(?:St|Mr|Dr|Jr|Sr|No|vs)\.)(?<!\b(?:Mrs|Rev|Gen|Col|Vol)\.)"
 _END = re.compile(rf"(?<=[.!?]){_ABBREVIATED}[\"')\]]*\s+|(?<=[。！？])|\n\s*\n")
 _MOST_TOGETHER = 8
@@ -28,13 +25,13 @@ _SAME = 0.9
 
 
 def read_chunks(
-    chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: TitleUse = "about"
+    chunk_table: ChunkTable, nlp: Nlp, progress: Progress
 ) -> Iterator[tuple[str, list[Sentence]]]:
-    """Yield the title of each chunk, "" where titles are off, and the sentences of its text."""
+    """Yield the title of each chunk, "" where it has none, and the sentences of its text."""
     texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
-            yield chunk_table.titles[row] if title != "off" else "", sentences
+            yield chunk_table.titles[row], sentences
             advance(1)
 
 

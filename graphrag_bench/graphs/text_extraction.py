@@ -19,13 +19,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.graphs.asking import Extractor, documents_of_chunks
 from graphrag_bench.graphs.gleaning import gleaned, gleaned_tokens, read_facts, read_records
-from graphrag_bench.graphs.sentences import (
-    TitleUse,
-    facts_of,
-    named_entities,
-    read_chunks,
-    together,
-)
+from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat
 from graphrag_bench.progress import Progress
@@ -45,12 +39,7 @@ _TOO_SMALL = "The model may be too small to keep to the format, or its window ma
 
 @artifact("text_extraction.nlp")
 def nlp_text_extraction(
-    *,
-    chunk_table: ChunkTable,
-    nlp: Nlp,
-    progress: Progress,
-    keywords: bool = True,
-    title: TitleUse = "about",
+    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, keywords: bool = True
 ) -> TextExtraction:
     """Entities and relationships read by spaCy, one record for each sentence that tells of them.
 
@@ -58,21 +47,15 @@ def nlp_text_extraction(
     sentence; dates, amounts and counts are none. Two names are related when a subject-verb-object
     relation joins them or, in sentences with at most 8 distinct ones, when they share a sentence:
     the description is that sentence, the keywords its lemmas, the strength 1, so that merged
-    strengths are counts. `title="about"` takes a passage to be about its title: the title
-    replaces he, she, it and they as a subject, is related to the named entities of sentences that
-    do not name it, and is described by the sentences that name it or, where none does, by the
-    first; `entity` only describes it, `off` does not read it.
+    strengths are counts. A passage is about its title: the title replaces he, she, it and they as a
+    subject, is related to the named entities of sentences that do not name it, and is described by
+    the sentences that name it or, where none does, by the first.
     """
-    rows = [
-        _records(sentences, name, name if title == "about" else "", keywords)
-        for name, sentences in read_chunks(chunk_table, nlp, progress, title)
-    ]
-    return TextExtraction.of(rows, {})
+    read = read_chunks(chunk_table, nlp, progress)
+    return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})
 
 
-def _records(
-    sentences: Sequence[Sentence], title: str, subject: str, keywords: bool
-) -> ChunkRecords:
+def _records(sentences: Sequence[Sentence], title: str, keywords: bool) -> ChunkRecords:
     entities: list[EntityRecord] = []
     relationships = []
     if title:
@@ -84,9 +67,9 @@ def _records(
         named = dict.fromkeys(one for one in sentence.entities if one[1] not in NUMERIC)
         entities += [EntityRecord(name, label.lower(), sentence.text) for name, label in named]
         names = list(dict.fromkeys(name for name, _ in named))
-        facts = facts_of(sentence, subject, {*names, title} - {""})
+        facts = facts_of(sentence, title, {*names, title} - {""})
         seen = set()
-        for head, tail in (*((one.head, one.tail) for one in facts), *together(names, subject)):
+        for head, tail in (*((one.head, one.tail) for one in facts), *together(names, title)):
             ends = frozenset((normalise_name(head), normalise_name(tail)))
             if len(ends) == 2 and ends not in seen:
                 seen.add(ends)
@@ -145,33 +128,28 @@ def llm_text_extraction(
 
 
 @artifact("fact_extraction.nlp")
-def nlp_facts(
-    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: TitleUse = "about"
-) -> FactExtraction:
+def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactExtraction:
     """The sentences of each chunk as facts, each with the named entities in it, read by spaCy.
 
-    An entity is described by the sentence; dates, amounts and counts are none. With `title="about"`
-    a passage is about its title: every sentence has the title as its first entity, and begins with
-    it, before a colon, where it does not name it. With `entity` the title is an entity of the
-    sentences that name it, `off` does not read it. A sentence without an entity is no fact.
+    An entity is described by the sentence; dates, amounts and counts are none. A passage is about
+    its title: every sentence has the title as its first entity, and begins with it, before a colon,
+    where it does not name it. A sentence without an entity is no fact.
     Source: ours, so that hypergraphs of facts can be made without a language model.
     """
     rows = []
-    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        facts = (_fact(one, name, about=title == "about") for one in sentences)
+    for title, sentences in read_chunks(chunk_table, nlp, progress):
+        facts = (_fact(one, title) for one in sentences)
         rows.append(ChunkFacts(tuple(fact for fact in facts if fact.entities)))
     return FactExtraction.of(rows, {})
 
 
-def _fact(sentence: Sentence, title: str, *, about: bool) -> FactRecord:
+def _fact(sentence: Sentence, title: str) -> FactRecord:
     own = normalise_name(title)
     text = " ".join(sentence.text.split())
-    names_it = bool(own) and f" {own} " in f" {normalise_name(text)} "
-    if own and about and not names_it:
+    if own and f" {own} " not in f" {normalise_name(text)} ":
         text = f"{title}: {text}"
-    first = [title] if names_it or (own and about) else []
     distinct: dict[str, str] = {}
-    for name in (*first, *named_entities(sentence)):
+    for name in (title, *named_entities(sentence)):
         distinct.setdefault(normalise_name(name), name)
     distinct.pop("", None)
     return FactRecord(text, tuple(EntityRecord(name, "", text) for name in distinct.values()))

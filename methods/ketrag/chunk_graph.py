@@ -26,7 +26,7 @@ from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes
 from graphrag_bench.graphs.passage_graph import MAX_DF, chunks_as_nodes
-from graphrag_bench.graphs.sentences import TitleUse, read_chunks
+from graphrag_bench.graphs.sentences import read_chunks
 from graphrag_bench.graphs.text_extraction import (
     CONTINUE,
     EXTRACT,
@@ -211,7 +211,6 @@ def core_nlp(
     share: CoreShare = 0.8,
     damping: Damping = 0.85,
     join_tokens: PositiveInt | None = None,
-    title: TitleUse = "about",
     keywords: bool = True,
 ) -> TextExtraction:
     """As `text_extraction.nlp`, of the core chunks alone; the other chunks have no record.
@@ -225,7 +224,7 @@ def core_nlp(
     return _of_core(
         chunk_table, chunk_graph, share, damping, join_tokens,
         lambda some: nlp_text_extraction(
-            chunk_table=some, nlp=nlp, progress=progress, title=title, keywords=keywords,
+            chunk_table=some, nlp=nlp, progress=progress, keywords=keywords
         ),
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Chunks to typed entities, triples and attributes: by spaCy, or by a language model."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, PositiveInt, ValidationError
@@ -20,7 +20,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, failures
 from graphrag_bench.graphs.extraction import CO_OCCURS, whole_triples
-from graphrag_bench.graphs.sentences import TitleUse, facts_of, read_chunks, together
+from graphrag_bench.graphs.sentences import facts_of, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import read_cut_list, read_json, schema_of
 from graphrag_bench.llm.structured import ReplyFormat
@@ -86,42 +86,36 @@ class Facts(BaseModel):
 
 @artifact("schema_extraction.nlp")
 def nlp_schema_extraction(
-    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: TitleUse = "about"
+    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress
 ) -> SchemaExtraction:
     """Typed entities, triples and attributes read by spaCy, sentence by sentence.
 
     The schema is the tagger's: an entity's type is its NER label, "" for a title that no label
     fits; numbers, amounts and dates are values, not entities. Triples are subject-verb-object, and
     two named entities of one sentence that none joins co-occur, in sentences with at most 8 of
-    them. An entity has three kinds of attributes. A
-    subject-verb-object relation to a number or date is one, named by the words of the relation
-    ("be born in: 1867"). A copula with a noun phrase, "X was a Y", is one named `is`. A date,
-    time, percentage, amount of money or quantity that no relation reaches is one of the only
-    entity of its sentence, where there is just one, named by its label ("date: 1867"). Ordinals
-    state nothing, and neither do bare numbers but with a relation that is no copula. `title`
-    is that of `extraction.nlp`; with `about` it stands for he, she, it and they, and is the entity
-    of sentences that name none. The phrases that a relation joins to an entity, but for copulas,
-    are entities without a type.
+    them. An entity has three kinds of attributes. A subject-verb-object relation to a number or
+    date is one, named by the words of the relation ("be born in: 1867"). A copula with a noun
+    phrase, "X was a Y", is one named `is`. A date, time, percentage, amount of money or quantity
+    that no relation reaches is one of the only entity of its sentence, where there is just one,
+    named by its label ("date: 1867"). Ordinals state nothing, and neither do bare numbers but with
+    a relation that is no copula. The title stands for he, she, it and they, and is the entity of
+    sentences that name none. The phrases that a relation joins to an entity, but for copulas, are
+    entities without a type.
     Source: ours, so that Youtu-GraphRAG's graph can be made without a language model.
     """
-    rows = []
-    for name, sentences in read_chunks(chunk_table, nlp, progress, title):
-        rows.append(_Reader(name, name if title == "about" else "").chunk(sentences))
+    read = read_chunks(chunk_table, nlp, progress)
+    rows = [_Reader(title).chunk(sentences) for title, sentences in read]
     return SchemaExtraction.of(rows, {})
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """Sentences of one chunk to facts.
+    """Sentences of one chunk to facts; its title is "" where it has none."""
 
-    `name` is the title, "" when it is not read; `subject` is what the passage is about, or "".
-    """
-
-    name: str
-    subject: str
+    title: str
 
     def chunk(self, sentences: list[Sentence]) -> SchemaRecords:
-        entities = {EntityRecord(self.name): None} if self.name else {}
+        entities = {EntityRecord(self.title): None} if self.title else {}
         triples: list[Triple] = []
         attributes: dict[AttributeRecord, None] = {}
         for sentence in sentences:
@@ -137,13 +131,13 @@ class _Reader:
         return SchemaRecords(tuple(entities), tuple(triples), tuple(attributes))
 
     def _facts(self, sentence: Sentence) -> Iterator[Triple]:
-        kept = {name for name, _ in sentence.entities} | {*sentence.phrases, self.name} - {""}
-        return facts_of(sentence, self.subject, kept)
+        kept = {name for name, _ in sentence.entities} | {*sentence.phrases, self.title} - {""}
+        return facts_of(sentence, self.title, kept)
 
     def _triples(
         self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
     ) -> list[Triple]:
-        known = {*named, self.name} - {""}
+        known = {*named, self.title} - {""}
         ends = known | set(sentence.phrases)
         return [
             fact
@@ -155,14 +149,14 @@ class _Reader:
 
     def _together(self, named: dict[str, str], joining: list[Triple]) -> Iterator[Triple]:
         joined = {frozenset((fact.head, fact.tail)) for fact in joining}
-        for head, tail in together(list(named), self.subject):
+        for head, tail in together(list(named), self.title):
             if frozenset((head, tail)) not in joined:
                 yield Triple(head, CO_OCCURS, tail)
 
     def _attributes(
         self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
     ) -> Iterator[AttributeRecord]:
-        known = {*named, self.name} - {""}
+        known = {*named, self.title} - {""}
         numbers = {name: label for name, label in sentence.entities if label in NUMERIC}
         reached = set()
         for fact in facts:
@@ -173,7 +167,7 @@ class _Reader:
             if states:
                 reached.add(fact.tail)
                 yield AttributeRecord(fact.head, IS if copula else fact.relation, fact.tail)
-        only = list(named) or list(filter(None, [self.subject]))
+        only = list(named) or list(filter(None, [self.title]))
         for value, label in numbers.items():
             if len(only) == 1 and label in TELLING and value not in reached:
                 yield AttributeRecord(only[0], label.lower(), value)
@@ -194,16 +188,13 @@ def llm_schema_extraction(
     node_types: tuple[str, ...] = NODE_TYPES,
     relation_types: tuple[str, ...] = RELATION_TYPES,
     attribute_types: tuple[str, ...] = ATTRIBUTE_TYPES,
-    agentic: bool = True,
     max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
 ) -> SchemaExtraction:
     """The typed entities, triples and attributes that the build model reads out of each chunk.
 
-    One call for each chunk, whose prompt holds the schema. With `agentic` the model may add types
-    for important facts that fit none, and what it writes is kept; `new_types` counts those that it
-    announced. Without, what is not of the schema is left out and counted: an entity's type becomes
-    "", triples of other relations and attributes of other names go. Types are compared as
+    One call for each chunk, whose prompt holds the schema. The model may add types for important
+    facts that fit none, and what it writes is kept; `new_types` counts those that it announced, as
     normalised names. Triples that are not three non-empty texts are skipped and counted. A reply
     has `max_tokens` at most, by default 4,096 or what the model's window leaves; one that was cut
     gives its complete items and is counted. A chunk whose replies cannot be read contributes
@@ -217,7 +208,6 @@ def llm_schema_extraction(
         "node_types": node_types,
         "relation_types": relation_types,
         "attribute_types": attribute_types,
-        "agentic": agentic,
     }
     extractor = Extractor(llm_build, max_tokens, progress)
     replies = extractor.ask(
@@ -230,19 +220,13 @@ def llm_schema_extraction(
     facts = [one if isinstance(one, Facts) else Facts(entities=[]) for one in replies]
     rows = list(map(_row, facts))
     skipped = sum(len(one.triples) for one in facts) - sum(len(row.triples) for row in rows)
-    bound = (
-        rows
-        if agentic
-        else [_within(row, node_types, relation_types, attribute_types) for row in rows]
-    )
     statistics: dict[str, float] = {
         "skipped_triples": skipped,
-        "outside_schema": sum(map(_n_outside, rows, bound)),
         "new_types": len({kind for one in facts for kind in _new_types(one)}),
         **extractor.statistics,
         "failed_chunks": len(failures(replies)),
     }
-    return SchemaExtraction.of(bound, statistics)
+    return SchemaExtraction.of(rows, statistics)
 
 
 def read_facts(text: str, cut: bool) -> Facts:
@@ -278,21 +262,6 @@ def _row(facts: Facts) -> SchemaRecords:
             for value in one.attributes
         ),
     )
-
-
-def _within(row: SchemaRecords, *schema: tuple[str, ...]) -> SchemaRecords:
-    nodes, relations, names = ({normalise_name(one) for one in types} for types in schema)
-    return SchemaRecords(
-        tuple(one if one.type in nodes else replace(one, type="") for one in row.entities),
-        tuple(one for one in row.triples if normalise_name(one.relation) in relations),
-        tuple(one for one in row.attributes if normalise_name(one.name) in names),
-    )
-
-
-def _n_outside(row: SchemaRecords, bound: SchemaRecords) -> int:
-    n_types = sum(one != other for one, other in zip(row.entities, bound.entities, strict=True))
-    gone = len(row.triples) - len(bound.triples) + len(row.attributes) - len(bound.attributes)
-    return n_types + gone
 
 
 def _new_types(facts: Facts) -> set[tuple[str, str]]:

@@ -152,12 +152,9 @@ def test_a_title_co_occurs_with_the_names_of_sentences_that_do_not_name_it():
     assert triples(row) == [("Ada", CO_OCCURS, "Norvik"), ("Ada", CO_OCCURS, "Tarn")]
 
 
-def test_a_title_stands_for_a_pronoun_or_is_a_node_only_or_nothing():
+def test_a_title_stands_for_a_pronoun():
     told = sentence("Norvik", relations=[("She", "find", "Norvik")], pronouns=["She"])
-    about, entity, off = (read(told, about="Ada", title=use) for use in ("about", "entity", "off"))
-    assert triples(about) == [("Ada", "find", "Norvik")]
-    assert (entity.entities, off.entities) == (("Ada", "Norvik"), ("Norvik",))
-    assert triples(entity) == triples(off) == []
+    assert triples(read(told, about="Ada")) == [("Ada", "find", "Norvik")]
 
 
 def test_the_share_of_sentences_with_a_relation_is_reported():

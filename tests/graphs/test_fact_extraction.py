@@ -110,11 +110,9 @@ def test_counts_of_odd_facts_are_kept():
 TEXT = "Ada Marsh founded Norvik. It stands on Tarn. Nobody knows why"
 
 
-def sentences(named: str = "", text: str = TEXT, **settings) -> list[tuple[str, list[str]]]:
+def sentences(named: str) -> list[tuple[str, list[str]]]:
     """The texts of the facts of a passage, and the names of their entities."""
-    made = nlp_facts(
-        chunk_table=table(text, title=named), nlp=Capitals(), progress=QUIET, **settings
-    )
+    made = nlp_facts(chunk_table=table(TEXT, title=named), nlp=Capitals(), progress=QUIET)
     (row,) = made.rows
     return [(fact.text, [entity.name for entity in fact.entities]) for fact in row.facts]
 
@@ -125,11 +123,6 @@ def test_a_passage_is_about_its_title_and_says_so_where_it_does_not_name_it():
         ("Norvik: It stands on Tarn", ["Norvik", "It", "Tarn"]),
         ("Norvik: Nobody knows why", ["Norvik", "Nobody"]),
     ]
-
-
-def test_as_an_entity_alone_the_title_is_in_the_sentences_that_name_it():
-    made = sentences("Mount Tarn", "It is near mount tarn. Otto came", title="entity")
-    assert made == [("It is near mount tarn", ["Mount Tarn", "It"]), ("Otto came", ["Otto"])]
 
 
 def test_entities_are_described_by_their_sentence_and_sentences_without_one_are_no_facts():

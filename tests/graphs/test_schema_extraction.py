@@ -28,10 +28,10 @@ from methods.youtugraphrag.schema_extraction import (
 CURIE, WARSAW, YEAR = ("Marie Curie", "PERSON"), ("Warsaw", "GPE"), ("1867", "DATE")
 
 
-def read(*sentences: Sentence, named: str = "", **settings) -> SchemaRecords:
+def read(*sentences: Sentence, named: str = "") -> SchemaRecords:
     table = ChunkTable.of([("d", named, "a text")])
     tagger = Told(*sentences)
-    made = nlp_schema_extraction(chunk_table=table, nlp=tagger, progress=QUIET, **settings)
+    made = nlp_schema_extraction(chunk_table=table, nlp=tagger, progress=QUIET)
     return made.rows[0]
 
 
@@ -73,7 +73,6 @@ def test_a_phrase_that_a_relation_joins_to_a_name_is_an_entity():
 def test_the_title_stands_for_a_pronoun():
     was = Sentence("x", (), ("teacher",), (Relation("She", "be", "teacher"),), frozenset({"She"}))
     assert said(read(was, named="Ada")) == [("Ada", "is", "teacher")]
-    assert said(read(was, named="Ada", title="entity")) == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +161,7 @@ def by_model(*replies: str | Completion, **settings) -> SchemaExtraction:
     return llm_schema_extraction(chunk_table=table, llm_build=scripted, progress=QUIET, **settings)
 
 
-def test_an_agent_keeps_what_it_adds_to_the_schema():
+def test_what_the_model_adds_to_the_schema_is_kept():
     made = by_model(json.dumps(REPLY))
     (row,) = made.rows
     assert row.entities == (
@@ -172,31 +171,17 @@ def test_an_agent_keeps_what_it_adds_to_the_schema():
     assert [one.relation for one in row.triples] == ["created_by", "owns"]
     assert said(row) == [("Ada Marsh", "date", "born 1867"), ("Ada Marsh", "craft", "painter")]
     assert made.statistics["new_types"] == 2
-    assert (made.statistics["skipped_triples"], made.statistics["outside_schema"]) == (1, 0)
-
-
-def test_without_an_agent_what_is_not_of_the_schema_is_left_out():
-    """One type, one triple and one attribute."""
-    made = by_model(json.dumps(REPLY), agentic=False)
-    (row,) = made.rows
-    assert [one.type for one in row.entities] == ["person", ""]
-    assert [one.relation for one in row.triples] == ["created_by"]
-    assert said(row) == [("Ada Marsh", "date", "born 1867")]
-    assert made.statistics["outside_schema"] == 3
+    assert made.statistics["skipped_triples"] == 1
 
 
 def test_the_prompt_holds_the_schema_and_the_passage():
     table = ChunkTable.of([("a", "", "A passage.")])
     scripted = Scripted([("A passage.", json.dumps(REPLY))])
-    for agentic in (True, False):
-        llm_schema_extraction(
-            chunk_table=table, llm_build=scripted, progress=QUIET,
-            node_types=("ship",), relation_types=("sails to",), agentic=agentic,
-        )  # fmt: skip
-    agent, bound = scripted.asked
-    assert "Entity types: ship\nRelations: sails to\n" in agent[-1].content
-    assert "use a new type" in agent[0].content
-    assert "use a new type" not in bound[0].content
+    llm_schema_extraction(
+        chunk_table=table, llm_build=scripted, progress=QUIET,
+        node_types=("ship",), relation_types=("sails to",),
+    )  # fmt: skip
+    assert "Entity types: ship\nRelations: sails to\n" in scripted.asked[0][-1].content
 
 
 def test_a_reply_that_was_cut_gives_what_is_complete():

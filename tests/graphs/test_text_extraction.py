@@ -334,10 +334,3 @@ def test_the_title_is_described_by_the_sentences_that_name_it_or_else_by_the_fir
     assert tagged(MET, SHE, named="Otto").entities[0] == EntityRecord("Otto", "", MET.text)
     assert tagged(SHE, MET, named="Velia").entities[0] == EntityRecord("Velia", "", SHE.text)
     assert tagged(named="Velia").entities == (EntityRecord("Velia", "", ""),)
-
-
-def test_a_title_may_be_an_entity_only_or_not_read_at_all():
-    only = tagged(SHE, named="Ada", title="entity")
-    assert (only.entities[0].name, ends(only)) == ("Ada", [])
-    unread = tagged(SHE, named="Ada", title="off")
-    assert ([one.name for one in unread.entities], ends(unread)) == (["Mira"], [])
