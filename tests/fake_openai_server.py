@@ -16,8 +16,6 @@ from fake_openai import Scenario, Stats
 
 
 class Served:
-    """One scenario at work."""
-
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.stats = Stats()
@@ -38,7 +36,6 @@ class Served:
         self.stats.most_tokens = max(self.stats.most_tokens, self.n_tokens)
 
     def over_limit(self) -> bool:
-        """Whether the request just counted is one too many."""
         n_requests = self.scenario.requests_per_minute or 1 << 60
         return n_requests < len(self.minute) or (
             (self.scenario.tokens_per_minute or 1 << 60) < self.n_tokens
@@ -60,12 +57,10 @@ class Served:
 
 
 def error(status: int, message: str, **more: Any) -> tuple[int, dict[str, Any]]:
-    """A status and a body as OpenAI writes errors."""
     return status, {"error": {"message": message, "type": "invalid_request_error", **more}}
 
 
 def words(body: dict[str, Any]) -> int:
-    """The tokens of a prompt: its words."""
     return sum(len(message["content"].split()) for message in body.get("messages", ()))
 
 
@@ -78,7 +73,6 @@ def prompt_id(body: dict[str, Any]) -> str:
 
 
 def refusal(served: Served, body: dict[str, Any], key: str) -> tuple[int, dict[str, Any]] | None:
-    """The answer to a request that the server does not take; None when it does."""
     asked = served.scenario
     if asked.key is not None and key != asked.key:
         return error(401, f"Incorrect API key provided: {key}.", code="invalid_api_key")
@@ -118,7 +112,6 @@ def filled(schema: dict[str, Any], name: str) -> Any:
 
 
 def chat(served: Served, body: dict[str, Any], *, broken: bool) -> dict[str, Any]:
-    """The answer to `/chat/completions`."""
     asked = served.scenario
     name = prompt_id(body)
     text = f"reply {name}" if asked.text is None else asked.text
@@ -155,7 +148,6 @@ def chat(served: Served, body: dict[str, Any], *, broken: bool) -> dict[str, Any
 
 
 def embeddings(served: Served, body: dict[str, Any]) -> dict[str, Any]:
-    """The answer to `/embeddings`: a vector made of the letters of each text."""
     size = body.get("dimensions") or served.scenario.dimension
     rows = []
     for at, text in enumerate(body["input"]):
@@ -174,8 +166,6 @@ def embeddings(served: Served, body: dict[str, Any]) -> dict[str, Any]:
 
 
 class Server:
-    """All scenarios, and the HTTP/1.1 around them."""
-
     def __init__(self) -> None:
         self.served: list[Served] = []
 
@@ -220,7 +210,6 @@ class Server:
         body: dict[str, Any],
         writer: asyncio.StreamWriter,
     ) -> bool:
-        """Answer one call of the API, faults included."""
         asked, stats = served.scenario, served.stats
         is_chat = path.endswith("/chat/completions")
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
@@ -283,7 +272,6 @@ async def send(
 
 
 async def serve() -> None:
-    """Serve on a free port, printed first, until standard input ends."""
     server = await asyncio.start_server(Server().connection, "127.0.0.1", 0, backlog=1024)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()

@@ -384,12 +384,9 @@ def test_an_archive_with_another_path_or_a_link_is_refused(home: Path, name: str
     assert [path.name for path in home.rglob("*") if path.is_file()] == ["a.tar.gz"]
 
 
-def test_a_member_of_a_download_is_written_into_its_folder_alone(home: Path) -> None:
+def test_an_archive_with_a_password_is_refused(home: Path) -> None:
     with zipfile.ZipFile("set.zip", "w") as archive:
-        archive.writestr("../../evil.json", "{}")
-    (home / "set").mkdir()
-    assert unpack(Path("set.zip"), {"*.json": ""}, home / "set") == ["evil.json"]
-    assert (home / "set" / "evil.json").is_file()
+        archive.writestr("set.json", "{}")
     held = bytearray(Path("set.zip").read_bytes())
     for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         held[held.index(magic) + at] |= 1

@@ -1,26 +1,16 @@
-"""What was paid for once is not paid for again: repeats, verdicts, processes, kill -9."""
+"""What was paid for once is not paid for again: repeats, modes and verdicts."""
 
-import json
-import os
-import random
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion
-from graphrag_bench.llm.ledger import read_ledger
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask
 
 pytestmark = pytest.mark.slow
-
-PROCESS = Path(__file__).with_name("paying_process.py")
 
 
 class City(BaseModel):
@@ -112,34 +102,6 @@ def test_the_same_prompt_asked_at_once_is_called_once(store, chat):
     replies = model.attached(store=store).complete([chat("a")] * 8, max_tokens=5)
     assert text(replies) == ["x"] * 8 and len(model.asked) == 1
     assert sum(not one.cached for one in replies) == 1
-
-
-def run(fake_url, folder, first, after):
-    command = [sys.executable, str(PROCESS), fake_url, str(folder), str(first), str(after)]
-    environment = {**os.environ, "PYTHONPATH": str(PROCESS.parents[2])}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
-
-
-def test_several_processes_share_one_file_and_a_kill_loses_the_calls_in_flight_alone(
-    fake, tmp_path
-):
-    url = fake.scenario(latency=0.02)
-    killed, other = run(url, tmp_path, 0, 40), run(url, tmp_path, 40, 80)
-    while fake.stats(url).requests < random.Random(0).randint(5, 40):
-        time.sleep(0.005)
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate(timeout=30)
-    again = run(url, tmp_path, 0, 40)
-    for process, first in ((again, 0), (other, 40)):
-        names = json.loads(process.communicate(timeout=60)[0])
-        assert names == [str(number) for number in range(first, first + 40)]
-    answered = fake.stats(url).answered
-    assert len(answered) == 80 and answered.total() <= 80 + 4
-    store = Cache(tmp_path / "replies.sqlite")
-    assert sum(row.verdict == "valid" for row in store.rows()) == 80
-    store.close()
-    lines = read_ledger(tmp_path / "ledger-0.jsonl")
-    assert {line.item for line in lines} == {str(number) for number in range(40)}
 
 
 def test_five_repeats_make_five_calls_and_five_more_make_none(store, chat):

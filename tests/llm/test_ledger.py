@@ -65,32 +65,6 @@ def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path
 # ---- the budget
 
 
-def test_the_run_stops_before_the_budget_is_passed_and_a_larger_one_pays_for_the_rest_alone(
-    fake, tmp_path, chat
-):
-    url = fake.scenario(latency=0.02, text="word " * 20)
-    store = Cache(tmp_path / "replies.sqlite")
-    ledger = Ledger(tmp_path / "ledger.jsonl")
-    client = OpenAICompatible("fake", url, None, limits={"concurrency": 8})
-    prompts = [chat(f"Question #{number} " + "word " * 18) for number in range(40)]
-
-    def run(n_tokens: int) -> Budget:
-        budget = Budget(n_tokens, before=spent(ledger.path))
-        model = client.attached(store=store, budget=budget)
-        model.attached(log=ledger.at("answer", "step")).complete(prompts, max_tokens=30)
-        return budget
-
-    with pytest.raises(RunStopped, match="budget.tokens=800 could be passed: .*raise the budget"):
-        run(800)
-    stats = fake.stats(url)
-    assert 400 < stats.tokens <= 800 and spent(ledger.path).tokens == stats.tokens
-    with pytest.raises(RunStopped, match=f"{stats.tokens} are spent"):
-        run(stats.tokens + 10)
-    assert run(1700).spent.tokens == fake.stats(url).tokens == 1600
-    assert set(fake.stats(url).answered.values()) == {1}
-    store.close()
-
-
 def test_a_call_waits_for_those_under_way():
     budget = Budget(tokens=100)
     admitted = threading.Event()

@@ -26,17 +26,6 @@ def test_a_missing_file_is_named():
         Local("/nowhere.gguf").identity  # noqa: B018
 
 
-def test_identity_knows_file_and_decoding_and_starts_nothing(tmp_path):
-    path = tmp_path / "small.gguf"
-    path.write_bytes(b"one")
-    first = Local(str(path))
-    assert first.identity.startswith("small.gguf@") and first._running.server is None
-    assert first.identity == Local(str(path), context=9, parallel=3, threads=1).identity
-    assert first.identity != Local(str(path), decoding={"temperature": 1.0}).identity
-    path.write_bytes(b"another")
-    assert first.identity != Local(str(path), decoding={"seed": 1}).identity
-
-
 @pytest.fixture(scope="module")
 def model():
     model = Local(context=512, parallel=2)

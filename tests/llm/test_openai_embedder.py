@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
-from graphrag_bench.llm.cache import (
-    Cache,
-    StoredVector,
-    cache_stats,
-    export_rows,
-    import_rows,
-    vector_key,
-)
+from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger, sums
 from graphrag_bench.text import count_tokens
@@ -162,18 +155,3 @@ def test_faults_are_tried_again(fake):
     url = fake.scenario(share_500=0.3, share_reset=0.2, seed=2)
     found = embedder(url, batch_size=1).encode([f"t{n}" for n in range(20)], kind="passage")
     assert np.isfinite(found).all() and fake.stats(url).faults.total() > 0
-
-
-def test_vectors_are_shared_like_replies(fake, tmp_path):
-    url = fake.scenario()
-    store = Cache(tmp_path / "replies.sqlite")
-    first = embedder(url).attached(store=store).encode(TEXTS, kind="passage")
-    store.close()
-    assert export_rows(tmp_path / "replies.sqlite", tmp_path / "shared.jsonl.gz") == 4
-    assert import_rows(tmp_path / "shared.jsonl.gz", tmp_path / "new.sqlite") == 4
-    (held,) = cache_stats(tmp_path / "new.sqlite")
-    assert (held.verdicts, held.prompt_tokens) == ({"vectors": 4}, 5)
-    other = Cache(tmp_path / "new.sqlite")
-    again = embedder(url).attached(store=other, mode="read").encode(TEXTS, kind="passage")
-    assert np.array_equal(again, first) and fake.stats(url).requests == 1
-    other.close()

@@ -90,16 +90,6 @@ def test_a_damaged_file_is_refused_with_its_line(recorded, tmp_path, line):
         import_rows(path, tmp_path / "new.sqlite")
 
 
-def test_an_imported_file_serves_as_a_cache(recorded, tmp_path, chat):
-    export_rows(recorded[0], tmp_path / "shared.jsonl.gz")
-    assert import_rows(tmp_path / "shared.jsonl.gz", tmp_path / "new" / "replies.sqlite") == 5
-    store = Cache(tmp_path / "new" / "replies.sqlite")
-    model = Scripted(PLAN)
-    model.attached(store=store).complete([chat("plain")], max_tokens=5)
-    assert not model.asked
-    store.close()
-
-
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(UserError, match="does not exist"):
         Replay(str(tmp_path / "none")).complete([()], max_tokens=5)
