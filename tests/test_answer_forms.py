@@ -8,7 +8,7 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, refusal, run_folder, write_set
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.sources import names
+from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import Completion, Request
@@ -47,9 +47,9 @@ class Listening(Scripted):
         return "\n".join(message.content for message in self.asked[-1])
 
 
-def experiment(*settings: str, dataset: str = "toy") -> Experiment:
+def experiment(*settings: str, dataset: str = "toy", method: str = "hipporag") -> Experiment:
     words = [f"dataset={dataset}", *WEIGHTLESS, *settings]
-    return Experiment.prepare(composed(words))
+    return Experiment.prepare(composed(words, method=method_file(method)))
 
 
 # ---- cards
@@ -85,7 +85,7 @@ def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path
 
 @pytest.mark.parametrize("name", names("method"))
 def test_every_answer_of_a_method_follows_its_form(name: str) -> None:
-    steps = experiment(f"method={name}").method.pipeline.steps()
+    steps = experiment(method=name).method.pipeline.steps()
     answering = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
     assert answering
     for op in answering:
@@ -158,7 +158,7 @@ def test_an_answer_that_ends_at_its_limit_is_noted(op: Any) -> None:
 
 
 def test_subgraphrag_lists_where_a_list_is_wanted_alone() -> None:
-    prompt = experiment("method=subgraphrag").method.pipeline.generate[-1].operators()[0]
+    prompt = experiment(method="subgraphrag").method.pipeline.generate[-1].operators()[0]
     for form, lists in (("list", True), ("short", False)):
         llm = Listening()
         listed(Question("q", "Who?", form=form), CONTEXT, llm=llm,
@@ -182,11 +182,14 @@ def test_the_answers_of_parts_have_the_form_of_the_whole_or_a_paragraph(tmp_path
 
 
 def test_the_form_is_in_the_key_where_it_changes_an_answer(tmp_path: Path) -> None:
-    plain = experiment("method=vanilla").key
-    assert experiment("method=vanilla", "answers=paragraph").key != plain
-    assert experiment("method=vanilla", "answers=short").key != plain  # one question is abstract
+    plain = experiment(method="vanilla").key
+    assert experiment("answers=paragraph", method="vanilla").key != plain
+    assert experiment("answers=short", method="vanilla").key != plain  # one question is abstract
     facts = [{"id": "q", "text": "Who?", "answers": ["a"]}]
     folder = write_set(tmp_path / "set", [{"id": "d", "text": "Words."}], facts)
-    own = [f"dataset.root={folder}", "method=vanilla"]
-    auto, short = (experiment(*own, *more, dataset="jsonl").key for more in ([], ["answers=short"]))
+    own = [f"dataset.root={folder}"]
+    auto, short = (
+        experiment(*own, *more, dataset="jsonl", method="vanilla").key
+        for more in ([], ["answers=short"])
+    )
     assert auto == short

@@ -8,7 +8,7 @@ from toy_runs import TOY, metrics, plan_of, ran, records, refusal, run_folder, t
 
 from graphrag_bench.config.compose import composed, method_of
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import names
+from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.llm.windows import window_of
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.prompts import ContextBudget
@@ -36,15 +36,15 @@ def method(name: str, profile: str = "default") -> Method:
 
 def prepared(name: str, *words: str) -> Experiment:
     """A checked run of a method on the toy set, whose reader has a window of 8,192 tokens."""
-    base = ["dataset=toy", "embedder=hashing", f"method={name}"]
-    return Experiment.prepare(composed([*base, *words]))
+    base = ["dataset=toy", "embedder=hashing"]
+    return Experiment.prepare(composed([*base, *words], method=method_file(name)))
 
 
 def served(name: str, window: int | None, *words: str) -> Experiment:
     """The same with a reader of that window behind an API."""
     values = {"llm.window": window}
     base = ["dataset=toy", "embedder=hashing", "llm=openai_compatible", "llm.model=m"]
-    return Experiment.prepare(composed([*base, f"method={name}", *words], values))
+    return Experiment.prepare(composed([*base, *words], values, method_file(name)))
 
 
 # ---- the resource
