@@ -8,7 +8,6 @@ import pytest
 from test_tables import run as of_four
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation.statistics import holm
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import MISSING, WIDTH, Table, show
@@ -83,14 +82,6 @@ def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> N
     assert cells(made, "minus Vanilla") == [MISSING, "+0.333", "+0.000"]
     made = table(run("Vanilla", BASE[:4]), run("Better", [1.0] * 6))
     assert made.notes[0] == "difference over 4 of 6 questions: those that accuracy has in both runs"
-
-
-def test_p_is_corrected_over_the_tests_that_the_table_shows() -> None:
-    runs = [run("Vanilla"), run("Better", [1.0] * 6), run("Worse", [0.0] * 6)]
-    of_accuracy = [one.difference.p for one in compared(runs) if one.metric == "accuracy"]
-    assert len(compared(runs)) == 4
-    shown = [float(p) for p in cells(table(*runs), "p (Holm, 2 tests)") if p != MISSING]
-    assert shown == pytest.approx(holm(of_accuracy), abs=1e-4)
 
 
 def test_rows_keep_their_differences_where_the_table_orders_runs_anew() -> None:

@@ -143,9 +143,6 @@ def test_cells_with_the_same_contexts_say_which_setting_changes_nothing() -> Non
     (note,) = [note for note in run_table([*cells, other]).notes if "same contexts" in note]
     assert note.startswith("! 3 runs") and "method.top_k" in note and "8 paths" in note
     assert "P top_k=10, " in note and "top_k=5" not in note
-
-
-def test_models_and_prompts_that_leave_contexts_as_they_are_are_no_warning() -> None:
     one = {"digest": "ab", "room": {}}
     runs = [same("A", one), {**same("B", one), "llm": "other"}, same("C", one, prompt="mine.j2")]
     notes = run_table([*runs, run("D"), run("E")]).notes

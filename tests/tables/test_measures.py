@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 from test_paper_runs import Told, beside, told, verdict, write_rows
-from toy_runs import WEIGHTLESS, run_folder
+from toy_runs import run_folder
 
-from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.papers.printed import Recipe, load_table
-from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import RunFolder
-from graphrag_bench.run.stored import StoredRun, stored_runs
+from graphrag_bench.run.stored import stored_runs
 from graphrag_bench.tables import measures as paper_measures
 from graphrag_bench.tables.figures import Filled, collected
 from graphrag_bench.tables.measures import FigureSource, layer_share, seconds, step_tokens
@@ -178,34 +176,6 @@ def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
         "Path Search/Retrieval Time": 0.255,
         "In-Context Tokens": 8000.0,
     }
-
-
-def layers_of(run: StoredRun, home: Path) -> list[str]:
-    """The layer of every node in a prompt, by the types of the stored tree."""
-    experiment = Experiment.prepare({**run.config, "paths": {"home": str(home)}})
-    (item,) = [one for one in experiment.plan if one.resource == "graph"]
-    graph = Graph.load(experiment.store().folder(item))
-    assert graph.types is not None
-    types = {graph.names[row]: graph.types[row] for row in range(graph.n_nodes)}
-    return [
-        types[piece["id"]]
-        for row in run.rows.values()
-        for piece in row["context"]["pieces"]
-        if piece["kind"] == "node"
-    ]
-
-
-def test_layers_are_those_of_the_tree_that_was_searched(home: Path) -> None:
-    run_folder("dataset=toy", "method=raptor", "answer=off", "reference_rows=off", "method.top_k=8",
-        "build.graph.reduction_dimension=1", "build.graph.max_cluster_tokens=60",
-        "budget_context=native", *WEIGHTLESS)  # fmt: skip
-    (run,) = stored_runs(home)
-    expected = layers_of(run, home)
-    assert len(set(expected)) > 1
-    found = [layer_share(run.rows.values(), layer) for layer in ("0", "1", ">1")]
-    shares = [one.value for one in found if one]
-    lower = [expected.count(layer) / len(expected) for layer in ("layer 0", "layer 1")]
-    assert shares == pytest.approx([*lower, 1 - sum(lower)])
 
 
 def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions(home: Path) -> None:
