@@ -3,17 +3,18 @@
 Runs are what `metrics.json` holds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import unknown
 from graphrag_bench.report.figures import Bar, Mark
 from graphrag_bench.report.rendering import MISSING, Table, shown_mean
 from graphrag_bench.report.rows import (
     IN_CONTEXT,
     REFERENCE_ROLES,
     corpus_notes,
+    grouped,
     in_table_order,
     named_along,
 )
@@ -41,14 +42,14 @@ class Point:
         return bool(self.metrics.get("imported"))
 
     @property
-    def x(self) -> float:
-        """Where it is on the x axis: the value of its setting, or its mean tokens of context."""
-        return self.tokens if self.at is None else self.at
-
-    @property
     def tokens(self) -> float:
         """The mean tokens of its contexts, 0 without one."""
         return float(self.metrics["usage"]["context_tokens_per_question"] or 0)
+
+    @property
+    def x(self) -> float:
+        """Where it is on the x axis: the value of its setting, or its mean tokens of context."""
+        return self.tokens if self.at is None else self.at
 
     @property
     def label(self) -> str:
@@ -79,43 +80,38 @@ def curve_table(
     ordered = sorted(zip(titles, points, strict=True), key=place)
     rows = []
     for title, point in ordered:
-        means = [point.metrics["metrics"].get(name) for name in metrics]
-        evidence = point.metrics["metrics"].get(IN_CONTEXT)
-        last = next((mean for mean in reversed(means) if mean), evidence) or {"mean": 0.0}
+        means = [point.metrics["metrics"].get(name) for name in (IN_CONTEXT, *metrics)]
+        last = next(filter(None, reversed(means)), {"mean": 0.0})["mean"]
         rows.append((
             title, point.label, str(point.metrics["n"]),
             MISSING if point.imported else f"{point.tokens:.0f}",
-            shown_mean(evidence), *map(shown_mean, means), "█" * round(_BAR * last["mean"]),
+            *map(shown_mean, means), "█" * round(_BAR * last),
         ))  # fmt: skip
     sets = ", ".join(dict.fromkeys(str(run["dataset"]) for run in runs))
-    axis, effect = ("budget", "context") if along == BUDGET else (along, along)
-    heads = ("method", axis, "n", "context tokens", "evidence in context [95 %]",
-             *(f"{name} [95 %]" for name in metrics), "")  # fmt: skip
-    notes = _notes(ordered, along)
-    return Table(f"{sets}: effect of {effect}", heads, tuple(rows), notes, texts=("method", ""))
-
-
-def _notes(ordered: Sequence[tuple[str, Point]], along: str) -> tuple[str, ...]:
-    runs = [point.metrics for _, point in ordered]
-    readers = sorted({str(run["llm"]) for run in runs} - {""})
-    values: dict[str, set[str]] = {}
-    for title, point in ordered:
-        values.setdefault(title, set()).add(point.label)
-    single = ", ".join(title for title, labels in values.items() if len(labels) == 1)
-    hint = "; run -m budget_context=500,1000,2000" if along == BUDGET else ""
-    return (
-        f"answers by {', '.join(readers) or 'none'}; intervals are 95 % bootstrap; evidence in "
+    axis, effect, hint = along, along, ""
+    if along == BUDGET:
+        axis, effect, hint = "budget", "context", "; run -m budget_context=500,1000,2000"
+    readers = ", ".join(sorted({str(run["llm"]) for run in runs} - {""})) or "none"
+    notes = [
+        f"answers by {readers}; intervals are 95 % bootstrap; evidence in "
         "context: share of the gold documents among the chunks of the packed context",
         *corpus_notes(runs),
-        *([f"one value of {along} only, which is not a curve: {single}{hint}"] if single else []),
-    )
+    ]
+    curves = grouped(ordered, lambda titled: titled[0])
+    single = [title for title, of in curves.items() if len({point.label for _, point in of}) == 1]
+    if single:
+        notes.append(f"one value of {along} only, which is not a curve: {', '.join(single)}{hint}")
+    heads = ("method", axis, "n", "context tokens", "evidence in context [95 %]",
+             *(f"{name} [95 %]" for name in metrics), "")  # fmt: skip
+    caption = f"{sets}: effect of {effect}"
+    return Table(caption, heads, tuple(rows), tuple(notes), texts=("method", ""))
 
 
 def check_metric(runs: Sequence[Run], metric: str) -> None:
     """Raise UserError, with the nearest names, for a metric that no run has."""
-    known = sorted({name for run in runs for name in run["metrics"]})
+    known = {name for run in runs for name in run["metrics"]}
     if metric not in known:
-        raise UserError(f"No run has the metric '{metric}'. {did_you_mean(metric, known)}")
+        raise unknown("metric", metric, known)
 
 
 def bars_of(runs: Sequence[Run], metric: str) -> list[Bar]:
@@ -131,8 +127,7 @@ def marks_of(runs: Sequence[Run], metric: str) -> list[Mark]:
     An imported run, whose contexts are not known, has none.
     """
     check_metric(runs, metric)
-    ordered = in_table_order(runs)
-    return _marks([str(run["title"]) for run in ordered], [*map(Point, ordered)], metric)
+    return _marks([(str(run["title"]), Point(run)) for run in in_table_order(runs)], metric)
 
 
 def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
@@ -140,8 +135,8 @@ def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
     runs = [point.metrics for point in points]
     check_metric(runs, metric)
     several = len({run["dataset"] for run in runs}) > 1
-    names = named_along(runs, along, dataset=several)
-    return sorted(_marks(names, points, metric), key=lambda mark: (mark.series, mark.x))
+    named = zip(named_along(runs, along, dataset=several), points, strict=True)
+    return sorted(_marks(named, metric), key=lambda mark: (mark.series, mark.x))
 
 
 def x_label(along: str) -> str:
@@ -149,10 +144,10 @@ def x_label(along: str) -> str:
     return "tokens of context" if along == BUDGET else along
 
 
-def _marks(series: Sequence[str], points: Sequence[Point], metric: str) -> list[Mark]:
+def _marks(named: Iterable[tuple[str, Point]], metric: str) -> list[Mark]:
     return [
         Mark(name, point.x, *_interval(run, metric), reference=run["role"] in REFERENCE_ROLES)
-        for name, point in zip(series, points, strict=True)
+        for name, point in named
         if metric in (run := point.metrics)["metrics"] and not (point.imported and point.at is None)
     ]
 

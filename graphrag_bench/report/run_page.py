@@ -37,18 +37,19 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     rows = []
     for run in runs:
         own = run.metrics
-        n = shown_n(own) if own else str(run.n_rows)
-        failed, answered = (str(own.get(name, MISSING)) for name in ("failed", "answered"))
         fingerprints = [str(own.get(name) or MISSING)[:SHOWN] for name in corpus]
-        model = str(own.get("llm") or MISSING) if own else "not scored"
-        method = f"{run.method} {of_run.get((run.dataset, run.key), '')}".strip()
-        rows.append((run.dataset, *fingerprints, method, run.key, n, failed, answered,
-                     run.changed, model, f"{run.n_bytes / 1e6:.1f}"))  # fmt: skip
-    texts = ("data set", *corpus, "method", "key", "changed", "model")
-    heads = ("data set", *corpus, "method", "key", "n", "failed", "answered", "changed", "model",
-             "MB")  # fmt: skip
+        rows.append((
+            run.dataset, *fingerprints,
+            f"{run.method} {of_run.get((run.dataset, run.key), '')}".strip(), run.key,
+            shown_n(own) if own else str(run.n_rows),
+            *(str(own.get(name, MISSING)) for name in ("failed", "answered")), run.changed,
+            str(own.get("llm") or MISSING) if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
+        ))  # fmt: skip
     if len(scored) < len(runs):
         notes.append("not scored: the run was stopped; run the same command again to resume")
+    heads = ("data set", *corpus, "method", "key", "n", "failed", "answered", "changed", "model",
+             "MB")  # fmt: skip
+    texts = tuple(head for head in heads if head not in ("n", "failed", "answered", "MB"))
     return Table(caption, heads, tuple(rows), tuple(notes), texts=texts)
 
 
