@@ -21,7 +21,6 @@ _ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity
 """What a run and its baseline should share, as far as there is such a run of the baseline."""
 _RECORDED = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile", "fidelity",
              "corpus")  # fmt: skip
-_MDD = "minimum detectable difference at 80 % power (two-sided, alpha 0.05)"
 Run = Mapping[str, Any]
 Scores = Mapping[str, Mapping[str, float]]
 """The metrics of each question."""
@@ -130,6 +129,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
         "difference: method minus baseline over the questions that both have, with a paired 95 % "
         f"bootstrap interval over {units}; win/tie/loss: questions",
         "p: two-sided paired permutation test (mid-p)" + correction * ({*sizes.values()} != {1}),
+        "detectable: minimum detectable difference at 80 % power (two-sided, alpha 0.05)",
         *fewer_questions(rows),
     )
     cells = tuple(
@@ -141,7 +141,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
         for row, one in ((row, row.difference) for row in rows)
     )  # fmt: skip
     caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in rows))}"
-    return Table(caption, heads, cells, notes, texts=heads[:3], about=(("detectable", _MDD),))
+    return Table(caption, heads, cells, notes, texts=heads[:3])
 
 
 def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:

@@ -33,8 +33,7 @@ _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
 class Table:
     """A caption, column heads, rows of cells, and notes under the table.
 
-    `texts` are the heads of columns set flush left; the others hold numbers. `about` explains
-    columns by their heads.
+    `texts` are the heads of columns set flush left; the others hold numbers.
     """
 
     caption: str
@@ -42,23 +41,15 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     texts: tuple[str, ...] = ("method",)
-    about: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def below(self) -> tuple[str, ...]:
-        """The notes, and one that explains the columns."""
-        legend = "; ".join(f"{head.removesuffix(' [95 %]')}: {text}" for head, text in self.about)
-        return (*self.notes, legend) if legend else self.notes
 
     def without_missing(self) -> "Table":
-        """Return the table without the columns of numbers, and their legend, that no row fills."""
+        """Return the table without the columns of numbers that no row fills."""
         filled = [
             head in self.texts or {row[at] for row in self.rows} != {MISSING}
             for at, head in enumerate(self.heads)
         ]
         heads, *rows = [tuple(compress(row, filled)) for row in (self.heads, *self.rows)]
-        about = tuple(one for one in self.about if one[0] in heads)
-        return replace(self, heads=heads, rows=tuple(rows), about=about)
+        return replace(self, heads=heads, rows=tuple(rows))
 
 
 def shown_n(run: Mapping[str, Any]) -> str:
@@ -114,7 +105,7 @@ def show(table: Table) -> None:
         grid.add_row(*map(Text, row))
     console.print(Text(clean_line(table.caption), style="italic"))
     console.print(grid)
-    for note in table.below:  # a command in it is to be copied, and a pipe to be searched
+    for note in table.notes:  # a command in it is to be copied, and a pipe to be searched
         whole = not console.is_terminal or "graphrag-bench " in note
         console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
 
@@ -133,7 +124,7 @@ def markdown(table: Table) -> str:
 
     head, *rows = [f"| {' | '.join(map(escaped, row))} |" for row in (table.heads, *table.rows)]
     above = [f"**{escaped(table.caption)}**", "", head, "|" + "---|" * len(table.heads)]
-    return "\n".join([*above, *rows, "", *[f"{escaped(note)}  " for note in table.below], ""])
+    return "\n".join([*above, *rows, "", *[f"{escaped(note)}  " for note in table.notes], ""])
 
 
 def latex(table: Table) -> str:
@@ -148,7 +139,7 @@ def latex(table: Table) -> str:
 
     head, *rows = [" & ".join(map(escaped, row)) + r" \\" for row in (table.heads, *table.rows)]
     sides = "".join("l" if head in table.texts else "r" for head in table.heads)
-    notes = [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.below]
+    notes = [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.notes]
     above = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering"]
     above += [rf"\caption{{{escaped(table.caption)}}}", rf"\begin{{tabular}}{{{sides}}}"]
     body = [r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]

@@ -25,6 +25,7 @@ Run = Mapping[str, Any]
 Column = tuple[str, Callable[[Run], str]]
 COLUMNS = ("main", "all")
 """The headline table alone, or every table with every column."""
+ABOUT = "what the columns mean: docs/metrics.md"
 MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
 _TITLE: Column = ("method", lambda run: str(run["title"]))
 _FAILED: Column = ("failed", lambda run: str(run["failed"]))
@@ -32,17 +33,6 @@ _ANSWERS = {
     "accuracy": "accuracy", "f1": "F1", "exact_match": "EM", "hit@1": "Hit@1",
     "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph",
 }  # fmt: skip
-_ABOUT = {
-    "in context [95 %]": "share of the evidence documents of which a text stands in the context",
-    "cut [95 %]": "share of questions with evidence that the budget cut from the context",
-    "context": "its mean tokens",
-    "answers cut": "share that reached answer_tokens",
-    "answered": "in brackets those with gold answers",
-    "faults": "share of the LLM calls without a usable reply",
-    "fallback calls": "share of the LLM calls that a fallback replaced",
-    "fallback questions": "share that left the method's own way",
-}
-"""The meanings of columns, by head."""
 
 
 def run_table(runs: Sequence[Run]) -> Table:
@@ -65,14 +55,13 @@ def run_table(runs: Sequence[Run]) -> Table:
     columns.append(("fallback calls", lambda run: _share(run, "fallbacks")))
     if any(run.get("fallbacks") for run in ordered):
         columns.append(("fallback questions", _fell_back))
-    return _table(ordered, columns, run_notes(ordered))
+    return _table(ordered, columns, [*run_notes(ordered), ABOUT])
 
 
 def _table(runs: Sequence[Run], columns: Sequence[Column], notes: Sequence[str]) -> Table:
     rows = tuple(tuple(cell(run) for _, cell in columns) for run in runs)
     heads = tuple(head for head, _ in columns)
-    about = tuple((head, _ABOUT[head]) for head in heads if head in _ABOUT)
-    return Table(caption(runs), heads, rows, tuple(notes), about=about).without_missing()
+    return Table(caption(runs), heads, rows, tuple(notes)).without_missing()
 
 
 def _context_tokens(run: Run, form: str) -> str:
@@ -256,7 +245,7 @@ def cost_table(runs: Sequence[Run]) -> Table:
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
     rows = []
-    notes = ["from the ledgers of all calls so far; tokens: prompt + completion"]
+    notes = ["from all calls so far; tokens: prompt + completion; cut: replies at max_tokens"]
     for run in in_table_order(runs):
         for step, cost in run["cost"]["steps"].items():
             paid, cached = cost["paid"], cost["cached"]
@@ -276,9 +265,7 @@ def cost_table(runs: Sequence[Run]) -> Table:
                 f"calls, {_prompt_and_completion(paid)} tokens, {paid['usd']:.4f} USD; "
                 f"{cached['calls']:,} were cached"
             )
-    about = (("cut", "replies that reached max_tokens"),)
-    caption = "what the runs have cost"
-    return Table(caption, heads, tuple(rows), tuple(notes), texts=heads[:2], about=about)
+    return Table("what the runs have cost", heads, tuple(rows), tuple(notes), texts=heads[:2])
 
 
 def _prompt_and_completion(part: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ def tables_html(tables: Iterable[Table]) -> str:
 
 
 def _table(table: Table) -> str:
-    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in table.below)
+    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in table.notes)
     rows = _row(table.heads, "th") + "".join(map(_row, table.rows))
     return f"<table><caption>{escape(table.caption)}</caption>{rows}</table>{notes}"
 

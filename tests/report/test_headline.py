@@ -113,7 +113,7 @@ def test_failed_questions_have_a_column_a_mark_and_the_first_warning() -> None:
     )
     assert cells(made, "failed") == ["0", "2"]
     assert cells(made, "accuracy [95 %]")[1] == "0.333! [0.10, 0.90]"
-    assert made.below[1].startswith("! 2 warnings: 2 failed, run again: 2 x a.0")
+    assert made.notes[1].startswith("! 2 warnings: 2 failed, run again: 2 x a.0")
     assert "failed" not in table(run("Vanilla")).heads
 
 
@@ -130,9 +130,9 @@ def test_it_fits_the_width_with_three_lines_of_notes_and_keeps_every_number(
     show(made)
     lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) <= (width or WIDTH)
-    assert len(made.below) == 3
-    assert all(len(note) <= WIDTH for note in made.below)
-    assert "docs/" in made.below[-1]
+    assert len(made.notes) == 3
+    assert all(len(note) <= WIDTH for note in made.notes)
+    assert "docs/" in made.notes[-1]
     text = "\n".join(lines)
     numbers = ["0.333!", "[0.10,", "0.90]", "1,834", "2,460", "+0.000"]
     assert all(number in text for number in numbers), text

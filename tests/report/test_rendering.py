@@ -49,13 +49,11 @@ def test_a_command_in_a_note_is_printed_on_one_line_also_in_a_terminal(
     assert note in capsys.readouterr().out
 
 
-def test_columns_that_nothing_fills_are_left_out_with_their_explanations() -> None:
-    about = (("b", "what b is"), ("c", "what c is"))
+def test_columns_that_nothing_fills_are_left_out() -> None:
     rows = (("A", MISSING, "1"), ("B", MISSING, MISSING))
-    lean = Table("", ("method", "b", "c"), rows, (), about=about).without_missing()
+    lean = Table("", ("method", "b", "c"), rows, ()).without_missing()
     assert lean.heads == ("method", "c")
     assert lean.rows == (("A", "1"), ("B", MISSING))
-    assert lean.below == ("c: what c is",)
 
 
 def test_markdown_escapes_what_would_be_markup() -> None:
