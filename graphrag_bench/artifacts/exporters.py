@@ -56,8 +56,7 @@ def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
         edge = Xml.SubElement(body, "edge", id=f"e{row}", source=f"n{source}", target=f"n{target}")
         _fill(edge, dict(zip(edges, cells, strict=True)))
     used = {data.get("key") for element in body for data in element}
-    for declared in [one for one in root.findall("key") if one.get("id") not in used]:
-        root.remove(declared)
+    root[:] = [one for one in root if one is body or one.get("id") in used]
     Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
@@ -83,10 +82,8 @@ def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
     degree = np.bincount(ends, minlength=n)
     units = _units(graph.node_chunk, chunks)
     source, target = graph.names.take(graph.source), graph.names.take(graph.target)
-    relations = list(graph.relations)
-    stated = zip(source, relations, target, strict=True)
-    facts = _texts(graph.facts, m)
-    texts = list(chunk_table.texts)
+    relations, texts = list(graph.relations), list(chunk_table.texts)
+    stated = zip(_texts(graph.facts, m), source, relations, target, strict=True)
     tables = {
         "entities": {
             "id": [f"entity-{row}" for row in range(n)],
@@ -104,10 +101,7 @@ def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
             "source": source,
             "target": target,
             "relation": relations,
-            "description": [
-                fact or " ".join(filter(None, triple))
-                for fact, triple in zip(facts, stated, strict=True)
-            ],
+            "description": [fact or " ".join(filter(None, triple)) for fact, *triple in stated],
             "keywords": _texts(graph.keywords, m),
             "weight": graph.weight,
             "combined_degree": degree[graph.source] + degree[graph.target],

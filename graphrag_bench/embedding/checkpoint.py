@@ -1,6 +1,5 @@
 """A released checkpoint of a graph network: `config.json` and weights, of a folder or the hub."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.embedding.model_files import first_line, hub_file, of_file
+from graphrag_bench.embedding.model_files import first_line, hub_file, of_file, read_json
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 
@@ -27,10 +26,7 @@ class Checkpoint:
 
     @property
     def identity(self) -> str:
-        """Name with the content of a folder's files, or with the revision; loads no weights.
-
-        Raises UserError where no checkpoint is named, and for a folder without its files.
-        """
+        """Name with the content of a folder's files, or with the revision; loads no weights."""
         if not self.model:
             raise UserError(
                 "Released weights need their checkpoint: graph.checkpoint=FOLDER_OR_NAME, e.g. "
@@ -46,19 +42,14 @@ class Checkpoint:
     def config(self) -> Mapping[str, Any]:
         """What `config.json` says; raises UserError where it is no JSON object."""
         path = self._file(CONFIG)
-        try:
-            config = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise UserError(f"{path}: this file is not JSON ({error}).") from None
-        if not isinstance(config, dict):
+        if not isinstance(config := read_json(path), dict):
             raise UserError(f"{path}: this file holds no object of settings.")
         return config
 
     def parameters(self) -> dict[str, NDArray[np.float32]]:
         """The weights by their names, float32; nothing but tensors is ever read.
 
-        A file of torch holds them under `model` or as they are. Raises UserError for a file that
-        holds anything else.
+        A file of torch holds them under `model` or as they are.
         """
         path = self._file(*WEIGHTS)
         weights = _safetensors(path) if path.suffix == ".safetensors" else _tensors(path)

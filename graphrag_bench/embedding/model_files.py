@@ -105,18 +105,19 @@ def bound(stated: Any) -> int | None:
 
 def _parts(folder: Path) -> Iterator[Path]:
     yield folder
-    modules = _read(folder / _MODULES)
+    modules = read_json(folder / _MODULES)
     first = modules[0].get("path") if isinstance(modules, list) and modules else None
     if first:
         yield folder / str(first)
 
 
 def _json(path: Path) -> dict[str, Any]:
-    held = _read(path)
-    return held if isinstance(held, dict) else {}
+    content = read_json(path)
+    return content if isinstance(content, dict) else {}
 
 
-def _read(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """Return the content of a model's JSON file, None without one; raises UserError for another."""
     if not path.is_file():
         return None
     try:
@@ -206,20 +207,15 @@ def make(group: str, config: Mapping[str, Any]) -> Any:
             hint = did_you_mean(key, takes)
             raise UserError(f"There is no setting '{group}.{key}'. {hint}")
         _check_type(f"{group}.{key}", value, takes[key].annotation)
-    missing = [
-        key for key, parameter in takes.items() if _required(parameter) and key not in settings
-    ]
-    if missing:
-        raise UserError(f"{group} needs the setting '{group}.{missing[0]}' ({target}).")
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    for key, parameter in takes.items():
+        needed = parameter.default is parameter.empty and parameter.kind not in variadic
+        if needed and key not in settings:
+            raise UserError(f"{group} needs the setting '{group}.{key}' ({target}).")
     try:
         return maker(**settings)
     except (TypeError, ValueError) as error:
         raise UserError(f"{group}: {error}") from None
-
-
-def _required(parameter: inspect.Parameter) -> bool:
-    variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    return parameter.default is parameter.empty and not variadic
 
 
 def _parameters(maker: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:

@@ -15,9 +15,7 @@ from graphrag_bench.embedding.tokenizer import OwnTokens
 from graphrag_bench.errors import UserError
 
 PACKAGED = "wordllama"
-_NOT_INSTALLED = (
-    f"The static vectors of {PACKAGED} are not installed: pip install 'graphrag-bench[static]'"
-)
+_NOT_INSTALLED = f"The vectors of {PACKAGED} are missing: pip install 'graphrag-bench[static]'"
 _TABLES = ("embeddings", "embedding.weight")
 """The name of the table in a model of model2vec, and in that of wordllama."""
 
@@ -86,10 +84,8 @@ class StaticEmbedder(Embedder):
 
         tables = load_file(self._files[0])
         if len(tables) != 1 or not set(tables) <= set(_TABLES):
-            raise UserError(
-                f"'{self._files[0]}' holds {', '.join(sorted(tables))}; read is a file with one "
-                f"table, named {' or '.join(_TABLES)}."
-            )
+            names = ", ".join(sorted(tables))
+            raise UserError(f"'{self._files[0]}' holds {names}, not one of {' or '.join(_TABLES)}.")
         return np.asarray(next(iter(tables.values())), np.float32)
 
     @cached_property

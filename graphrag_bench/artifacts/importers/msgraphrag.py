@@ -22,7 +22,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.rows import pyarrow
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.text_graph import TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name, squash
 
@@ -108,10 +108,7 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
         for row in rows
     ]
     if rows and not any(members):
-        raise UserError(
-            f"{import_from}: the graph has none of the entities of its communities; it must be "
-            "the graph of the same folder (build.graph=msgraphrag)."
-        )
+        raise UserError(f"{import_from}: the graph is another one; take build.graph=msgraphrag.")
     units = _unit_chunks(import_from, chunk_table)
     place = {int(row["community"]): number for number, row in enumerate(rows)}
     return Communities(
@@ -138,8 +135,8 @@ def reports(*, import_from: Path, communities: Communities) -> Reports:
     rows = _communities(import_from)
     if len(rows) != len(communities):
         raise UserError(
-            f"{import_from} has {len(rows)} communities, not {len(communities)}; its reports are "
-            "about its own communities (build.communities=msgraphrag)."
+            f"{import_from} has reports of {len(rows)} communities, not {len(communities)}: take "
+            "build.communities=msgraphrag."
         )
     table = read_parquet(import_from, "community_reports", ("community", "full_content"))
     by_community = {int(row["community"]): row for row in table}
@@ -156,10 +153,8 @@ def _communities(folder: Path) -> list[Row]:
     for number, row in enumerate(rows):
         for name in ("community", "level"):
             if not (isinstance(row[name], int) and 0 <= row[name] < 1 << 31):
-                raise UserError(
-                    f"{folder}/communities.parquet, row {number}: {name} is {row[name]!r}; a whole "
-                    "number of at least 0 was expected."
-                )
+                place = f"{folder}/communities.parquet, row {number}"
+                raise UserError(f"{place}: {name} is {row[name]!r}, no whole number from 0 on.")
     return sorted(rows, key=lambda row: (int(row["level"]), int(row["community"])))
 
 
@@ -186,25 +181,19 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
 def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:
     """Return the rows of `<folder>/<name>.parquet`, in file order, with all columns that it has.
 
-    Raises UserError when pyarrow is not installed, when the file cannot be read, and when one of
-    `columns` is missing.
+    Raises UserError without pyarrow, for another file, and where one of `columns` is missing.
     """
     parquet = pyarrow("pyarrow.parquet")
     path = folder / f"{name}.parquet"
+    if not path.is_file():
+        there = ", ".join(sorted(one.name for one in folder.glob("*.parquet"))) or "none"
+        raise UserError(f"{path}: there is no such file; parquet files there are: {there}.")
     try:
         table = parquet.read_table(path)
-    except FileNotFoundError:
-        there = [one.stem for one in folder.glob("*.parquet")] if folder.is_dir() else []
-        hint = did_you_mean(name, sorted(there), sorted(there) or ["no parquet file"])
-        raise UserError(f"{path}: there is no such file. {hint}") from None
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
-    missing = [column for column in columns if column not in table.column_names]
-    if missing:
-        raise UserError(
-            f"{path}: the column {', '.join(missing)} is missing; it has "
-            f"{', '.join(table.column_names)}. Output of graphrag 1.0 or later was expected."
-        )
+    if missing := sorted({*columns} - {*table.column_names}):
+        raise UserError(f"{path}: the column {', '.join(missing)} of graphrag 1.0 is missing.")
     rows: list[Row] = table.to_pylist()
     return rows
 
