@@ -26,19 +26,19 @@ def _text(name: str, content: object) -> str:
 
 def news() -> dict[str, object]:
     """MultiHop-RAG: two articles, a query over both and a null query."""
-    article = {"author": "Jo Wren", "source": "Tarn Post", "category": "sports",
-               "published_at": "2023-10-01T00:00:00+00:00"}  # fmt: skip
-    rams = {**article, "title": "Rams win", "url": "https://t/1", "body": "The Rams won in Tarn."}
-    coach = {**article, "title": "Coach", "url": "https://t/2", "body": "Odd coaches the Rams."}
-    facts = [
-        {**article, "title": "Rams win", "url": "https://t/1", "fact": "The Rams won in Tarn."},
-        {**article, "title": "Coach", "url": "", "fact": "Odd coaches the Rams."},
-    ]
-    query = {"query": "Who coaches the team that won in Tarn?", "answer": "Odd",
-             "question_type": "inference_query", "evidence_list": facts}  # fmt: skip
-    null = {"query": "Who owns Tarn?", "answer": "Insufficient information.",
-            "question_type": "null_query", "evidence_list": []}  # fmt: skip
-    return {"corpus.json": [rams, coach], "MultiHopRAG.json": [query, null]}
+    rams = {"title": "Rams win", "url": "https://t/1", "author": "Jo Wren"}
+    coach = {"title": "Coach", "url": "https://t/2"}
+    won, coaches = "The Rams won in Tarn.", "Odd coaches the Rams."
+    facts = [{**rams, "fact": won}, {**coach, "url": "", "fact": coaches}]
+    query = {"query": "Who coaches the team that won in Tarn?", "answer": "Odd"}
+    null = {"query": "Who owns Tarn?", "answer": "Insufficient information."}
+    return {
+        "corpus.json": [{**rams, "body": won}, {**coach, "body": coaches}],
+        "MultiHopRAG.json": [
+            {**query, "question_type": "inference_query", "evidence_list": facts},
+            {**null, "question_type": "null_query", "evidence_list": []},
+        ],
+    }
 
 
 def quality_line(writer: str, label: int | None = 2, difficult: int = 1) -> dict[str, object]:
@@ -53,45 +53,31 @@ def quality_line(writer: str, label: int | None = 2, difficult: int = 1) -> dict
     return {
         "article_id": "10001",
         "set_unique_id": f"10001_{writer}",
-        "batch_num": "11",
-        "writer_id": writer,
-        "source": "Invented",
         "title": "The Garden",
-        "author": "Nobody",
         "article": "A garden grew on the moon.\nIt was watered by the moon.",
         "questions": [asked],
     }
 
 
 def squality_line() -> dict[str, object]:
-    replies = [{"worker_id": "6", "uid": "u1", "response_text": " A cat sails. \n"},
-               {"worker_id": "1", "uid": "u2", "response_text": "The cat goes off."}]  # fmt: skip
+    replies = [{"response_text": " A cat sails. \n"}, {"response_text": "The cat goes off."}]
+    plot = {"question_text": "What is the plot of the story?", "question_number": 1}
+    sails = {"question_text": "Who sails?", "question_number": 2}
     return {
         "metadata": {"passage_id": "70001", "uid": "u0", "license": "invented"},
         "document": "The Sailor Cat\n \n A cat went to sea.",
-        "questions": [
-            {"question_text": "What is the plot of the story?", "question_number": 1,
-             "responses": replies},
-            {"question_text": "Who sails?", "question_number": 2, "responses": replies[1:]},
-        ],
-    }  # fmt: skip
+        "questions": [{**plot, "responses": replies}, {**sails, "responses": replies[1:]}],
+    }
 
 
 def asqa_row() -> dict[str, object]:
-    pairs = [
-        {"context": "No context provided", "question": "First?", "short_answers": ["Ada", "A. M."],
-         "wikipage": None},
-        {"context": "", "question": "Second?", "short_answers": ["Bo"], "wikipage": "Cup"},
-    ]  # fmt: skip
     docs = [{"id": "501", "title": "Cup", "text": "Ada won in 1990.", "score": 0.9},
             {"id": "502", "title": "Cup", "text": "Bo won in 1994.", "score": 0.8}]  # fmt: skip
     return {
         "sample_id": "-77",
         "question": "Who won the cup?",
         "answer": "Ada won it in 1990, and Bo in 1994.",
-        "annotations": [{"knowledge": [], "long_answer": "Ada, then Bo."}],
-        "qa_pairs": pairs,
-        "wikipages": [{"title": "Cup", "url": None}],
+        "qa_pairs": [{"short_answers": ["Ada", "A. M."]}, {"short_answers": ["Bo"]}],
         "docs": docs,
     }
 
@@ -119,17 +105,15 @@ def hotpot_row() -> dict[str, object]:
 
 
 def musique_row() -> dict[str, object]:
-    paragraphs = [
-        {"idx": 0, "title": "Boat", "paragraph_text": "Una built it.", "is_supporting": True},
-        {"idx": 1, "title": "Una", "paragraph_text": "Una is from Tarn.", "is_supporting": True},
-        {"idx": 2, "title": "Hill", "paragraph_text": "A hill.", "is_supporting": False},
-    ]
+    texts = [("Boat", "Una built it."), ("Una", "Una is from Tarn."), ("Hill", "A hill.")]
     return {
         "id": "2hop__1_2",
-        "paragraphs": paragraphs,
+        "paragraphs": [
+            {"idx": n, "title": title, "paragraph_text": text, "is_supporting": n < 2}
+            for n, (title, text) in enumerate(texts)
+        ],
         "question": "Where is the builder of the boat from?",
         "question_decomposition": [{"id": 1}, {"id": 2}],
         "answer": "Tarn",
         "answer_aliases": ["Tarn Town"],
-        "answerable": True,
     }

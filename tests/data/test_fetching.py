@@ -133,15 +133,12 @@ def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
         fetched("multihoprag", server, tmp_path)
 
 
-def test_a_hub_that_cannot_be_reached_is_told_with_the_mirror(tmp_path: Path) -> None:
+def test_a_hub_that_cannot_be_reached_or_is_forbidden_is_told_with_the_mirror(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for address in ("http://127.0.0.1:9", "no address", "http://[bad"):
         with pytest.raises(UserError, match="HF_ENDPOINT=ADDRESS"):
             fetch(load_card("popqa"), tmp_path, endpoint=address, progress=QUIET)
-
-
-def test_a_hub_that_the_environment_forbids_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
         fetch(load_card("popqa"), tmp_path, progress=QUIET)
