@@ -290,9 +290,9 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
 
 _READERS_OF = {
     "readers": "jsonl",
-    "readers.passages": "musique hotpotqa popqa multihoprag alce_asqa zhou2025",
-    "readers.stories": "ultradomain ultradomain_original quality squality summscreen infinitebench "
-    "graphragbench novelqa",
+    "readers.passages": "musique hotpotqa popqa multihoprag alce_asqa zhou2025 ultradomain "
+    "ultradomain_original",
+    "readers.stories": "quality squality summscreen infinitebench graphragbench novelqa",
     "subgraphs": "rog",
 }
 READERS = {name: module for module, names in _READERS_OF.items() for name in names.split()}

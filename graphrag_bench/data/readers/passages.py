@@ -1,4 +1,4 @@
-"""Sets of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ASQA and others.
+"""Sets of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, UltraDomain ...
 
 HippoRAG's folders hold a corpus (`corpus.json`: title, text) beside the questions; where both names
 are one file, as first published, the corpus is made of the passages of all questions.
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AliasChoices, AliasPath, Field, field_validator
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.rows import FileRow, OneOrSeveral, Rows, not_blank, records
@@ -54,11 +54,9 @@ def _evidence(rows: Rows, passages: Iterable[_Passage]) -> tuple[str, ...]:
     if not rows.by_content:
         for row in rows.documents.values():
             rows.by_content[row.title, squash(row.text)] = row.id
+    ids = rows.by_content
     return not_blank(
-        [
-            rows.by_content.get(one.content, f"{one.title} (paragraph not in corpus)")
-            for one in passages
-        ]
+        [ids.get(one.content, f"{one.title} (paragraph not in corpus)") for one in passages]
     )
 
 
@@ -290,5 +288,47 @@ def zhou2025(corpus: Path, questions: Path) -> Rows:
     rows = _numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
         gold = Gold(not_blank(row.answer), sub_answers=_sub_answers(row.qa_pairs))
+        rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
+    return rows
+
+
+class _Abstract(FileRow):
+    question: str
+    answer: str = ""
+
+
+def ultradomain(corpus: Path, questions: Path) -> Rows:
+    """Return one field of UltraDomain: `context` on each line of the corpus, a list of questions.
+
+    Ids are row numbers; documents have no title, the questions are abstract, and an empty answer
+    is none.
+    """
+    rows = _numbered(corpus)
+    for place, row in records(questions, _Abstract):
+        question = Question(str(len(rows.questions)), row.question)
+        rows.add_question(place, question, Gold(not_blank([row.answer]), type="abstract"))
+    return rows
+
+
+class _Published(FileRow):
+    question: str = Field(validation_alias=AliasChoices("input", "question"))
+    context: str
+    answers: list[str] = []
+    title: str | None = Field(None, validation_alias=AliasPath("meta", "title"))
+
+
+def ultradomain_original(corpus: Path, questions: Path) -> Rows:
+    """Return one field of UltraDomain as published: lines of input, answers, context and meta.
+
+    The corpus are the different contexts in order, as in LightRAG's preparation; ids are row
+    numbers, and a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
+    """
+    rows = Rows()
+    numbers: dict[str, str] = {}
+    for place, row in records(questions, _Published):
+        if row.context not in numbers:
+            title = (row.title or "").strip()
+            numbers[row.context] = rows.number(f"{place}, context", title, row.context)
+        gold = Gold(not_blank(row.answers), (numbers[row.context],))
         rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
     return rows

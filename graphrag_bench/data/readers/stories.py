@@ -1,6 +1,6 @@
-"""Sets of long texts with questions about each: stories, transcripts, books, novels and fields.
+"""Sets of long texts with questions about each: stories, transcripts, books and novels.
 
-But for UltraDomain, a text is a document whose id is the scope of its questions.
+A text is a document whose id is the scope of its questions.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,6 +17,7 @@ from graphrag_bench.data.rows import (
     Rows,
     choice_gold,
     json_file,
+    not_blank,
     read_text,
     records,
     shaped,
@@ -114,8 +115,7 @@ def summscreen(corpus: Path, questions: Path) -> Rows:
     rows = Rows()
     for place, row in records(questions, _Transcript):
         rows.add_document(place, Document(row.id, "", row.input, row.id))
-        recap = (row.output or "").strip()
-        gold = Gold((recap,) if recap else (), type="summary")
+        gold = Gold(not_blank([(row.output or "").strip()]), type="summary")
         rows.add_question(place, Question(row.id, SUMMARISE, row.id), gold)
     return rows
 
@@ -183,9 +183,8 @@ def graphragbench(corpus: Path, questions: Path) -> Rows:
             known = ", ".join([*rows.documents][:5])
             raise UserError(f"{place}: no text is named '{row.source}'; there are: {known}.")
         name = f"{row.id} ({row.source})" if row.id in rows.questions else row.id
-        answers = (row.answer,) if row.answer.strip() else ()
         statements = tuple(text.strip() for text in row.evidence or () if text.strip())
-        gold = Gold(answers, type=row.question_type, statements=statements)
+        gold = Gold(not_blank([row.answer]), type=row.question_type, statements=statements)
         rows.add_question(place, Question(name, row.question, scope), gold)
     return rows
 
@@ -207,9 +206,9 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
     Source: Wang et al. 2024.
     """
     rows = Rows()
-    for book in _below(corpus, "*.txt"):
+    for book in sorted(corpus.rglob("*.txt")):
         rows.add_document(str(book), Document(book.stem, "", read_text(book), book.stem))
-    for file in _below(questions, "*.json"):
+    for file in sorted(questions.rglob("*.json")):
         if file.stem not in rows.documents:
             raise UserError(f"{file}: there is no novel '{file.stem}.txt' below {corpus}.")
         for qid, content in _by_id(json_file(file)):
@@ -227,65 +226,9 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-def _below(folder: Path, pattern: str) -> list[Path]:
-    if files := sorted(folder.rglob(pattern)):
-        return files
-    raise UserError(f"There is no {pattern} below '{folder}'.")
-
-
 def _by_id(content: object) -> Iterator[tuple[str, object]]:
     if isinstance(content, Mapping):
         yield from content.items()
         return
     for at, row in enumerate(content if isinstance(content, list) else [content], start=1):
         yield str(row.get("QID", at) if isinstance(row, Mapping) else at), row
-
-
-class _Text(FileRow):
-    context: str
-
-
-class _Abstract(FileRow):
-    question: str
-    answer: str = ""
-
-
-def ultradomain(corpus: Path, questions: Path) -> Rows:
-    """Return one field of UltraDomain: `context` on each line of the corpus, a list of questions.
-
-    Ids are row numbers; documents have no title, the questions are abstract, and an empty answer
-    is none.
-    """
-    rows = Rows()
-    for place, document in records(corpus, _Text):
-        rows.number(place, "", document.context)
-    for place, row in records(questions, _Abstract):
-        answers = (row.answer,) if row.answer.strip() else ()
-        question = Question(str(len(rows.questions)), row.question)
-        rows.add_question(place, question, Gold(answers, type="abstract"))
-    return rows
-
-
-class _Published(FileRow):
-    question: str = Field(validation_alias=AliasChoices("input", "question"))
-    context: str
-    answers: list[str] = []
-    title: str | None = Field(None, validation_alias=AliasPath("meta", "title"))
-
-
-def ultradomain_original(corpus: Path, questions: Path) -> Rows:
-    """Return one field of UltraDomain as published: lines of input, answers, context and meta.
-
-    The corpus are the different contexts in order, as in LightRAG's preparation; ids are row
-    numbers, and a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
-    """
-    rows = Rows()
-    numbers: dict[str, str] = {}
-    for place, row in records(questions, _Published):
-        if row.context not in numbers:
-            title = (row.title or "").strip()
-            numbers[row.context] = rows.number(f"{place}, context", title, row.context)
-        answers = tuple(answer for answer in row.answers if answer.strip())
-        gold = Gold(answers, (numbers[row.context],))
-        rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
-    return rows
