@@ -40,9 +40,8 @@ class _Part(BaseModel):
 class Download(_Part):
     """A published file: `path` in the hub's data set (a pattern may name several), or `url`.
 
-    `to` is the name it gets, by default its own. `members` says what is taken out of an archive:
-    patterns of member names, each with the name it gets ("" keeps the last part of its own); the
-    archive itself is not kept.
+    `to` is the name it gets, by default its own. `members` are what is taken out of an archive:
+    patterns of member names, each with the name it gets ("" keeps the last part of its own).
     """
 
     path: str = ""
@@ -59,10 +58,7 @@ class Download(_Part):
 
 
 class Source(_Part):
-    """Where a published set comes from; `hub` is the name of a data set on the hub.
-
-    `by_hand` says what to do where the publisher asks for consent, or gives no direct address.
-    """
+    """Where a published set comes from; `hub` names it on the hub, `by_hand` says what to do."""
 
     url: str
     hub: str = ""
@@ -82,9 +78,8 @@ class Layout(_Part):
 class Card(_Part):
     """`datasets/<name>/card.yaml`: identity, licence, readers and expected shape of a set.
 
-    `verified` says whether the shape was checked against the publisher's files or documentation,
-    `checked` against which. `counts` are what the publisher or `counts_from` prints. `answers` is
-    the form of answer that the questions want: one for all, or `default` and others by type.
+    `verified`: the shape was checked against what `checked` names. `counts` are what the publisher
+    or `counts_from` prints, `answers` the form of answer: one, or `default` and others by type.
     """
 
     name: str
@@ -116,10 +111,7 @@ class Card(_Part):
         return value
 
     def form_of(self, question_type: str) -> FormName:
-        """Return the form of answer of a type of question; that of an abstract one is a paragraph.
-
-        What the card says of a type counts first.
-        """
+        """Return the form of answer of a type; an abstract one wants a paragraph by default."""
         stated = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
         by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **stated}
         return by_type.get(question_type, by_type[DEFAULT_FORM])
@@ -148,10 +140,7 @@ def load_card(name: str) -> Card:
 
 @dataclass(frozen=True)
 class Document:
-    """One row of the corpus; `scope` is the part of the corpus it belongs to, if any.
-
-    `aliases` are other names of what the title names: redirects of an encyclopedia.
-    """
+    """One row of the corpus; `scope` is its part of the corpus, `aliases` name it as the title."""
 
     id: str
     title: str
@@ -203,10 +192,7 @@ def name_of(gold: Gold, document: str) -> str:
 
 
 def counted(gold: Gold, documents: Sequence[str]) -> list[str]:
-    """Return distinct documents by the names that the evidence has for them, in the same places.
-
-    Only the first of a file has the file's name, so that the file counts once.
-    """
+    """Return documents by the names that the evidence has for them; a file's is given once."""
     names: dict[str, None] = {}
     for document in documents:
         name = name_of(gold, document)
@@ -326,8 +312,7 @@ def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
     """Return whether a question is of the dev part; the others are of the test part.
 
     The first 8 bytes of the sha256 of the id, as a share of all that 8 bytes can hold, lie below
-    `dev_share` (between 0 and 1). So a question stays where it is when others come or go, on every
-    machine, and a larger dev part holds a smaller one.
+    `dev_share` (between 0 and 1): a larger dev part holds a smaller one.
     """
     first = hashlib.sha256(question_id.encode()).digest()[:8]
     return int.from_bytes(first, "big") < dev_share * 2**64

@@ -53,8 +53,7 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     A passage is the id of a document, an item that gold evidence names, or a text that is the same
     but for white space as a document with or without its title: it stands for all documents of that
     text. A document counts where it is first named. A passage that matches nothing keeps its rank.
-    A question is an id, or a text. Raises UserError, with the place, for what is not such a file,
-    and for a question that the set does not have, or that comes twice.
+    A question is an id, or a text; one that is unknown or comes twice is a UserError.
     """
     matcher = _Matcher(dataset)
     is_json = read_text(path).lstrip()[:1] in "{["
@@ -113,11 +112,7 @@ def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator
     answers = item.get("answers") or [None] * len(asked)
     for name, values in (("retrieved_docs", lists), ("answers", answers)):
         if not isinstance(values, list) or len(values) != len(asked):
-            n = len(values) if isinstance(values, list) else "no"
-            raise UserError(
-                f"{place}: {name} is a list for the {len(asked)} questions of "
-                f"'{dataset.name}' in their order, and has {n} items."
-            )
+            raise UserError(f"{place}: {name} is no list for the {len(asked)} questions in order.")
     for question, passages, answer in zip(asked, lists, answers, strict=True):
         yield place, question.id, _places(f"{place}, '{question.id}'", passages), _answer(answer)
 

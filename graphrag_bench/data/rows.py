@@ -98,22 +98,15 @@ class Rows:
         for name, gold in self.gold.items():
             for evidence in gold.evidence:
                 if evidence not in self.files and evidence not in self.documents:
-                    raise self._no_evidence(name, evidence, corpus)
-            files = tuple(one for one in gold.evidence if one in self.files)
-            if files:
+                    ids = [*self.files, *self.documents][:20000]
+                    hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
+                    raise UserError(
+                        f"{self.places['question', name]}: question '{name}' names the evidence "
+                        f"'{evidence}', which '{corpus}' does not hold. {hint}"
+                    )
+            if files := [one for one in gold.evidence if one in self.files]:
                 parts = tuple((file, tuple(self.files[file])) for file in files)
                 self.gold[name] = replace(gold, parts=parts)
-
-    def _no_evidence(self, name: str, evidence: str, corpus: Path) -> UserError:
-        place = self.places["question", name]
-        ids = [*self.files, *self.documents][:20000]
-        hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
-        lacks = f"which {corpus.name} does not hold"
-        if corpus.is_dir():
-            lacks = f"but no file of the folder '{corpus}' has that name or a part of it"
-        return UserError(
-            f"{place}: question '{name}' names the evidence '{evidence}', {lacks}. {hint}"
-        )
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
@@ -123,10 +116,7 @@ def with_options(question: str, options: Sequence[str]) -> str:
 
 
 def choice_gold(place: str, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
-    """Return gold with options; the right one's text is the answer, none when it is not known.
-
-    Raises UserError, with the place, for an index (from 0) that no option has.
-    """
+    """Return gold with options; the text of the right one (an index from 0) is the answer."""
     if correct is not None and not 0 <= correct < len(options):
         raise UserError(f"{place}: option {correct + 1} is right, and there are {len(options)}.")
     answers = () if correct is None else (options[correct],)
@@ -174,8 +164,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
     """Yield place and checked row of every object of the files of that name.
 
     A file in .parquet is read in batches, one in .json as a whole (a list, one object, or lines),
-    one in .tsv as a table below its header, any other as JSON lines. Raises UserError, with the
-    place, for what is not such a row.
+    one in .tsv as a table below its header, any other as JSON lines.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
@@ -197,10 +186,9 @@ def files_of(path: Path) -> list[Path]:
         whole, shards = folder / f"{path.stem}.parquet", folder.glob(f"{path.stem}-*.parquet")
         if files := [whole] if whole.is_file() else sorted(shards):
             return files
-    there = sorted(item.name for item in path.parent.glob("*"))[:8]
+    there = ", ".join(sorted(item.name for item in path.parent.glob("*"))[:8]) or "nothing"
     raise UserError(
-        f"There is no file '{path}', and no {path.stem}*.parquet next to it or in data/. "
-        f"The folder holds: {', '.join(there) or 'nothing'}."
+        f"There is no file '{path}', and no {path.stem}*.parquet next to it or in data/; {there}."
     )
 
 
@@ -275,18 +263,15 @@ def pyarrow(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        raise UserError(
-            "Parquet needs pyarrow: pip install 'graphrag-bench[interchange]'."
-        ) from None
+        why = "Parquet needs pyarrow: pip install 'graphrag-bench[interchange]'."
+        raise UserError(why) from None
 
 
 def shaped(place: str, content: Any, shape: type[R]) -> R:
     """Return the checked row; raises UserError, with its place, for a wrong or missing field."""
     names = [of.alias or name for name, of in shape.model_fields.items()]
     if not isinstance(content, dict):
-        raise UserError(
-            f"{place}: an object with {', '.join(names)} was expected, not {content!r:.60}."
-        )
+        raise UserError(f"{place}: no object with {', '.join(names)}: {content!r:.60}.")
     try:
         return shape.model_validate(content)
     except ValidationError as error:

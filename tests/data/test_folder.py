@@ -122,9 +122,7 @@ def test_questions_of_your_own_stand_beside_the_texts(tmp_path: Path) -> None:
     assert [question.id for question in data.questions] == ["q"]
     assert [document.id for document in data.documents] == ["a.txt"]
     rows[0]["evidence"] = ["b.txt"]
-    with pytest.raises(
-        UserError, match=r"the evidence 'b.txt', but no file of .* Did you mean 'a.txt'"
-    ):
+    with pytest.raises(UserError, match=r"the evidence 'b.txt', which .* Did you mean 'a.txt'"):
         read(written(tmp_path / "texts", {"questions.jsonl": rows}))
 
 

@@ -50,9 +50,8 @@ def read_dataset(
     Without a root it is read from the card's own folder, or else from `home`/data/<name>, where
     `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several, `questions`
     a file or folder of questions (`questions.jsonl`) that take the place of the set's own.
-    `settings` are those of a set that is made rather than read; `part` and `parts` among them take
-    the first documents of any set (`first_parts`). Raises UserError for an unknown name, for a
-    setting that the set does not have, and for every fault in the files, with the file and line.
+    `settings` are those of a synthetic set, and `part` and `parts` (`first_parts`). Raises
+    UserError for what is unknown, and for every fault in the files, with the file and line.
     """
     own = {name: value for name, value in settings.items() if name not in _PART}
     part, parts = (_count(name, settings.get(name, 1)) for name in _PART)
@@ -98,7 +97,7 @@ def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
     if not questions:
         raise UserError(
             f"dataset.parts={parts}: the first {len(first):,} of {n:,} documents hold the evidence "
-            "of no question; a smaller number of parts makes the first one larger."
+            "of no question."
         )
     gold = {question.id: dataset.gold[question.id] for question in questions}
     return replace(
@@ -128,10 +127,9 @@ def _read(
         rows = reader(*_files(folder, layout))
         rows.check(_files(folder, layout)[0])
     training = layout.files.get("training")
+    own = root is not None and card.name in _OWN
     dataset = Dataset(
-        name=card.name
-        if root is None or card.name not in _OWN
-        else f"{card.name}-{folder.resolve().name}",
+        name=f"{card.name}-{folder.resolve().name}" if own else card.name,
         documents=tuple(rows.documents.values()),
         questions=tuple(rows.questions.values()),
         gold=rows.gold,
@@ -150,9 +148,8 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
     file = place / QUESTIONS if place.suffix != ".jsonl" else place
     if not file.is_file():
         raise UserError(
-            f"Data set '{dataset.name}': there are no questions at '{file}' "
-            "(dataset.questions=FILE). Make them: graphrag-bench questions "
-            f"dataset={dataset.card.name} kind=abstract out={file.parent}"
+            f"Data set '{dataset.name}': there are no questions at '{file}'. Make them: "
+            f"graphrag-bench questions dataset={dataset.card.name} kind=abstract out={file.parent}"
         )
     rows = Rows({document.id: document for document in dataset.documents}, files=files)
     add_questions(rows, file, ids=dataset.card.reader != FOLDER)
@@ -171,9 +168,7 @@ def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
     if root:
         folder = Path(root)
         if not folder.is_dir():
-            raise UserError(
-                f"Data set '{card.name}': there is no folder '{folder}' (dataset.root=PATH)."
-            )
+            raise UserError(f"dataset.root: there is no folder '{folder}'.")
         return folder
     own = project_folder("datasets") / card.name
     for folder in (own, data_folder(card.name, home)):
@@ -214,9 +209,7 @@ def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
     if chosen is not None:
         path = Path(chosen) if Path(chosen).is_file() else folder / chosen
         if not path.is_file():
-            raise UserError(
-                f"There is no OpenIE file '{chosen}' (dataset.openie=FILE); {folder} holds {names}."
-            )
+            raise UserError(f"dataset.openie={chosen}: there is no such file; there are: {names}.")
         return path
     if len(files) > 1:
         raise UserError(f"{folder} holds several OpenIE files; choose dataset.openie= {names}.")
@@ -248,7 +241,6 @@ class _Question(FileRow):
 def jsonl(corpus: Path, questions: Path) -> Rows:
     """Return the rows of `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
 
-    Aliases are other names of what the title names, as redirects of an encyclopedia.
     Questions: id, text, answers, evidence, and optionally type, hops, entities, scope, spans
     (sentences of the evidence), options and correct (the index of the right one, from 0). A
     question with options is asked with them, as lines `A. ...`.
@@ -270,9 +262,7 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
     for place, row in json_lines(questions, _Question):
         if ids and not row.id:
             raise UserError(f"{place}: the field 'id' is missing.")
-        text, choice = row.text, Gold()
-        if row.options:
-            text = with_options(row.text, row.options)
+        text, choice = with_options(row.text, row.options), Gold()
         if row.options or row.correct is not None:
             choice = choice_gold(place, row.options, row.correct)
         gold = replace(

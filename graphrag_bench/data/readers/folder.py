@@ -47,11 +47,9 @@ def folder_rows(folder: Path, store: Path) -> Rows:
 
     A file gives a document for each of its sections (`notes.md#2`) or pages (`report.pdf#p3`), and
     one of its own name when it has no more than one; titles are `<title of the text> > <heading>`.
-    A name of a file is not a title: it would become an entity of the graph. Hidden files are passed
-    over. Questions are in `questions.jsonl`, if anywhere; their ids are optional, and their
-    evidence may name a file, any of whose parts counts. A line of the terminal names every file
-    that could not be read, with the reason; UserError when none could. What was converted is
-    stored in `store` by content.
+    A name of a file is not a title: it would become an entity of the graph. Questions are in
+    `questions.jsonl`, ids optional; evidence may name a file, any of whose parts counts. Files that
+    cannot be read are named with the reason; UserError when none can. `store` holds conversions.
     """
     rows, unreadable = Rows(), []
     for name, file in _visible(folder):
@@ -81,12 +79,10 @@ def _warn(text: str) -> None:
 
 
 def _visible(folder: Path) -> Iterator[tuple[str, Path]]:
-    files = []
-    for file in folder.rglob("*"):
-        place = file.relative_to(folder)
-        if file.is_file() and not any(part.startswith(".") for part in place.parts):
-            files.append((place.as_posix(), file))
-    yield from (named for named in sorted(files) if named[0] != QUESTIONS)
+    files = [(file.relative_to(folder), file) for file in folder.rglob("*") if file.is_file()]
+    for name, file in sorted((place.as_posix(), file) for place, file in files):
+        if name != QUESTIONS and not any(part.startswith(".") for part in name.split("/")):
+            yield name, file
 
 
 def _parts(file: Path, store: Path) -> list[Section]:
@@ -125,9 +121,7 @@ def _text(file: Path) -> str:
 
 
 def sections(text: str, name: str = "") -> list[Section]:
-    """Return the sections of a markdown text that hold words, cut at its `#` headings.
-
-    They are marked `#1`, `#2` in the order of the text.
+    """Return the sections of a markdown text that hold words, `#1`, `#2`, cut at its `#` headings.
 
     A section's title is that of the text (its first heading of level 1, when it is the only one
     on that level, or else `name`) and the headings above it, joined by ` > `; "" without any.
@@ -170,10 +164,7 @@ def office(file: Path) -> list[Section]:
 
 
 def pages(file: Path) -> list[Section]:
-    """Return the pages of a PDF, marked `#p1`, `#p2` by their numbers, without titles.
-
-    Raises Unreadable.
-    """
+    """Return the pages of a PDF, marked `#p1`, `#p2`, without titles; raises Unreadable."""
     high_level = _module("pdfminer.high_level")
     text = caught(lambda: str(high_level.extract_text(str(file))))
     if isinstance(text, Exception):  # pdfminer raises whatever it meets in a damaged file
