@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import row_ids
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
-
-Levels = list[tuple[IntArray, IntArray]]
-"""The nodes at each distance from a start, sorted, and the parent of each."""
 
 
 def khop_paths(graph: Graph, nodes: Iterable[int], khop: int) -> list[Path]:
@@ -58,43 +55,28 @@ def path_through(graph: Graph, nodes: Sequence[int], max_hops: int | None = None
 
 
 def _nearest(graph: Graph, start: int, targets: Iterable[int], khop: int) -> list[int]:
-    wanted = np.sort(np.fromiter(targets, np.int64))
-    first: IntArray = np.array([start])
-    levels = [(first, first)]
-    for _ in range(khop):
-        nodes, parents = _spread(graph, levels)
-        if not len(nodes):
-            break
-        levels.append((nodes, parents))
-        reached = nodes[_among(nodes, wanted)]
+    wanted = np.fromiter(targets, np.int64)
+    distance: IntArray = np.full(graph.n_nodes, -1)
+    distance[start] = 0
+    frontier = np.array([start])
+    for hops in range(1, khop + 1):
+        near = np.unique(graph.adjacency[frontier].indices)
+        frontier = near[distance[near] < 0]
+        distance[frontier] = hops
+        reached = wanted[distance[wanted] == hops]
         if len(reached):
-            return _way_back(levels, int(reached[0]))
+            return _way_back(graph, distance, int(reached.min()))
+        if not len(frontier):
+            break
     return []
 
 
-def _spread(graph: Graph, levels: Levels) -> tuple[IntArray, IntArray]:
-    """The unseen neighbours of the last level, sorted, and their lowest parents.
-
-    What a level leads to lies in it, in the one before or in none yet, because hops go both ways.
-    """
-    frontier, _ = levels[-1]
-    near = graph.adjacency[frontier]
-    parents = np.repeat(frontier, np.diff(near.indptr))
-    near_nodes, first = np.unique(near.indices.astype(np.int64), return_index=True)
-    unseen = ~np.logical_or.reduce([_among(near_nodes, nodes) for nodes, _ in levels[-2:]])
-    return near_nodes[unseen], parents[first[unseen]]
-
-
-def _among(nodes: IntArray, others: IntArray) -> NDArray[np.bool_]:
-    places = np.searchsorted(others, nodes)
-    return np.asarray(others[np.minimum(places, len(others) - 1)] == nodes)
-
-
-def _way_back(levels: Levels, end: int) -> list[int]:
-    way = []
-    for nodes, parents in levels[:0:-1]:
+def _way_back(graph: Graph, distance: IntArray, end: int) -> list[int]:
+    way: list[int] = []
+    while distance[end]:
         way.append(end)
-        end = int(parents[np.searchsorted(nodes, end)])
+        near = row_ids(graph.adjacency, end)
+        end = int(near[distance[near] == distance[end] - 1][0])
     return way[::-1]
 
 
