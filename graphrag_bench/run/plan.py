@@ -1,29 +1,25 @@
 """What a run would do and cost at most, in words and numbers, before any model is loaded.
 
-The store knows what is built, and the ledger what calls of this run have taken; elsewhere a step
-makes as many calls as it may, whose prompts hold what the context budget or the reader's window
-leaves, and whose replies end at their limit.
+The store knows what is built; elsewhere a step makes as many calls as it may, whose prompts hold
+what the context budget or the reader's window leaves, and whose replies end at their limit.
 """
 
 import inspect
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 
-from graphrag_bench.artifacts.plan import Planned
 from graphrag_bench.config.sources import file_of
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.evaluation.statistics import detectable_share
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import MOST_TOKENS, reply_limits
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.ledger import CallSums, read_ledger, sums
 from graphrag_bench.llm.settings import Prices
 from graphrag_bench.llm.windows import LEAST as LEAST_REPLY
 from graphrag_bench.pipeline.combinators import Each, Repeat, Switch
@@ -37,8 +33,6 @@ from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
 
-COUNTED = 4_000_000
-"""Characters whose tokens a plan counts: of more texts it counts every second, third and so on."""
 _SAMPLE = 200
 _UNKNOWN = (500.0, 100.0)
 _LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
@@ -110,30 +104,25 @@ def _extent(experiment: Experiment) -> Iterator[str]:
         yield from _reader(experiment, forms_of(answering))
     yield from context_lines(experiment)
     if selected:
-        of, when = "questions with all evidence found", "all evidence is found"
-        if experiment.settings.answering:
-            of, when = "right answers", "the answer is right"
+        of = "right answers" if experiment.settings.answering else "questions with all evidence"
         least = detectable_share(len(selected))
         yield f"detectable: a difference of {least:.3f} between two methods' shares of {of}"
-        yield f"  (4 runs of 5 show it at 5 %, when {when} by just one of the two for half of the"
-        yield "  questions; smaller with fewer of them)"
+        yield "  (in 4 runs of 5 at 5 %, when they disagree on half of the questions)"
     yield from _estimate_lines(estimates(experiment, n, n_answers))
     yield f"run: {experiment.folder.path}"
 
 
 def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
-    reader = experiment.settings.reader_prompt
+    reader, pipeline = experiment.settings.reader_prompt, experiment.method.pipeline
     yield f"reader prompt: {READERS[reader]} (reader_prompt={reader})"
     if common := common_forms(reader, forms):
-        if reader == "auto":
-            yield f"  one for all methods: {', '.join(common)}"
-        if own := own_answers(experiment.method.pipeline):
+        yield f"  one for all methods: {', '.join(common)}"
+        if own := own_answers(pipeline):
             yield f"  the method's own for answers inside its search: {', '.join(own)}"
-    if reader == "own":
-        return
-    yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
-    for name in unlicensed(experiment.method.pipeline):
-        yield f"  without that clause, as it has no variable 'licence': {name}"
+    if reader != "own":
+        yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
+        for name in unlicensed(pipeline):
+            yield f"  without that clause, as it has no variable 'licence': {name}"
 
 
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
@@ -165,10 +154,8 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
         each = "one report or chunk each"
         if op.settings["group"] == "packed":
             each = f"{most:,} tokens each, in the order {op.settings['order']}"
-        yield (
-            f"  {op.operator.name:<24} reads at most {op.settings['max_groups']:,} groups, {each}; "
-            "reports beyond them are left unread, counted in the record and in the table"
-        )
+        n_groups = f"{op.settings['max_groups']:,} groups, {each}; more are left unread"
+        yield f"  {op.operator.name:<24} reads at most {n_groups}"
     if reason := budgets.empty_blocks(method, budget, room):
         yield f"  ! {reason}"
 
@@ -190,78 +177,38 @@ def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
 
 
 def _budget(experiment: Experiment) -> str:
-    room, n_tokens = experiment.room, budgets.context_budget(experiment.settings, experiment.method)
-    window = f"a window that is taken to be {budgets.ASSUMED_WINDOW:,} "
-    window += "(llm.window tells the reader's)"
-    if room.window:
-        window = f"the reader's window of {room.window:,}"
-    if n_tokens is not None:
-        bound = f"at most {n_tokens:,} tokens (budget_context)"
-        if n_tokens != room.auto:
-            return bound
-        why = f"{budgets.LEAST:,} at least"
-        if room.wanted > budgets.LEAST:
-            why = f"{room.wanted:,} have room for {budgets.CHUNKS} whole chunks in every method"
-        return f"{bound}; auto: {why}" + (f"; within {window}" if n_tokens < room.wanted else "")
-    budget = experiment.models.context_budget
+    room, budget = experiment.room, experiment.models.context_budget
     if budget.tokens is None:
         return "each method's own; this one has no bound"
-    if budget.tokens == budget.whole:
-        return f"at most {budget.tokens:,} tokens (the method's own)"
-    own = f"the method's own {budget.whole:,} tokens" if budget.whole else "no budget"
-    return f"at most {budget.tokens:,} tokens: {own}, within {window}"
+    bound = f"at most {budget.tokens:,} tokens"
+    window = f"a window that is taken to be {budgets.ASSUMED_WINDOW:,} (llm.window tells it)"
+    if room.window:
+        window = f"the reader's window of {room.window:,}"
+    if budgets.context_budget(experiment.settings, experiment.method) is None:
+        own = f"the method's own {budget.whole:,} tokens" if budget.whole else "no budget"
+        return f"{bound}: {own}, within {window}"
+    if budget.tokens != room.auto:
+        return f"{bound} (budget_context)"
+    wanted = f"{room.wanted:,} for {budgets.CHUNKS} whole chunks in every method"
+    return f"{bound} (budget_context=auto: {wanted}, within {window})"
 
 
 def _embedder_lines(experiment: Experiment) -> Iterator[str]:
-    """What the embedder reads, and how much of each kind of text is longer, before any is embedded.
-
-    Chunks are counted; of other texts an index says it once it is there. Nothing for a run that
-    embeds nothing. Loads no weights.
-    """
+    """What the embedder reads, and of the indices that are built how many texts are longer."""
     if "embedder" not in experiment.used:
         return
     embedder: Embedder = experiment.models.bare("embedder")
     fit = embedder.fit((), load=False)
     yield f"embedder: {fit.reading}; {experiment.models.identity('embedder')}"
-    if fit.window is None:
+    if fit.window is None or experiment.settings.graph.per != "all":
         return
     store = experiment.store()
     for item in (item for item in experiment.plan if "embedder" in item.builder.needs):
-        stored = store.holds(item) and experiment.settings.graph.per == "all"
-        row = store.recipe(item).get("statistics", {}) if stored else {}
+        row = store.recipe(item).get("statistics", {}) if store.holds(item) else {}
+        known = "how long its texts are is known once it is built"
         if row.get("window") is not None:
-            yield f"  {Fit.of(row).message(row['what']) or item.resource}"
-        elif item.resource == "chunk_index":
-            yield f"  {chunk_line(experiment)}"
-        else:
-            yield f"  {item.resource}: how long its texts are is not known before it is built"
-
-
-def chunk_line(experiment: Experiment) -> str:
-    """Say how many chunks are longer than the embedder reads; "" where no window is known."""
-    item = next(one for one in experiment.plan if one.resource == "chunk_table")
-    key = [experiment.models.identity("embedder"), item.key]
-    line: str = experiment.models.shared.once("long chunks", key, lambda: _chunks(experiment, item))
-    return line
-
-
-def _chunks(experiment: Experiment, item: Planned) -> str:
-    embedder: Embedder = experiment.models.bare("embedder")
-    if not embedder.fit((), load=False).window:
-        return ""
-    store, whole = experiment.store(), experiment.settings.graph.per == "all"
-    if whole and store.holds(item) and "same_as" not in store.recipe(item):
-        table: ChunkTable = store.resources(experiment.plan, {"chunk_table"}, {})["chunk_table"]
-    elif set(item.builder.needs) == {"corpus"}:
-        table = item.builder.function(corpus=experiment.dataset, **item.settings)
-    else:
-        return "chunks: how long they are is not known before they are made"
-    texts = table.passages
-    step = -(-sum(map(len, texts)) // COUNTED) or 1
-    fit = embedder.fit(texts[::step], load=False)
-    sampled = f" (one of {step} counted; a run counts all)" if step > 1 else ""
-    unknown = "chunks: how long they are is not known before the model is loaded"
-    return f"{fit.message('chunks')}{sampled}" if fit.window else unknown
+            known = Fit.of(row).message(row["what"])
+        yield f"  {item.resource}: {known}"
 
 
 def method_files(experiment: Experiment) -> list[Path]:
@@ -283,11 +230,7 @@ def method_files(experiment: Experiment) -> list[Path]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The most that one step costs; `seconds` is None until a call of it has been measured.
-
-    `measured` says that it follows from the means of calls already made; what building takes is
-    the mean that its builder expects.
-    """
+    """The most that one step costs; of building, the mean that its builder expects."""
 
     stage: str
     step: str
@@ -295,8 +238,6 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
     usd: float
-    seconds: float | None = None
-    measured: bool = False
 
 
 def _estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
@@ -304,47 +245,31 @@ def _estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
         return
     yield ""
     head = "at most; building: as expected"
-    yield f"{head:<44} {'calls':>8} {'prompt':>10} {'completion':>10} {'USD':>9} {'time':>8}"
+    yield f"{head:<44} {'calls':>8} {'prompt':>10} {'completion':>10} {'USD':>9}"
     for row in rows:
-        seconds = "?" if row.seconds is None else f"{row.seconds:.0f} s"
-        basis = " (measured)" if row.measured else ""
         yield (
-            f"  {row.step + basis:<42} {row.calls:>8,} {row.prompt_tokens:>10,} "
-            f"{row.completion_tokens:>10,} {row.usd:>9.4f} {seconds:>8}"
+            f"  {row.step:<42} {row.calls:>8,} {row.prompt_tokens:>10,} "
+            f"{row.completion_tokens:>10,} {row.usd:>9.4f}"
         )
-    if any(row.seconds is None for row in rows):
-        yield "  time is known once a step has made its first calls"
     yield ""
 
 
 def estimates(
-    experiment: Experiment, n_early: int, n_answers: int, *, learn: bool = True
+    experiment: Experiment, n_early: int, n_answers: int, *, unpaid: bool = True
 ) -> list[Estimate]:
     """Return one row for each step that calls a model, for so many questions.
 
     `n_early` questions go through conversion and retrieval, `n_answers` of them through
-    generation. With `learn` the means of calls that this run has already paid for take the place of
-    the bounds, and an artifact that is there costs nothing. With `answer=off` generation has no
-    row.
+    generation, which has no row without any. With `unpaid` an artifact that is there costs nothing.
     """
-    folder = experiment.folder
-    ledgers = folder.files("ledger") if learn else []
-    paid = {name: each.paid for (name,), each in sums(read_ledger(*ledgers), "step").items()}
-    rows = list(_building(experiment, unpaid=learn))
+    rows = list(_building(experiment, unpaid=unpaid))
     longest = cache(partial(_longest, experiment.dataset.questions))
     for op, times in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
-        if not op.bound():
-            continue
-        late = op.label.startswith("generate")
-        n_done = len(folder.done(late)) if op.label in paid else 0
-        n = n_answers if late else n_early
-        if (known := paid.get(op.label)) and known.calls and n_done:
-            rows.append(_measured(experiment, op.label, n / n_done, known))
-        else:
+        if op.bound():
+            n = n_answers if op.label.startswith("generate") else n_early
             calls = n * times * min(op.bound(), _most_calls(experiment, op))
-            rows.append(
-                _row(experiment, op.label, calls, *_most_tokens(experiment, op, *longest()))
-            )
+            tokens = _most_tokens(experiment, op, *longest())
+            rows.append(_row(experiment, op.label, calls, *tokens))
     return rows
 
 
@@ -359,17 +284,6 @@ def _weighted(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[OperatorS
             yield from _weighted(step.answer, times * step.at_most)
         else:
             yield from ((op, times) for op in step.operators())
-
-
-def _measured(experiment: Experiment, label: str, share: float, paid: CallSums) -> Estimate:
-    calls = math.ceil(share * paid.calls)
-    prompt, completion = paid.prompt_tokens / paid.calls, paid.completion_tokens / paid.calls
-    model = experiment.models.bare("llm")
-    at_once = model.concurrency if isinstance(model, ChatModel) else 1
-    workers = max(min(experiment.settings.workers, at_once), 1)
-    seconds = calls * paid.seconds / paid.calls / workers
-    row = _row(experiment, label, calls, prompt, completion)
-    return replace(row, seconds=seconds, measured=True)
 
 
 def _row(

@@ -51,7 +51,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     forms = forms_of(selected)
     common = common_forms(settings.reader_prompt, forms)
     part = {"dataset.part": settings.dataset.part, "dataset.parts": settings.dataset.parts}
-    expected = estimates(experiment, len(rows), metrics["answered"], learn=False)
+    expected = estimates(experiment, len(rows), metrics["answered"], unpaid=False)
     return metrics | {
         "dataset": dataset.name,
         "card": dataset.card.name,

@@ -48,17 +48,6 @@ def test_no_step_costs_more_than_the_plan_says(home: Path, method: str) -> None:
             assert paid <= getattr(before[step], name), (step, name)
 
 
-def test_what_is_paid_already_takes_the_place_of_the_bound(tmp_path: Path) -> None:
-    experiment = prepared(tmp_path, "vanilla")
-    (bound,) = estimates(experiment, LIMIT, LIMIT)
-    execute(experiment, Progress(quiet=True))
-    (measured,) = estimates(experiment, LIMIT, LIMIT)
-    assert (bound.measured, measured.measured, measured.calls) == (False, True, LIMIT)
-    assert measured.prompt_tokens < bound.prompt_tokens
-    (again,) = estimates(experiment, LIMIT, LIMIT, learn=False)
-    assert again == bound
-
-
 def test_rounds_and_items_count_as_often_as_they_may_run(home: Path) -> None:
     """Eight thoughts for each question, one call each."""
     rows = by_step(estimates(prepared(home, "ircot"), LIMIT, 0))

@@ -26,14 +26,12 @@ def served(url: str, *more: str) -> list[str]:
     return [*words, "embedder=openai_compatible", *(f"embedder.{one}" for one in own), *more]
 
 
-def test_plan_says_how_many_chunks_are_longer_and_what_is_not_known_yet() -> None:
-    url = "http://127.0.0.1:9/v1"
-    windows = plan_of(*served(url, "method=vgraphrag"))
-    assert "overlapping windows" in windows and LONGER in windows
-    for index in ("node_index", "community_index"):
-        assert f"{index}: how long its texts are is not known" in windows
-    cut = plan_of(*served(url, *ALONE, "embedder.long_texts=cut"))
-    assert "longer ones are cut" in cut and LONGER in cut
+def test_plan_says_what_the_embedder_reads_and_counts_what_is_built(fake: FakeOpenAI) -> None:
+    words = served(fake.scenario(), *ALONE)
+    assert "overlapping windows" in plan_of(*words) and LONGER not in plan_of(*words)
+    ran(*words)
+    assert LONGER in plan_of(*words)
+    assert "longer ones are cut" in plan_of(*words, "embedder.long_texts=cut")
 
 
 def test_run_says_it_before_it_embeds_and_the_table_after(fake: FakeOpenAI) -> None:
