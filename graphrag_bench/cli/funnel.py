@@ -22,13 +22,12 @@ example
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.stages import LEGEND, Funnel, funnel_lines, funnel_table
+from graphrag_bench.explain.stages import Funnel, funnel_table, stage_table
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import find_run
 
@@ -47,19 +46,10 @@ def main(options: Namespace) -> None:
         print(json.dumps([as_json(one) for one in funnels], indent=1, ensure_ascii=False))
         return
     for one in funnels:
-        print(*_lines(one), "", sep="\n")
-    print(LEGEND)
+        show(stage_table(one))
     if len(funnels) > 1:
         sets = ", ".join(sorted({one.dataset for one in funnels}))
-        table = funnel_table(f"{sets}: where evidence was lost", funnels)
-        show(table)
-
-
-def _lines(funnel: Funnel) -> Iterator[str]:
-    n = f"{len(funnel.fates)} documents of evidence, {len(funnel.lost)} of {funnel.n_rows}"
-    yield f"{funnel.title} on {funnel.dataset}: {n} questions have some\n  {funnel.folder}"
-    yield from (line.rstrip() for line in funnel_lines(funnel))
-    yield from (f"  not known: {reason}" for reason in funnel.unknown)
+        show(funnel_table(f"{sets}: where evidence was lost", funnels))
 
 
 def as_json(funnel: Funnel) -> dict[str, Any]:

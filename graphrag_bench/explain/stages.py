@@ -1,7 +1,6 @@
-"""The evidence funnel: what each stage of a run lost of the gold evidence, counted and drawn."""
+"""The evidence funnel: what each stage of a run lost of the gold evidence, counted."""
 
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,13 +25,6 @@ _FOUND = ("retrieved", "cut", "prompt")
 """Where evidence that an earlier stage has lost may turn up again, found on another way."""
 Verdicts = Mapping[str, bool | None]
 """For each stage that a method has whether it was passed; None where that cannot be told."""
-
-_WIDTH, _LINE = 30, 100
-_FULL, _GONE, _EMPTY = "█", "▒", "·"
-LEGEND = (
-    f"{_FULL} left after the stage, {_GONE} lost there, {_EMPTY} lost before; counted: documents "
-    "of the questions' evidence"
-)
 
 
 @dataclass(frozen=True)
@@ -152,44 +144,22 @@ def funnel(stages: Iterable[str], fates: Sequence[Fate]) -> Funnel:
     return Funnel(tuple(had), tuple(fates))
 
 
-def funnel_lines(of_run: Funnel) -> Iterator[str]:
-    """Yield a line for each stage: what is left as a bar and a number, then what was lost there.
-
-    Remarks that are longer than the line go on below themselves.
-    """
-    total = len(of_run.fates)
-    for count in of_run.counts():
-        head = f"  {SAID[count.stage]:<14}{_bar(count, total)} {count.left:>6}  "
-        remarks = textwrap.wrap(_remarks(count, total), _LINE - len(head)) or [""]
-        yield head + remarks[0]
-        yield from (" " * len(head) + line for line in remarks[1:])
-
-
-def _bar(count: StageCount, total: int) -> str:
-    if count.is_unknown:
-        return "?" * _WIDTH
-    before = round(_WIDTH * (count.left + count.lost) / total)
-    left = round(_WIDTH * count.left / total)
-    if count.lost and left == before:
-        left, before = (left - 1, before) if left else (left, 1)
-    return _FULL * left + _GONE * (before - left) + _EMPTY * (_WIDTH - before)
-
-
-def _remarks(count: StageCount, total: int) -> str:
-    remarks = []
-    if count.lost:
-        what = "first loss of {} question(s)"
-        if count.stage == "answered":
-            what = "{} question(s) had all in hand"
-        share = f"{count.lost / total:.1%}"
-        remarks.append(f"-{count.lost} ({share}; {what.format(count.questions)})")
-    if count.anyway and count.stage != "answered":
-        remarks.append(f"{count.anyway} of them answered all the same")
-    if count.otherwise:
-        remarks.append(f"{count.otherwise} not, but found otherwise")
-    if count.unknown:
-        remarks.append(f"{count.unknown} not known")
-    return ", ".join(remarks)
+def stage_table(of_run: Funnel) -> Table:
+    """Return a row for each stage: the documents left behind it, and those that it lost."""
+    rows = []
+    for one in of_run.counts():
+        counts = (one.left, one.lost, one.questions, one.anyway, one.otherwise, one.unknown)
+        cells = ["?"] * 5 if one.is_unknown else [str(n) if n else "" for n in counts[1:]]
+        rows.append((SAID[one.stage], "?" if one.is_unknown else str(one.left), *cells))
+    n = f"{len(of_run.fates)} documents of evidence, {len(of_run.lost)} of {of_run.n_rows}"
+    caption = f"{of_run.title} on {of_run.dataset}: {n} questions have some"
+    notes = (
+        "lost: documents, each at the first stage that it did not pass; questions: those whose "
+        "first loss is there; answered: lost ones whose question was answered right all the same",
+        *(f"not known: {reason}" for reason in of_run.unknown),
+    )
+    heads = ("stage", "left", "lost", "questions", "answered", "found otherwise", "not known")
+    return Table(caption, heads, tuple(rows), notes)
 
 
 def funnel_table(caption: str, runs: Sequence[Funnel]) -> Table:

@@ -62,24 +62,20 @@ def _used(usage: Plain) -> str:
     return f"  {usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens"
 
 
-def _slot(slot: str, value: Any) -> Iterator[str]:
-    name = slot.replace("_", " ")
-    if slot == "context":
+def _slot(name: str, value: Any) -> Iterator[str]:
+    name = name.replace("_", " ")
+    if name == "context":
         yield f"{name}: {len(value['pieces'])} rows, {len(value['cut'])} cut"
     elif isinstance(value, dict) and set(value) == {"length"}:
         yield f"{name}: one for each of {value['length']:,}"
-    elif isinstance(value, dict) and {"low", "high"} == set(value):
-        yield f"{name}: {', '.join(value['low'])}; themes: {', '.join(value['high'])}"
-    elif isinstance(value, dict) and {"nodes", "relationships", "paths"} <= set(value):
-        for part, rows in value.items():
-            if rows:
-                yield from _rows(f"{name}, {part}", rows)
-    elif isinstance(value, dict) and "rounds" in value:
-        yield from _rows(f"{name}, chosen", value["chosen"])
-        for number, rows in enumerate(value["rounds"], 1):
-            yield from _rows(f"{name}, round {number}", rows)
+    elif isinstance(value, dict):
+        for part, inner in value.items():
+            yield from _slot(f"{name}, {part}", inner) if inner else ()
     elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         yield from _rows(name, value)
+    elif isinstance(value, list) and value and all(isinstance(rows, list) for rows in value):
+        for number, rows in enumerate(value, 1):
+            yield from _slot(f"{name}, {number}", rows)
     elif isinstance(value, list):
         yield f"{name}: {'; '.join(map(str, value)) or 'none'}"
     else:

@@ -5,7 +5,7 @@ same configuration are the same bytes.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -41,8 +41,6 @@ def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "i
         }
     else:
         row |= _answered(outcome, chunk_table)
-        if (reason := _why_empty(outcome, finished.trace)) is not None:
-            row["empty_context"] = reason
     if finished.fallbacks:
         row["fallbacks"] = list(finished.fallbacks)
     for name in ("calls", "prompt_tokens", "completion_tokens"):
@@ -81,23 +79,6 @@ def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
     if piece["kind"] == "chunk":
         return [piece["id"], *piece.get("also", ())]
     return piece.get("documents")
-
-
-def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:
-    context = state.get("context")
-    if not isinstance(context, Context) or context.pieces:
-        return None
-    empty = [
-        (step.step, slot)
-        for step in trace
-        for slot, value in step.wrote.items()
-        if slot != "context" and isinstance(value, Sized) and not len(value)
-    ]
-    if context.cut and "points" not in {slot for _, slot in empty}:
-        return f"the budget cut all {len(context.cut)} rows"
-    if empty:
-        return f"{empty[0][0]} found no {empty[0][1].replace('_', ' ')}"
-    return "there was nothing to retrieve from: the question was given no row"
 
 
 def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphrag_bench.explain.stages import STAGES, Fate, funnel, funnel_lines
+from graphrag_bench.explain.stages import STAGES, Fate, funnel, stage_table
 
 ALL = dict.fromkeys(STAGES, True)
 
@@ -82,20 +82,8 @@ def test_a_name_that_is_no_stage_is_refused() -> None:
         funnel(["ranked"], [])
 
 
-def test_a_loss_has_a_bar_a_number_a_share_and_its_questions() -> None:
-    """Two of four are lost at the end: of the 30 signs of the bar half."""
-    made = funnel(STAGES, [fate("a"), fate("b"), fate("c", False), fate("d", False)])
-    last = list(funnel_lines(made))[-1]
-    assert last.startswith("  answered      " + "█" * 15 + "▒" * 15)
-    assert last.endswith("     2  -2 (50.0%; 2 question(s) had all in hand)")
-
-
-def test_remarks_that_are_longer_than_the_line_go_on_below_themselves() -> None:
-    lost = [fate(f"q{n}", True, **NOT_RETRIEVED) for n in range(1200)]
-    found = [fate(f"f{n}", True, extracted=False, linked=False) for n in range(1200)]
-    unknown = [fate(f"u{n}", True, retrieved=None, cut=None, prompt=None) for n in range(1200)]
-    lines = list(funnel_lines(funnel(STAGES, [*lost, *found, *unknown])))
-    assert max(map(len, lines)) <= 100
-    (at,) = [row for row, line in enumerate(lines) if line.startswith("  retrieved")]
-    assert "1200 of them answered all the same" in " ".join(map(str.strip, lines[at : at + 3]))
-    assert lines[at + 1].startswith(" " * 50)
+def test_a_stage_shows_what_is_left_and_lost_and_marks_what_cannot_be_told() -> None:
+    made = funnel(STAGES, [fate("a", cut=None), fate("b", cut=None), fate("c", False, cut=None)])
+    rows = {row[0]: row[1:] for row in stage_table(made).rows}
+    assert rows["answered"] == ("2", "1", "1", "", "", "")
+    assert set(rows["not cut"]) == {"?"}

@@ -65,29 +65,6 @@ def test_an_answered_question_holds_answer_documents_and_context() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("done", "reason"),
-    [
-        (finished(step("convert.0 question.entities.nlp", mentions=Mentions(("ada",))),
-                  step("retrieve.0 node.link", nodes=ranked()),
-                  step("retrieve.1 chunk.aggregator", chunks=ranked()),
-                  step("generate.0 context.chunks", context=Context(())),
-                  context=Context(())), "retrieve.0 node.link found no nodes"),
-        (finished(step("retrieve.0 node.link", nodes=ranked()),
-                  context=Context((), (("chunk", "a"), ("chunk", "b")))),
-         "the budget cut all 2 rows"),
-        (finished(chunks=ranked(), context=Context(())),
-         "there was nothing to retrieve from: the question was given no row"),
-        (finished(context=Context((PIECE,))), None),
-        (finished(answer=Answer("Ada")), None),
-    ],
-)  # fmt: skip
-def test_an_empty_context_says_which_step_was_the_first_to_find_nothing_or_that_it_was_cut(
-    done: Finished, reason: str | None
-) -> None:
-    assert record(done, TABLE).get("empty_context") == reason
-
-
 def test_documents_come_once_in_the_order_of_their_first_chunk() -> None:
     table = ChunkTable.of([("a", "", "1"), ("b", "", "2"), ("a", "", "3")])
     row = record(finished(chunks=ranked((2, 0.9), (1, 0.5), (0, 0.1))), table)
