@@ -81,16 +81,11 @@ def repacked(change: str) -> None:
                 text = text[:-1] + bytes([text[-1] ^ 1])
             if change == "key" and info.name.endswith("recipe.json"):
                 text = text.replace(b'"builder": "', b'"builder": "x')
-            if change == "path" and info.name.endswith("recipe.json"):
-                info.name = f"../{info.name}"
             info.size = len(text)
             new.addfile(info, io.BytesIO(text))
 
 
-@pytest.mark.parametrize(
-    "change, said",
-    [("content", "source.npy"), ("key", "recipe.json"), ("path", "not an archive of artifacts")],
-)
+@pytest.mark.parametrize("change, said", [("content", "source.npy"), ("key", "recipe.json")])
 def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, said: str) -> None:
     exported("graph.tar.gz")
     repacked(change)
