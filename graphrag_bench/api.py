@@ -224,7 +224,7 @@ class AnsweredInRun:
 
     def __repr__(self) -> str:
         asked, answer = short(self.told["question"], 80), short(str(self.told["answer"]), 80)
-        return f"<Question {asked!r}: {answer!r}; a notebook draws its graph>"
+        return f"<Question {asked!r}: {answer!r}; a notebook shows its graph>"
 
     def _repr_html_(self) -> str:
         return question_html(self.told)

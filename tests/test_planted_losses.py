@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ import pytest
 from toy_runs import WEIGHTLESS, command, records, refused, run_folder, write_set
 
 from graphrag_bench.api import dataset
-from graphrag_bench.cli.funnel import as_json
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.explain.funnel import run_funnel
+from graphrag_bench.explain.stages import Funnel
 from graphrag_bench.graphs.chunking import presplit
 from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.llm.calls import CallFailed, Chat
@@ -75,17 +74,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(*settings: str) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
+def told(*settings: str) -> tuple[Funnel, list[dict[str, Any]]]:
     """What the funnel of a run on the world says as JSON, and the run's records."""
     folder = run_folder(*WORLD, *settings)
     said = funnel_of(folder)
-    assert not said["unknown"]
+    assert not said.unknown
     return said, records(folder)  # type: ignore[return-value]
 
 
-def funnel_of(folder: Path) -> Mapping[str, Any]:
-    """What the funnel of a run says as JSON."""
-    return as_json(run_funnel(find_run(str(folder), "."), Path()))
+def funnel_of(folder: Path) -> Funnel:
+    return run_funnel(find_run(str(folder), "."), Path())
 
 
 def run_of(folder: Path, corpus: list[dict[str, Any]], question: dict[str, Any]) -> Path:
@@ -94,8 +92,8 @@ def run_of(folder: Path, corpus: list[dict[str, Any]], question: dict[str, Any])
     return run_folder(*own, "method=bm25", *WEIGHTLESS, "reference_rows=off")
 
 
-def lost(said: Mapping[str, Any]) -> Lost:
-    return {(row["question"], row["document"]): row["lost"] for row in said["evidence"]}
+def lost(said: Funnel) -> Lost:
+    return {(fate.question, fate.document): fate.lost for fate in said.fates}
 
 
 def retrieved(rows: list[dict[str, Any]]) -> set[tuple[str, str]]:
@@ -146,7 +144,7 @@ def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
     planted = {pair for pair in evidence(**world) if pair[1] in dropped}
     assert planted - retrieved(rows)
     assert at("extracted", lost(said)) == planted - retrieved(rows)
-    otherwise = {r["document"] for r in said["evidence"] if "extracted" in r["otherwise"]}
+    otherwise = {fate.document for fate in said.fates if "extracted" in fate.reached_otherwise}
     assert otherwise == {document for _, document in planted & retrieved(rows)}
 
 
@@ -162,7 +160,7 @@ def test_questions_that_were_linked_to_somebody_else_lose_their_evidence_there()
 def test_what_a_short_ranking_leaves_out_is_lost_in_retrieval() -> None:
     said, rows = told("method=vanilla", "method.n_retrieved=1")
     assert at("retrieved", lost(said)) == evidence() - retrieved(rows) != set()
-    assert [count["stage"] for count in said["stages"]][:3] == ["corpus", "chunk", "retrieved"]
+    assert [count.stage for count in said.counts()][:3] == ["corpus", "chunk", "retrieved"]
 
 
 def test_what_was_ranked_below_the_chunks_of_the_prompt_is_lost_before_it() -> None:
@@ -193,7 +191,7 @@ def test_a_reader_that_answers_wrong_is_named_last() -> None:
 
 def test_the_stages_of_a_method_are_those_it_has() -> None:
     def stages(*settings: str) -> list[str]:
-        return [count["stage"] for count in told(*settings)[0]["stages"]]
+        return [count.stage for count in told(*settings)[0].counts()]
 
     seen = ["corpus", "chunk", "retrieved", "cut", "prompt", "answered"]
     assert stages("method=vanilla", "answer=off") == seen[:-1]
@@ -206,17 +204,16 @@ def test_the_stages_of_a_method_are_those_it_has() -> None:
 
 def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Path) -> None:
     folder = run_folder(*WORLD, *HIPPORAG)
-    before = json.loads(command("funnel", str(folder), "--json").out)[0]
-    assert before["stages"] == funnel_of(folder)["stages"]
+    before = funnel_of(folder)
     for graph in sorted((home / "artifacts").glob("*/graph/*/")):
         shutil.rmtree(graph)
         graph.mkdir()
     shown = command("funnel", str(folder))
     assert "extracted, linked: the graph is gone" in shown.out
     after = funnel_of(folder)
-    counts = {count["stage"]: count for count in after["stages"]}
-    assert counts["linked"]["unknown"] == after["documents"]
-    assert [c["left"] for c in after["stages"][4:]] == [c["left"] for c in before["stages"][4:]]
+    counts = {count.stage: count for count in after.counts()}
+    assert counts["linked"].unknown == len(after.fates)
+    assert [c.left for c in after.counts()[4:]] == [c.left for c in before.counts()[4:]]
 
 
 def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Path) -> None:

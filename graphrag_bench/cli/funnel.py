@@ -20,21 +20,18 @@ example
   graphrag-bench funnel runs/sample/vanilla/0a1b2c3d4e5f runs/sample/hipporag/f5e4d3c2b1a0
 """
 
-import json
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.stages import Funnel, funnel_table, stage_table
+from graphrag_bench.explain.stages import funnel_table, stage_table
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import find_run
 
 
 def declare(parser: Parser) -> None:
     parser.word("runs", "RUN", RUN, "+")
-    parser.flag("--json", "counts, and the fate of every document, as JSON")
     parser.home()
 
 
@@ -42,29 +39,8 @@ def main(options: Namespace) -> None:
     home = Path(options.home)
     runs = [find_run(name, home) for name in options.runs]
     funnels = [run_funnel(run, home) for run in runs]
-    if options.json:
-        print(json.dumps([as_json(one) for one in funnels], indent=1, ensure_ascii=False))
-        return
     for one in funnels:
         show(stage_table(one))
     if len(funnels) > 1:
         sets = ", ".join(sorted({one.dataset for one in funnels}))
         show(funnel_table(f"{sets}: where evidence was lost", funnels))
-
-
-def as_json(funnel: Funnel) -> dict[str, Any]:
-    """Return the counts of a run, and the fate of every document, as plain values."""
-    return {
-        "run": str(funnel.folder),
-        "method": funnel.title,
-        "dataset": funnel.dataset,
-        "questions": len(funnel.lost),
-        "documents": len(funnel.fates),
-        "stages": [vars(count) for count in funnel.counts()],
-        "unknown": list(funnel.unknown),
-        "evidence": [
-            {"question": fate.question, "document": fate.document, "lost": fate.lost}
-            | {"otherwise": list(fate.reached_otherwise), "right": fate.right}
-            for fate in funnel.fates
-        ],
-    }

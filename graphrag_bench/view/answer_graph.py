@@ -210,34 +210,3 @@ def _path(path: Mapping[str, Any], between: Mapping[frozenset[str], str]) -> Pla
         edges = [between[hop] for hop in hops if hop in between]
     score = path.get("score")
     return {"nodes": nodes, "edges": edges} | ({} if score is None else {"score": score})
-
-
-def plan_graph(row: Row) -> Plain | None:
-    """Return a question's plan of sub-questions with their answers, as resolved; None without one.
-
-    `sub_questions` have `id`, `text`, `kind`, `needs` (ids) and, where as many answers as
-    sub-questions are recorded, `answer`; the final one has the answer of the question.
-    """
-    plan: Plain | None = None
-    answers: list[str] = []
-    for step in row.get("trace", ()):
-        plan = step["wrote"].get("plan", plan)
-        if ".answer." in step["step"] and isinstance(step["wrote"].get("answer"), str):
-            answers.append(step["wrote"]["answer"])
-    if plan is None or not has(plan, "sub_questions"):
-        return None
-    needs = {one["id"]: one["needs"] for one in plan["sub_questions"] if one["id"] != "final"}
-    ordered = _resolved(needs)
-    pairs = zip(ordered, answers, strict=True) if len(ordered) == len(answers) else ()
-    texts = {"final": str(row.get("answer", ""))} | dict(pairs)
-    questions = [{**one, "answer": texts.get(one["id"], "")} for one in plan["sub_questions"]]
-    return {"sub_questions": questions, "fixes": plan.get("fixes", [])}
-
-
-def _resolved(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """The ids of sub-questions in the order of their resolution; a circle counts as resolved."""
-    done: list[str] = []
-    while waiting := [name for name in needs if name not in done]:
-        ready = [name for name in waiting if not set(needs[name]) & set(waiting)]
-        done += ready or waiting
-    return done

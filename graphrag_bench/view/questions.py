@@ -24,7 +24,7 @@ from graphrag_bench.run.record import is_imported
 from graphrag_bench.run.scoring import context_tokens
 from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import short
-from graphrag_bench.view.answer_graph import answer_graph, plan_graph
+from graphrag_bench.view.answer_graph import answer_graph
 
 Plain = dict[str, Any]
 BLOCK = 20
@@ -121,13 +121,12 @@ def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
 
 
 def question_whole(run: StoredRun, own: QuestionRecord, names: Names) -> Plain:
-    """Return what `show --json` prints of a question, with its graph and plan."""
+    """Return what `show --json` prints of a question, with its graph."""
     whole = with_gold(own, names, run)
     return {
         **whole,
         "steps": [_without_context(step) for step in whole["steps"]],
         "graph": answer_graph(own.row, run.gold.get(own.row["question"]) or Gold(), names),
-        "plan": plan_graph(own.row),
     }
 
 

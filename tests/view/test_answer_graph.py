@@ -6,7 +6,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.explain.names import Names
-from graphrag_bench.view.answer_graph import MOST_NODES, TraceRows, answer_graph, plan_graph
+from graphrag_bench.view.answer_graph import MOST_NODES, TraceRows, answer_graph
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
@@ -66,7 +66,3 @@ def test_without_a_trace_there_is_nothing_to_draw() -> None:
     told = answer_graph({"question": "q"}, Gold(), chain(3))
     assert told["nodes"] == [] and told["paths"] == []
     assert TraceRows.of([]).seeds == []
-
-
-def test_a_plan_is_a_graph_of_sub_questions_with_answers() -> None:
-    assert plan_graph(row({"nodes": {"ids": [1]}})) is None

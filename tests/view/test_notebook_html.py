@@ -8,7 +8,6 @@ from toy_runs import TAGGER, write_set
 
 import graphrag_bench.api as gb
 from graphrag_bench.errors import UserError
-from graphrag_bench.view.notebook import graph_svg
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +28,9 @@ def test_a_run_shows_its_table(run: gb.Run) -> None:
 def test_a_question_shows_its_answer_and_graph_and_no_markup_of_the_corpus(run: gb.Run) -> None:
     question = run.question("q1")
     page = question._repr_html_()
-    ElementTree.fromstring(page)
+    ElementTree.fromstring(f"<div>{page}</div>")
     assert "<script" not in page and "&lt;script&gt;" in page
-    assert page.count("<circle") > 2 and page.count("<line") > 1
+    assert "(seed)" in page and "(gold)</td><td>is in</td>" in page
     assert question.told["calls"][-1]["reply"] == f"Ada Marsh {SCRIPT}"
     assert repr(question).startswith("<Question 'Who founded Norvik?")
     assert run.question("q1")._repr_html_() == page
@@ -40,7 +39,3 @@ def test_a_question_shows_its_answer_and_graph_and_no_markup_of_the_corpus(run: 
 def test_a_question_that_is_not_there_is_answered_with_the_nearest(run: gb.Run) -> None:
     with pytest.raises(UserError, match="q1"):
         run.question("q11")
-
-
-def test_a_graph_without_nodes_says_so() -> None:
-    assert "no node" in graph_svg({"nodes": [], "edges": []})

@@ -175,39 +175,3 @@ grb.answerGraph = function (graph) {
   requestAnimationFrame(() => draw().catch(grb.complain));
   return whole;
 };
-
-/* A plan of sub-questions as layers: what a sub-question needs is above it. */
-grb.planGraph = function (plan) {
-  const known = new Map(plan.sub_questions.map((one) => [one.id, one]));
-  const needs = (one) => one.needs.filter((id) => known.has(id));
-  const depth = new Map();
-  const deep = (one, below = []) => {
-    if (!depth.has(one.id)) depth.set(one.id, 1 + Math.max(-1, ...needs(one).filter((id) => !below.includes(id)).map((id) => deep(known.get(id), [...below, one.id]))));
-    return depth.get(one.id);
-  };
-  plan.sub_questions.forEach((one) => deep(one));
-  const last = Math.max(...depth.values());
-  const final = known.get("final");
-  if (final && plan.sub_questions.length > 1) depth.set("final", Math.max(depth.get("final"), last === depth.get("final") ? last : last + 1));
-  const canvas = grb.h("div", { class: "canvas plan", id: "plan", role: "img", "aria-label": "Plan of sub-questions; the list below has all of them" });
-  const layers = Map.groupBy ? Map.groupBy(plan.sub_questions, (one) => depth.get(one.id)) : plan.sub_questions.reduce((found, one) => found.set(depth.get(one.id), [...(found.get(depth.get(one.id)) || []), one]), new Map());
-  async function draw() {
-    await grb.script("vendor/cytoscape.min.js");
-    if (!canvas.isConnected) return;
-    const paint = pagePaint();
-    const nodes = [...layers].flatMap(([layer, held]) => held.map((one, place) => ({
-      data: { id: one.id, label: `${one.id === "final" ? "final" : one.id}: ${one.text}\n→ ${one.answer || "(no answer kept)"}` }, classes: one.kind,
-      position: { x: (place - (held.length - 1) / 2) * 260, y: layer * 130 },
-    })));
-    const edges = plan.sub_questions.flatMap((one) => needs(one).map((id) => ({ data: { source: id, target: one.id } })));
-    const cy = cytoscape({ container: canvas, elements: [...nodes, ...edges], layout: { name: "preset", padding: 16 }, userZoomingEnabled: false,
-      style: [{ selector: "node", style: { shape: "round-rectangle", width: 230, height: 84, "background-color": paint.back, "border-width": 2, "border-color": INK.found, label: "data(label)", color: paint.text, "font-size": 12, "text-wrap": "wrap", "text-max-width": 214, "text-valign": "center" } },
-        { selector: "node.abstract", style: { "border-color": INK.seed, "border-style": "dashed" } },
-        { selector: "edge", style: { width: 2, "line-color": paint.line, "target-arrow-color": paint.line, "target-arrow-shape": "triangle", "curve-style": "bezier" } }] });
-    canvas.dataset.drawn = String(cy.nodes().length);
-  }
-  requestAnimationFrame(() => draw().catch(grb.complain));
-  return grb.h("div", {}, grb.h("ul", { class: "legend" }, grb.h("li", {}, grb.h("span", { class: "sign found" }, "▢"), "specific"), grb.h("li", {}, grb.h("span", { class: "sign seed" }, "▢"), "abstract (dashed)")), canvas,
-    grb.h("ol", { class: "plan-list" }, plan.sub_questions.map((one) => grb.h("li", {}, grb.h("strong", {}, one.id), ` ${one.text} `, grb.h("span", { class: "about" }, `${one.kind}${one.needs.length ? `, needs ${one.needs.join(", ")}` : ""}`), grb.h("div", {}, `→ ${one.answer || "(no answer kept)"}`)))),
-    plan.fixes.length ? grb.h("p", { class: "about" }, `Fixed in the plan: ${plan.fixes.join("; ")}`) : null);
-};

@@ -118,7 +118,6 @@ grb.views.question = async function (runId, placeText) {
         held.error ? grb.h("p", {}, `failed in ${held.error.step}: ${held.error.message}`) : null,
         held.fallbacks.map((reason) => grb.h("p", {}, grb.badge("fell", "fell back"), ` ${reason}`)), grb.h("p", { class: "about" }, `${usage}; ${grb.number(list.seconds[place], 3)} s`)),
       grb.h("div", { class: "card" }, grb.h("h3", {}, "Gold"), grb.h("p", { class: "text" }, (held.gold.answers || []).join(" | ") || "(none known)"), evidenceOf(held), scores.length ? grb.h("p", { class: "about" }, scores.join(", ")) : null)),
-    held.plan ? grb.section("Plan", grb.planGraph(held.plan)) : null,
     grb.section("Graph of the answer", grb.answerGraph(held.graph)),
     run.imported ? grb.section("Context", grb.h("p", { class: "about" }, "Not known: these are somebody else's results.")) :
       grb.section(`Context: ${grb.plural(held.context.length, "piece")}, ${grb.plural(held.context.reduce((sum, one) => sum + one.tokens, 0), "token")}`, contextOf(held)),
