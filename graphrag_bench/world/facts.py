@@ -38,9 +38,6 @@ class WorldSettings(BaseModel):
     removed: float = Field(
         0.0, ge=0, le=1, description="share of the facts whose sentence is left out of the corpus"
     )
-    words: int = Field(
-        0, ge=0, description="least words of a passage; sentences that state no fact fill it up"
-    )
     seed: int = Field(0, ge=0, description="seed of everything in the world")
 
     @property

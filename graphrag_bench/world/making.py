@@ -1,7 +1,6 @@
 """The making of a synthetic world from its settings: entities, facts, chains, passages, noise."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,11 +17,20 @@ from graphrag_bench.world.grammar import (
     kind_sentence,
     question,
 )
-from graphrag_bench.world.words import Filling, Names
 
-_STREAMS = (
-    "names", "facts", "aliases", "removed", "chains", "order", "noise", "outsiders", "filling",
-)  # fmt: skip
+_STREAMS = ("names", "facts", "aliases", "removed", "chains", "order", "noise", "outsiders")
+_SOUNDS = (
+    "ba be bo dal den dir dö fa fen gal gor gü ha hel ina jas jo kal kar kes kø la len lis lum "
+    "ma mar mel mor mü na nel nor ny oda os pal pen pho ra ren ril ros ru sa sel sin sø ta tel tir "
+    "tor ul va vel vis vor vé wen xa yl yr za zen zil zu ña ło ęd ål čar šen žu thén éla îr"
+)
+_SYLLABLES = tuple(_SOUNDS.split())
+_NOUNS = {
+    "place": ("Bay", "Hill", "Ford", "Moor", "Cape", "Mills", "Cross", "Heath"),
+    "organisation": ("Society", "Guild", "College", "League", "Press", "Union", "Bank", "Trust"),
+    "work": ("Chronicle", "Elegy", "Atlas", "Overture", "Letters", "Garden", "Voyage", "Mirror"),
+}
+"""The last word of a name that is not a person's."""
 _TRIES = 200
 _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYPES}
 
@@ -33,7 +41,6 @@ def make_world(settings: WorldSettings) -> World:
     Every entity has a passage that is titled with its name, says what it is, introduces its alias
     where a fact uses it, and states `facts_per_passage` facts about it. Noise is drawn near the
     questions: it is about the facts of the chains first, then about the others, in random order.
-    Sentences that state no fact fill every passage up to `words`.
     Raises UserError when the world is too small for so many different questions.
     """
     entities = _entities(settings)
@@ -53,18 +60,13 @@ def make_world(settings: WorldSettings) -> World:
         for place, one in zip(order, entities, strict=True)
     ]
     ordered = sorted([*placed, *extra], key=lambda pair: (pair[0], pair[1].id))
-    filling = Filling(_random(settings, "filling"), [entity.name for entity in entities])
-    passages = []
-    for _, passage in ordered:
-        sentences = filling.sentences(settings.words - len(passage.text.split()))
-        passages.append(replace(passage, text=" ".join([passage.text, *sentences])))
     return World(
         settings,
         (*entities, *outsiders),
         tuple(facts),
         tuple(distractors),
         tuple(contradictions),
-        tuple(passages),
+        tuple(passage for _, passage in ordered),
         tuple(chains),
         introduced,
     )
@@ -202,3 +204,48 @@ def _noise(
         passage = Passage(f"n{row}", title, text, role, head.id, (other.id,))
         placed.append((place, passage))
     return outsiders, distractors, contradictions, placed
+
+
+class Names:
+    """Invented names with letters beyond ASCII; none is drawn twice, whatever its case."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self._random = random
+        self._known: set[str] = set()
+
+    def some(self, types: list[str]) -> list[str]:
+        """Return a name for each type, in order."""
+        drawn = self._random.integers(len(_SYLLABLES), size=(len(types), 4)).tolist()
+        names = []
+        for type_, picks in zip(types, drawn, strict=True):
+            while not self._is_new(name := _name(type_, picks)):
+                picks = self._random.integers(len(_SYLLABLES), size=4).tolist()
+            names.append(name)
+        return names
+
+    def like(self, name: str) -> str:
+        """Return a name with one word more than another, after its first: near it, not in it."""
+        words = name.split()
+        place = 2 if words[0] == "The" else 1
+        while True:
+            picks = self._random.integers(len(_SYLLABLES), size=2).tolist()
+            longer = " ".join([*words[:place], _word(picks), *words[place:]])
+            if self._is_new(longer):
+                return longer
+
+    def _is_new(self, name: str) -> bool:
+        known = name.casefold() in self._known
+        self._known.add(name.casefold())
+        return not known
+
+
+def _name(type_: str, picks: list[int]) -> str:
+    if type_ == "person":
+        return f"{_word(picks[:2])} {_word(picks[2:])}"
+    nouns = _NOUNS[type_]
+    name = f"{_word(picks[:3])} {nouns[picks[3] % len(nouns)]}"
+    return f"The {name}" if type_ == "work" else name
+
+
+def _word(picks: list[int]) -> str:
+    return "".join(_SYLLABLES[pick] for pick in picks).capitalize()

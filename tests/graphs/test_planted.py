@@ -8,9 +8,7 @@ from graphrag_bench.data.dataset import load_card
 from graphrag_bench.data.synthetic import world_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.chunking import presplit
-from graphrag_bench.graphs.knowledge_graph import kg
 from graphrag_bench.graphs.planted import planted_extraction, planted_text_extraction
-from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
 
@@ -62,14 +60,6 @@ def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(wo
         assert set(read.entities) <= set(names)
     n_facts = sum(fact.passage is not None for fact in (*world.facts, *world.distractors))
     assert found.statistics == {"triples": n_facts}
-
-
-def test_its_graph_has_every_entity_and_every_stated_fact(world: World, table: ChunkTable) -> None:
-    graph = kg(extraction=planted_extraction(chunk_table=table), chunk_table=table)
-    assert graph.n_nodes == len(world.entities)
-    described = text_graph(planted_text_extraction(chunk_table=table), table, keywords=True)
-    assert described.n_nodes == len(world.entities)
-    assert set(described.types) == {"person", "place", "organisation", "work"}
 
 
 def test_a_rumour_gives_entities_and_no_triple() -> None:
