@@ -72,7 +72,7 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
             run_settings[name] = value
         else:
             hint = did_you_mean(name, [*known, *_RUN_SETTINGS], known)
-            gathered.add(f"There is no setting '{name}'. {hint}")
+            gathered.errors.append(UserError(f"There is no setting '{name}'. {hint}"))
     gathered.refuse()
     plain: dict[str, Any] = composed(method=raw)["method"]
     given = tuple(f"method.{name}" for name in settings if name in known)

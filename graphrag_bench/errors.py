@@ -22,10 +22,6 @@ class Gathered:
     def __init__(self) -> None:
         self.errors: list[UserError] = []
 
-    def add(self, message: str) -> None:
-        """Keep an error of that message."""
-        self.errors.append(UserError(message))
-
     def attempt(self, work: Callable[[], T]) -> T | None:
         """Return what `work` returns; None when it raises a UserError, which is kept."""
         try:
@@ -57,12 +53,15 @@ def caught(work: Callable[[], T]) -> T | Exception:
 
 
 class UnreadableReply(Exception):
-    """A model's reply could not be read; carries the start of the reply."""
+    """A model's reply could not be read; `problem` says why, for the corrective retry."""
 
-    def __init__(self, purpose: str, reply: str) -> None:
+    def __init__(
+        self, purpose: str, reply: str, problem: str = "it has not the form asked for"
+    ) -> None:
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
         self.purpose = purpose
         self.reply = reply
+        self.problem = problem
 
 
 _LISTED = 12

@@ -18,14 +18,6 @@ _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
 _MOST_CANDIDATES = 20
 
 
-class Unfit(UnreadableReply):
-    """JSON was found, but it does not fit; `problem` says where, for the corrective retry."""
-
-    def __init__(self, purpose: str, reply: str, problem: str) -> None:
-        super().__init__(purpose, reply)
-        self.problem = problem
-
-
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
     """Return the reply as an instance of `model`; raises UnreadableReply.
 
@@ -48,7 +40,7 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
             problem = f"field '{where}': {first['msg']}"
         except RecursionError:
             problem = "it is nested too deeply"
-    raise Unfit(purpose or model.__name__, text, problem)
+    raise UnreadableReply(purpose or model.__name__, text, problem)
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:

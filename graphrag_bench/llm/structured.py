@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Schema
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.json_replies import ModelT, Unfit, read_cut_list, read_json, schema_of
+from graphrag_bench.llm.json_replies import ModelT, read_cut_list, read_json, schema_of
 from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.prompts import Message, Prompt
 
@@ -124,7 +124,7 @@ def ask_each(
     every first reply. `settled` turns one result into its value, a fallback, or an error.
     """
     results: dict[int, T | UnreadableReply | CallFailed] = {}
-    first: dict[int, Completion] = {}
+    first: dict[int, tuple[Completion, Chat]] = {}
     schema = reading.schema
     arriving = llm.arrivals(chats, max_tokens=max_tokens, schema=schema, items=items)
     with closing(arriving):
@@ -133,11 +133,12 @@ def ask_each(
             results[position] = result
             advance(1)
             if retry and isinstance(result, UnreadableReply) and isinstance(outcome, Completion):
-                first[position] = outcome
+                correction = _correction(chats[position], outcome, result.problem, schema)
+                first[position] = outcome, correction
             else:
                 _note(llm, outcome, result)
     again = sorted(first)
-    corrections = [_correction(chats[at], first[at], results[at], reading) for at in again]
+    corrections = [first[at][1] for at in again]
     names = [items[at] for at in again] if items else ()
     arriving = llm.arrivals(corrections, max_tokens=max_tokens, schema=schema, items=names)
     with closing(arriving):
@@ -147,7 +148,7 @@ def ask_each(
             if not isinstance(result, CallFailed):
                 results[at] = result
             corrected = not isinstance(result, UnreadableReply | CallFailed)
-            llm.judge(first[at], "corrected" if corrected else "unreadable")
+            llm.judge(first[at][0], "corrected" if corrected else "unreadable")
             llm.meter.corrected += corrected
             _note(llm, outcome, results[at])
     return [results[position] for position in range(len(chats))]
@@ -170,13 +171,12 @@ def _note(llm: ChatModel, outcome: CallOutcome, result: object) -> None:
     llm.note(readable, outcome)
 
 
-def _correction(chat: Chat, reply: Completion, error: object, reading: ReplyFormat[T]) -> Chat:
-    problem = error.problem if isinstance(error, Unfit) else "it has not the form asked for"
+def _correction(chat: Chat, reply: Completion, problem: str, schema: Schema | None) -> Chat:
     correction = _CORRECTION.render(
         {
             "cut": reply.finish == "length",
             "problem": problem,
-            "schema": json.dumps(reading.schema, ensure_ascii=False) if reading.schema else "",
+            "schema": json.dumps(schema, ensure_ascii=False) if schema else "",
         }
     )
     return (*chat, Message("assistant", reply.text[:_MOST_ECHOED]), *correction)

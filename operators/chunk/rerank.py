@@ -12,7 +12,7 @@ from graphrag_bench.embedding.cross_encoder import PassageScorer
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.json_replies import Unfit, read_json, schema_of
+from graphrag_bench.llm.json_replies import read_json, schema_of
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Chunk, Question, Ranked, unique
@@ -88,7 +88,8 @@ def _order(llm: ChatModel, chat: Any, n_passages: int, max_tokens: int) -> list[
         named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
         found = unique([number - 1 for number in named if 1 <= number <= n_passages])
         if not found:
-            raise Unfit(PURPOSE, text, f"field 'order': no number from 1 to {n_passages} in it")
+            problem = f"field 'order': no number from 1 to {n_passages} in it"
+            raise UnreadableReply(PURPOSE, text, problem)
         return found
 
     reading = ReplyFormat(PURPOSE, read, schema_of(Order))
