@@ -41,8 +41,6 @@ def test_steps_are_replaced_inserted_and_deleted() -> None:
     pipeline.steps.insert(1, {"op": "chunk.vdb"})
     assert operators(pipeline)[:2] == ["chunk.bm25", "chunk.vdb"]
     assert len(pipeline.method["retrieve"]) == 2
-    with pytest.raises(IndexError):
-        pipeline.steps[99]
 
 
 def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
@@ -53,11 +51,10 @@ def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
     assert not list(home.iterdir())
 
 
-@pytest.mark.parametrize("name", ["dampnig", "embeder", "topk"])
-def test_an_unknown_setting_names_the_nearest(name: str) -> None:
-    nearest = {"dampnig": "damping", "embeder": "embedder", "topk": "top_k"}[name]
-    with pytest.raises(UserError, match=nearest):
-        gb.method("hipporag", **{name: 1})
+def test_an_unknown_setting_names_the_nearest() -> None:
+    for name, nearest in (("dampnig", "damping"), ("embeder", "embedder"), ("topk", "top_k")):
+        with pytest.raises(UserError, match=nearest):
+            gb.method("hipporag", **{name: 1})
     with pytest.raises(UserError, match="limit"):
         hipporag().run("toy", limti=2)
 
@@ -71,11 +68,8 @@ def test_ask_gives_answer_context_and_trace(home: Path) -> None:
     assert len(native.ask("Who founded the Norvik Observatory?", "toy").context.pieces) == 4
     fewer = hipporag(top_k=2)
     assert len(fewer.ask("Who founded the Norvik Observatory?", "toy").context.pieces) == 2
-    assert [step.operator for step in answered.trace][:3] == [
-        "question.entities.nlp",
-        "node.link",
-        "node.ppr",
-    ]
+    steps = [step.operator for step in answered.trace]
+    assert steps[:3] == ["question.entities.nlp", "node.link", "node.ppr"]
     assert answered.trace[0].wrote["mentions"].names == ("norvik observatory",)
     assert "norvik" in answered.report()
     assert not (home / "runs").exists()

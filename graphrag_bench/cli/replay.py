@@ -30,9 +30,9 @@ from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import find_run
 
 _CHANGES: Sequence[tuple[Literal["swap", "set", "drop"], str, str]] = (
-    ("swap", "STEP=OPERATOR", "another operator in a step's place"),
-    ("set", "STEP.SETTING=VALUE", "another value of a step's setting"),
-    ("drop", "STEP", "leave a step out"),
+    ("swap", "STEP=OPERATOR", "put another operator in a step's place; may be repeated"),
+    ("set", "STEP.SETTING=VALUE", "change a setting of a step; may be repeated"),
+    ("drop", "STEP", "leave a step out; may be repeated"),
 )
 """In the order in which they are made."""
 _MOST_SHOWN = 10
@@ -42,7 +42,6 @@ def declare(parser: Parser) -> None:
     parser.takes("RUN --set STEP.SETTING=VALUE [OPTIONS]")
     parser.word("run", "RUN", RUN)
     for name, shown, meaning in _CHANGES:
-        meaning = f"{meaning}; may be given several times"
         parser.add_argument(f"--{name}", action="append", default=[], metavar=shown, help=meaning)
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
     parser.flag("--calls", "let steps ask a model for replies that are not stored")
@@ -66,11 +65,10 @@ def main(options: Namespace) -> None:
         print(line)
     for line in failures(after.found):
         print(f"! {line}")
-    found = after.found
-    labels = ", ".join(label for label, count in found.computed.items() if count)
-    computed = f"computed {sum(found.computed.values()):,} results of steps"
-    computed += f": {labels}" if labels else ""
-    print(f"\n{computed}; {sum(found.reused.values()):,} are those of the run")
+    computed, reused = after.found.computed, sum(after.found.reused.values())
+    labels = ", ".join(label for label, count in computed.items() if count) or "none"
+    counts = f"computed {sum(computed.values()):,} results of steps ({labels})"
+    print(f"\n{counts}; {reused:,} are those of the run")
 
 
 def _why(passages: Sequence[Moved]) -> Iterator[str]:

@@ -27,7 +27,7 @@ QUESTIONS = (
     {"id": "q3", "text": "What does </script> end?", "answers": [IMAGE], "evidence": ["lund"],
      "type": "one-hop", "hops": 1},
 )  # fmt: skip
-METHODS = ("vanilla", "hipporag", "pathrag", "entitypassage", "pankrag")
+METHODS = ("vanilla", "hipporag", "pathrag", "entitypassage")
 
 
 def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
