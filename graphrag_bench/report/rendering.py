@@ -6,8 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.terminal import clean_line, raw
@@ -41,15 +40,6 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     texts: tuple[str, ...] = ("method",)
-
-    def without_missing(self) -> "Table":
-        """Return the table without the columns of numbers that no row fills."""
-        filled = [
-            head in self.texts or {row[at] for row in self.rows} != {MISSING}
-            for at, head in enumerate(self.heads)
-        ]
-        heads, *rows = [tuple(compress(row, filled)) for row in (self.heads, *self.rows)]
-        return replace(self, heads=heads, rows=tuple(rows))
 
 
 def shown_n(run: Mapping[str, Any]) -> str:

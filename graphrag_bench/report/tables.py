@@ -59,9 +59,11 @@ def run_table(runs: Sequence[Run]) -> Table:
 
 
 def _table(runs: Sequence[Run], columns: Sequence[Column], notes: Sequence[str]) -> Table:
-    rows = tuple(tuple(cell(run) for _, cell in columns) for run in runs)
-    heads = tuple(head for head, _ in columns)
-    return Table(caption(runs), heads, rows, tuple(notes)).without_missing()
+    """The columns that a run fills."""
+    cells = {head: [cell(run) for run in runs] for head, cell in columns}
+    filled = {head: of for head, of in cells.items() if {*of} != {MISSING}}
+    rows = tuple(zip(*filled.values(), strict=True))
+    return Table(caption(runs), tuple(filled), rows, tuple(notes))
 
 
 def _context_tokens(run: Run, form: str) -> str:

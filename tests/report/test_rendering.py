@@ -6,7 +6,7 @@ import io
 import pytest
 from rich.cells import cell_len
 
-from graphrag_bench.report.rendering import MISSING, Table, csv_text, latex, markdown, show
+from graphrag_bench.report.rendering import Table, csv_text, latex, markdown, show
 
 TABLE = Table("a_b: 50 %", ("method", "accuracy"), (("A & B", "0.5"), ("C", "–")), ("† note",))
 
@@ -47,13 +47,6 @@ def test_a_command_in_a_note_is_printed_on_one_line_also_in_a_terminal(
     note = f"missing cells: graphrag-bench run -m method={','.join(['hipporag'] * 12)}"
     show(Table("", ("method",), (("BM25",),), (note,)))
     assert note in capsys.readouterr().out
-
-
-def test_columns_that_nothing_fills_are_left_out() -> None:
-    rows = (("A", MISSING, "1"), ("B", MISSING, MISSING))
-    lean = Table("", ("method", "b", "c"), rows, ()).without_missing()
-    assert lean.heads == ("method", "c")
-    assert lean.rows == (("A", "1"), ("B", MISSING))
 
 
 def test_markdown_escapes_what_would_be_markup() -> None:
