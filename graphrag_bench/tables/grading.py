@@ -116,12 +116,13 @@ def grade(one: Offered, recipe: Recipe) -> Grade:
         return Grade(tuple(others))
     corpus_alone = kind in ("graph", "build")
     part = _part(one, recipe) if same and not corpus_alone else []
-    others = [*_other_data(one, recipe, corpus_alone), *others, *part, *_other_model(one, recipe)]
+    other_models, models = _models(one, recipe)
+    others = [*_other_data(one, recipe, corpus_alone), *others, *part, *other_models]
     named = [] if one.verified else ["data: this card was not checked against the original"]
     if same and not sizes:
         named.append("corpus: the paper prints no size of it")
     named += [words for words in _other_number(one, recipe) if words not in part]
-    named += [*_other_models(one, recipe), *different_settings(one.settings, _settings(recipe))]
+    named += [*models, *different_settings(one.settings, _settings(recipe))]
     if not one.papers_prompts:
         named.append("prompts: in this project's words")
     return Grade(tuple(others), tuple(named))
@@ -163,33 +164,29 @@ def _other_number(one: Offered, recipe: Recipe) -> list[str]:
     return [*named, "questions: another sample of as many"] if recipe.sampled else named
 
 
-def _other_model(one: Offered, recipe: Recipe) -> list[str]:
-    llm, known, said = one.run.metrics["llm"], recipe.table.paper.llms, []
-    if recipe.llm and not is_model(llm, known.get(recipe.llm)):
-        said.append(f"model: {llm or 'none'}, not {recipe.llm}")
-    if one.judge and not is_model(one.judge, known.get(recipe.judge)):
-        said.append(f"judge: {one.judge}, not {recipe.judge or 'named'}")
-    return said
-
-
 def is_model(identity: str, model: Model | None) -> bool:
     """Return whether an identity of ours is that of a printed model."""
     return model is not None and re.search(model.found_by, identity.lower()) is not None
 
 
-def _other_models(one: Offered, recipe: Recipe) -> list[str]:
+def _models(one: Offered, recipe: Recipe) -> tuple[list[str], list[str]]:
+    """What of the models makes it another figure, and what is only named."""
     llm, build, embedder = (one.run.metrics[name] for name in ("llm", "llm_build", "embedder"))
-    paper, said = recipe.table.paper, []
+    paper, others, named = recipe.table.paper, list[str](), list[str]()
     model = paper.llms.get(recipe.llm)
-    if is_model(llm, model) and (weights := _QUANTISED.search(llm)):
-        said.append(f"model: quantised ({weights[0]})")
+    if recipe.llm and not is_model(llm, model):
+        others.append(f"model: {llm or 'none'}, not {recipe.llm}")
+    elif recipe.llm and (weights := _QUANTISED.search(llm)):
+        named.append(f"model: quantised ({weights[0]})")
+    if one.judge and not is_model(one.judge, paper.llms.get(recipe.judge)):
+        others.append(f"judge: {one.judge}, not {recipe.judge or 'named'}")
     if build and recipe.llm and not is_model(build, model):
-        said.append(f"build model: {build.partition('@')[0]}, not {recipe.llm}")
+        named.append(f"build model: {build.partition('@')[0]}, not {recipe.llm}")
     if embedder and not paper.embedder:
-        said.append("embedder: the paper names none")
+        named.append("embedder: the paper names none")
     elif embedder and not is_model(embedder, paper.embedders.get(paper.embedder or "")):
-        said.append(f"embedder: {embedder.partition('@')[0]}, not {paper.embedder}")
-    return said
+        named.append(f"embedder: {embedder.partition('@')[0]}, not {paper.embedder}")
+    return others, named
 
 
 def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object]) -> list[str]:
@@ -207,16 +204,15 @@ def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object])
         name for name in {*ours, *theirs} - undecided if ours.get(name) != theirs.get(name)
     )
     steps = ("method.convert.", "method.retrieve.", "method.generate.")
-    upper = [name for name in names if not name.startswith(steps)]
+
+    def shown(settings: Mapping[str, object], name: str) -> str:
+        value = settings.get(name)
+        return MISSING if value is None else str(value)
+
     return [
-        f"{name.removeprefix('method.')}: {_shown(ours, name)}, not {_shown(theirs, name)}"
-        for name in upper or names
+        f"{name.removeprefix('method.')}: {shown(ours, name)}, not {shown(theirs, name)}"
+        for name in [name for name in names if not name.startswith(steps)] or names
     ]
-
-
-def _shown(settings: Mapping[str, object], name: str) -> str:
-    value = settings.get(name)
-    return MISSING if value is None else str(value)
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
