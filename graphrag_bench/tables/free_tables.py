@@ -97,10 +97,10 @@ def pivot_run(run: StoredRun) -> PivotRun:
     fields = {name: str(value) for name, value in named.items() if value not in (None, "")}
     fields |= {path: str(value) for path, value in metrics["settings"].items() if value is not None}
     attributes = {}
-    for question in dataset.questions if dataset else ():
-        gold = run.gold[question.id]
-        values = {"hops": gold.hops, "type": gold.type, "scope": question.scope}
-        attributes[question.id] = {name: str(value) for name, value in values.items() if value}
+    scopes = {one.id: one.scope for one in dataset.questions} if dataset else {}
+    for question, gold in run.gold.items():
+        values = {"hops": gold.hops, "type": gold.type, "scope": scopes.get(question)}
+        attributes[question] = {name: str(value) for name, value in values.items() if value}
     return PivotRun(fields, scores_of(run), attributes, mark(metrics))
 
 
