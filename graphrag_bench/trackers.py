@@ -51,35 +51,27 @@ class Job:
         path = output / CELL
         cell = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         error = "" if cell.get("status") == "done" else str(cell.get("error") or f"no {CELL}")
-        if folders := cell.get("runs"):
-            run = StoredRun(RunFolder(Path(folders[0])))
-            return cls.of(run, _files(run, output), error)
-        words = OmegaConf.select(config, "hydra.overrides.task") or ()
-        settings = dict(word.lstrip("+~").partition("=")[::2] for word in words)
-        return cls(output.name, settings, error=error)
-
-    @classmethod
-    def of(cls, run: StoredRun, files: tuple[Path, ...] = (), error: str = "") -> "Job":
-        """A stored run with the files to keep of it, as a job that ended with `error`."""
-        held, folder = run.metrics, run.folder.path
-        metrics = {"n": held["n"], "failed": held["failed"], **spending(held)}
-        for name in held["metrics"]:
-            metrics |= interval(held, name)
-        tags = {name: str(held.get(name) or "") for name in ("title", "key", "commit")}
+        if not cell.get("runs"):
+            words = OmegaConf.select(config, "hydra.overrides.task") or ()
+            settings = dict(word.lstrip("+~").partition("=")[::2] for word in words)
+            return cls(output.name, settings, error=error)
+        run = StoredRun(RunFolder(Path(cell["runs"][0])))
+        row = run.metrics
+        metrics = {"n": row["n"], "failed": row["failed"], **spending(row)}
+        for name in row["metrics"]:
+            metrics |= interval(row, name)
+        tags = {name: str(row.get(name) or "") for name in ("title", "key", "commit")}
+        table = output / TABLE
+        table.write_text(markdown(run_table([row])), encoding="utf-8")
+        page = write_page([run], output / "page", run.home or output).parent
         return cls(
-            f"{held['dataset']} {held['method']} {held['key']}",
-            {"dataset": held["dataset"], "method": held["method"], **settings_of(run)},
+            f"{row['dataset']} {row['method']} {row['key']}",
+            {"dataset": row["dataset"], "method": row["method"], **settings_of(run)},
             {name: float(value) for name, value in metrics.items() if value is not None},
-            {**tags, "folder": str(folder.resolve())},
-            files,
+            {**tags, "folder": str(run.folder.path.resolve())},
+            (table, page),
             error,
         )
-
-
-def _files(run: StoredRun, output: Path) -> tuple[Path, Path]:
-    table = output / TABLE
-    table.write_text(markdown(run_table([run.metrics])), encoding="utf-8")
-    return table, write_page([run], output / "page", run.home or output).parent
 
 
 class MLflow(Callback):

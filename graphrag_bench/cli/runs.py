@@ -40,7 +40,6 @@ from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
 
-_CALLS = "calls: of language models, made to build it; their replies stay in the cache"
 _FILTERS = ("dataset", "method")
 _FORMATS = ("terminal", "csv")
 _FORMAT = "terminal; or csv: a row for each scored run, with the settings that differ as columns"
@@ -157,14 +156,13 @@ def _remove(options: Namespace) -> int:
 def _collect(options: Namespace) -> None:
     home = Path(options.home)
     garbage, notes = cleanup.garbage(home)
+    sizes = {item: cleanup.size(item.path) / 1e6 for item in garbage}
     items = cleanup.collect(home, garbage) if options.delete else garbage
+    heads = ("path", "why", "MB")
     rows = tuple(
-        (item.path.relative_to(home).as_posix(), item.kind, f"{item.n_calls:,}",
-         f"{item.n_bytes / 1e6:.1f}")
-        for item in items
-    )  # fmt: skip
-    heads = ("path", "why", "calls", "MB")
-    show(Table(f"what no stored run below {home} needs", heads, rows, (_CALLS,), texts=heads[:2]))
+        (item.path.relative_to(home).as_posix(), item.kind, f"{sizes[item]:.1f}") for item in items
+    )
+    show(Table(f"what no stored run below {home} needs", heads, rows, (), texts=heads[:2]))
     removed = f"{len(items)} of {len(garbage)} removed"
     n = removed if options.delete else f"{len(garbage)} that --delete removes"
-    print(f"{n}: {sum(item.n_bytes for item in items) / 1e6:.1f} MB", *notes, sep="\n")
+    print(f"{n}: {sum(sizes[item] for item in items):.1f} MB", *notes, sep="\n")

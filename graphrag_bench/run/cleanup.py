@@ -2,11 +2,11 @@
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from graphrag_bench.artifacts.store import LEDGER, RECIPE
+from graphrag_bench.artifacts.store import RECIPE
 from graphrag_bench.errors import UserError, by_beginning
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Occupied, RunFolder, locked
 from graphrag_bench.run.results import read_references
@@ -16,14 +16,11 @@ _SECONDS_OLD = 3600.0
 _UNFINISHED = (".scratch", ".new")
 
 
-@dataclass(frozen=True)
-class Garbage:
-    """A file or folder that nothing needs: what it is, and the calls that building it took."""
+class Garbage(NamedTuple):
+    """A file or folder below a home, and why nothing needs it."""
 
     path: Path
     kind: str
-    n_bytes: int
-    n_calls: int = 0
 
 
 def size(path: Path) -> int:
@@ -53,8 +50,7 @@ def find_folder(name: str, home: Path) -> Path:
 
     Raises UserError when there is none or more than one, and for what is not below HOME/runs.
     """
-    root = (home / "runs").resolve()
-    folders = run_folders(home)
+    root, folders = (home / "runs").resolve(), run_folders(home)
     if not Path(name).is_dir():
         keys = {path.name: path for path in folders}
         return by_beginning(name, keys, "run", root, lambda path: path.parent.name)
@@ -70,10 +66,15 @@ def remove_run(folder: Path) -> None:
     with RunFolder(folder).alone():
         shutil.rmtree(aside, ignore_errors=True)
         folder.rename(aside)
-    shutil.rmtree(aside)
-    for parent in (folder.parent, folder.parent.parent):
-        if not any(parent.iterdir()):
-            parent.rmdir()
+    _remove(aside)
+
+
+def _remove(path: Path) -> None:
+    """Remove an artifact or a run, and the folders of its resource or method and set if empty."""
+    shutil.rmtree(path)
+    for folder in (path.parent, path.parent.parent):
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
@@ -85,17 +86,15 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     stay.
     """
     used: set[str] = set()
-    whole_sets: set[str] = set()
-    notes: list[str] = []
+    whole_sets: dict[str, str] = {}
     for path in run_folders(home):
-        reason = f"the run {path} does not say which ones it used"
         try:
             references = read_references(RunFolder(path))
+            reason = f"the run {path} does not say which ones it used"
         except DamagedRun as error:
             references, reason = None, str(error)
         if references is None:
-            whole_sets.add(path.parts[-3])
-            notes.append(f"all artifacts of {path.parts[-3]} are kept: {reason}")
+            whole_sets[path.parts[-3]] = reason
         else:
             used |= references.places
     keys = {place.partition("/")[2] for place in used}  # whatever the name of the data set
@@ -105,14 +104,14 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
         corpus = folder.parent.parent.name
         in_use = any(name == corpus or name.startswith(f"{corpus}-") for name in whole_sets)
         if folder.is_dir() and not folder.is_symlink() and not in_use:
-            items += _of_artifacts(folder, keys)
+            items += [Garbage(folder, kind)] if (kind := _kind(folder, keys)) else []
     for kind, paths in (
         ("broken-off import", filter(_is_old, artifacts.glob(".import-*"))),
         ("half-removed run", runs.glob(f"*/*/*{REMOVED}")),
         ("file never finished", filter(_is_old, runs.glob("*/*/*/*.new"))),
     ):
-        items += [Garbage(path, kind, size(path)) for path in sorted(paths)]
-    return items, notes
+        items += [Garbage(path, kind) for path in sorted(paths)]
+    return items, [f"all artifacts of {name} are kept: {why}" for name, why in whole_sets.items()]
 
 
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
@@ -120,31 +119,27 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
 
     With the last artifact of a corpus, or of a resource in it, goes its folder.
     """
-    current = {item.path for item in garbage(home)[0]}
-    removed = [item for item in items if item.path in current and _is_free(item.path)]
-    for item in removed:
-        if item.path.is_dir():
-            shutil.rmtree(item.path)
+    current = set(garbage(home)[0])
+    removed = [item for item in items if item in current and _is_free(item.path)]
+    for path, _ in removed:
+        if path.is_file():
+            path.unlink()
+        elif path.parent == home / "artifacts":
+            shutil.rmtree(path)
         else:
-            item.path.unlink()
-    above = {item.path.parent for item in removed if item.path.parents[2].name == "artifacts"}
-    for folder in (*sorted(above), *sorted({folder.parent for folder in above})):
-        if not any(folder.iterdir()):
-            folder.rmdir()
+            _remove(path)
     return removed
 
 
-def _of_artifacts(folder: Path, used: set[str]) -> Iterator[Garbage]:
+def _kind(folder: Path, used: set[str]) -> str:
+    """Why nothing needs a folder of artifacts; "" for one that is needed or being built."""
     unfinished = folder.suffix in _UNFINISHED
     artifact = folder.with_suffix("") if unfinished else folder
     built = (artifact / RECIPE).is_file()
     needed = f"{artifact.parent.name}/{artifact.name}" in used
     if (needed and not (unfinished and built)) or not _is_free(folder):
-        return
-    ledger = folder / LEDGER
-    n_calls = len(ledger.read_bytes().splitlines()) if ledger.is_file() else 0
-    kind = "no run refers to it" if built and not unfinished else "broken-off build"
-    yield Garbage(folder, kind, size(folder), n_calls)
+        return ""
+    return "no run refers to it" if built and not unfinished else "broken-off build"
 
 
 def _is_old(path: Path) -> bool:
