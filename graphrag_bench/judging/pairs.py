@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, create_model
@@ -296,46 +297,37 @@ class StoredVerdicts:
     _judged: dict[Path, Values] = field(default_factory=dict)
 
     @cached_property
-    def _won(self) -> dict[Compared, dict[str, dict[str, str]]]:
-        won: dict[Compared, dict[str, dict[str, str]]] = {}
+    def _points(self) -> dict[Compared, dict[str, float]]:
+        """What the first run won of each question that was judged in both orders, 0..1."""
+        won: dict[Compared, dict[str, dict[str, bool]]] = {}
         for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
             for row in read_lines(path):
-                if row["winner"] is not None:
-                    one, other = sorted((row["first"], row["second"]))
-                    verdicts = won.setdefault((one, other, row["criterion"], row["judge"]), {})
-                    verdicts.setdefault(row["question"], {})[row["first"]] = row["winner"]
-        return won
+                if row["winner"] is None:
+                    continue
+                for one, other in permutations((row["first"], row["second"])):
+                    of_pair = won.setdefault((one, other, row["criterion"], row["judge"]), {})
+                    of_pair.setdefault(row["question"], {})[row["first"]] = row["winner"] == one
+        return {
+            compared: {name: sum(two.values()) / 2 for name, two in by.items() if len(two) == 2}
+            for compared, by in won.items()
+        }
 
     def judges(self, first: str, second: str, criterion: str) -> list[str]:
         """Return the judges, sorted, who compared two runs, given by key, by a criterion."""
-        compared = [*sorted((first, second)), criterion]
-        return sorted(judge for *asked, judge in self._won if asked == compared)
-
-    def won(self, first: str, second: str, criterion: str, judge: str) -> dict[str, float]:
-        """Return what the first run won of each question, 0..1; one win in two orders is half.
-
-        Questions without a verdict in both orders are left out.
-        """
-        one, other = sorted((first, second))
-        verdicts = self._won.get((one, other, criterion, judge), {})
-        return {
-            question: sum(winner == first for winner in orders.values()) / 2
-            for question, orders in verdicts.items()
-            if len(orders) == 2
-        }
+        return sorted(one for *key, one in self._points if key == [first, second, criterion])
 
     def win_rate(self, compared: Iterable[Compared], scopes: Scopes) -> Mean | None:
         """Return the share of questions that the first runs won, 0..1; None without any.
 
-        Of several comparisons (criteria, seeds) each question counts with the mean over those that
-        it has. The interval draws questions of one scope together.
+        One win in two orders is half; questions without a verdict in both are left out. Of several
+        comparisons (criteria, seeds) each question counts with the mean over those that it has. The
+        interval draws questions of one scope together.
         """
         points: dict[str, list[float]] = {}
         for one in compared:
-            for question, value in self.won(*one).items():
+            for question, value in self._points.get(one, {}).items():
                 points.setdefault(question, []).append(value)
-        means = {question: sum(values) / len(values) for question, values in points.items()}
-        return mean_of(means, scopes)
+        return mean_of({question: fmean(values) for question, values in points.items()}, scopes)
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
         """Return the judges, sorted, who judged the answers of a run by a metric."""
