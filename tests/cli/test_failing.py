@@ -78,12 +78,3 @@ def test_a_question_that_is_asked_says_where_the_operator_failed(here: Path) -> 
     assert ended.code == 1
     assert "division by zero" in ended.err
     assert f'File "{here / "failing_lab.py"}", line 7' in ended.err
-
-
-def test_a_sweep_with_one_failing_method_ends_in_1_and_names_it() -> None:
-    Path("mine.yaml").write_text(METHOD.format(op="lab.raises"))
-    settings = [*TOY, "plugins=[failing_lab]", "answer=off", "reference_rows=off"]
-    ended = command("run", "-m", *settings, "method=./mine.yaml,bm25")
-    assert ended.code == 1
-    assert "mine: 6 of 6 questions failed" in ended.err
-    assert "bm25: " not in ended.err.replace("bm25: retrieving", "")

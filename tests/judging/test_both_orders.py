@@ -68,11 +68,6 @@ def test_every_rate_draws_questions_of_one_document_together() -> None:
         assert held is not None and held.high - held.low > 0.1
 
 
-def test_a_judge_without_a_readable_verdict_has_no_rate() -> None:
-    found = head_to_head([BothOrders(None, None)] * 3)
-    assert (found.n, found.missing, found.rate, found.flips, found.p) == (0, 3, None, None, 1.0)
-
-
 @pytest.mark.parametrize(
     ("judge", "rate", "flips", "first", "longer_wins"),
     [
@@ -141,6 +136,7 @@ def test_a_flip_counts_half_and_is_audited() -> None:
 
 def test_verdicts_that_are_missing_leave_dashes() -> None:
     nothing = Match("Ours", "Theirs", "overall", (BothOrders(None, True), BothOrders(None, None)))
+    assert (nothing.rates.n, nothing.rates.missing, nothing.rates.p) == (0, 2, 1.0)
     (row,) = match_table("", [nothing]).rows
     assert row[3:] == ("0", "2", "0", "0", "0", "–", "–")
     assert set(audit_table([nothing]).rows[0][3:]) == {"–"}

@@ -78,10 +78,20 @@ def test_the_gold_is_right_nothing_and_several_are_wrong_without_a_second_call(
     assert judged("judged_correctness", offers(*offered)) == Judgement(value)
 
 
-@pytest.mark.parametrize("verdict", [True, False])
-def test_of_one_thing_in_other_words_the_judge_says_whether_it_is_the_gold(verdict: bool) -> None:
-    found = judged("judged_correctness", offers("Miss Marsh"), agrees(verdict))
-    assert found == Judgement(float(verdict))
+@pytest.mark.parametrize(
+    ("answer", "golds", "replies", "value"),
+    [
+        ("It was Ada Marsh who did.", ("Ada Marsh",), (offers("Miss Marsh"), agrees(True)), 1.0),
+        ("It was Ada Marsh who did.", ("Ada Marsh",), (offers("Miss Marsh"), agrees(False)), 0.0),
+        ("ada marsh.", ("Ada Marsh", "A. Marsh"), (), 1.0),  # word for word: no call
+        ("Marsh", ("Ada Marsh",), (agrees(True),), 1.0),  # a short name offers itself
+    ],
+)
+def test_other_words_are_held_against_the_gold_and_the_same_need_no_call(
+    answer: str, golds: tuple[str, ...], replies: tuple[str, ...], value: float
+) -> None:
+    case = Case("q", "Who found the comet?", answer, golds)
+    assert judged("judged_correctness", *replies, case=case) == Judgement(value)
 
 
 @pytest.mark.parametrize("answer", ["-5", "5", "C#"])
@@ -89,13 +99,6 @@ def test_signs_that_carry_meaning_are_part_of_the_words(answer: str) -> None:
     other = {"-5": "5", "5": "-5", "C#": "C"}[answer]
     case = Case("q", "How cold was it?", answer, (other,))
     assert judged("judged_correctness", agrees(False), case=case).value == 0.0
-
-
-def test_an_answer_that_is_a_gold_answer_word_for_word_needs_no_call() -> None:
-    bare = Case("q", "Who found the comet?", "ada marsh.", ("Ada Marsh", "A. Marsh"))
-    assert judged("judged_correctness", case=bare) == Judgement(1.0)
-    listed = Case("q", "Which seas?", "Red Sea", ("Grey Sea", "Red Sea"), listed=True)
-    assert judged("judged_correctness", case=listed) == Judgement(0.0)
 
 
 def test_the_judge_sees_no_gold_before_it_has_said_what_is_offered() -> None:
@@ -123,32 +126,37 @@ def test_a_list_is_right_when_it_is_the_whole_gold_list_and_wrong_by_count_else(
     assert value(offers("Red Sea", "Arn"), agrees(False)) == 0.0
     assert value(offers("Red Sea")) == value(offers("Red Sea", "Grey Sea", "Arn")) == 0.0
     assert value(offers()) == 0.0
+    bare = replace(listed, answer="Red Sea")
+    assert judged("judged_correctness", case=bare) == Judgement(0.0)
 
 
-def test_a_second_reply_that_cannot_be_read_leaves_no_value() -> None:
-    found = judged("judged_correctness", offers("Miss Marsh"), "Well.", "Well, well.")
-    assert (found.value, found.missing) == (None, "unreadable")
-
-
-@pytest.mark.parametrize("metric", list(MEASURES))
-def test_a_judge_that_writes_prose_twice_leaves_no_value(metric: str) -> None:
-    found = judged(metric, "It is fine.", "It is fine, as I said.")
-    assert (found.value, found.missing) == (None, "unreadable")
+EMPTY = {"statements": [], "verdicts": [], "questions": [], "useful": [], "offered": []}
 
 
 @pytest.mark.parametrize("metric", list(MEASURES))
-def test_a_call_that_failed_leaves_no_value(metric: str) -> None:
-    found = judged(metric, CallFailed("refused", "no"))
-    assert (found.value, found.missing) == (None, "failed")
-
-
-@pytest.mark.parametrize("metric", list(MEASURES))
-def test_an_empty_list_is_never_a_perfect_mark(metric: str) -> None:
-    empty = json.dumps(
-        {"statements": [], "verdicts": [], "questions": [], "useful": [], "evasive": False}
-        | {"offered": []}
-    )
+def test_failed_calls_and_prose_leave_no_value_and_an_empty_list_is_never_a_perfect_mark(
+    metric: str,
+) -> None:
+    failed, prose = judged(metric, CallFailed("refused", "no")), judged(metric, "Fine.", "Fine!")
+    assert (failed.value, failed.missing) == (None, "failed")
+    assert (prose.value, prose.missing) == (None, "unreadable")
+    empty = json.dumps(EMPTY | {"evasive": False})
     assert not judged(metric, empty, empty).value
+
+
+@pytest.mark.parametrize(
+    ("metric", "replies", "missing"),
+    [
+        ("judged_correctness", (offers("Miss Marsh"), "Well.", "Well, well."), "unreadable"),
+        ("context_precision", ('{"useful": [3]}',), "unreadable"),
+        ("faithfulness", ('{"statements": []}',), "nothing"),
+    ],
+)
+def test_what_cannot_be_read_or_claims_nothing_has_no_value(
+    metric: str, replies: tuple[str, ...], missing: str
+) -> None:
+    found = judged(metric, *replies)
+    assert (found.value, found.missing) == (None, missing)
 
 
 def test_faithfulness_is_the_share_of_statements_that_are_supported() -> None:
@@ -164,10 +172,6 @@ def test_verdicts_that_skip_repeat_or_invent_a_statement_are_not_read(numbers: l
     verdicts = [{"number": n, "supported": True} for n in numbers]
     found = judged("faithfulness", claims, json.dumps({"verdicts": verdicts}))
     assert (found.value, found.missing) == (None, "unreadable")
-
-
-def test_an_answer_that_claims_nothing_has_no_faithfulness() -> None:
-    assert judged("faithfulness", '{"statements": []}').missing == "nothing"
 
 
 def test_answer_relevance_is_the_mean_cosine_with_the_questions_asked_back() -> None:
@@ -194,10 +198,6 @@ def test_a_context_is_judged_by_one_reply(metric: str, reply: str, value: float)
     """Recall is a share of the gold's statements, precision a mean over useful ranks."""
     three = replace(ADA, passages=("One.", "Two.", "Three."))
     assert judged(metric, reply, case=three).value == approx(value, abs=1e-6)
-
-
-def test_a_useful_piece_that_is_not_there_cannot_be_read() -> None:
-    assert judged("context_precision", '{"useful": [3]}').missing == "unreadable"
 
 
 def test_a_likeness_below_zero_counts_as_zero() -> None:
@@ -241,11 +241,6 @@ def test_a_text_whose_form_does_not_tell_is_read_by_the_judge(answer: str) -> No
     assert judged("judged_correctness", offers(), case=case).value == 0.0
 
 
-def test_a_short_name_offers_itself_and_is_held_against_the_gold_alone() -> None:
-    case = Case("q", "Who found the comet?", "Marsh", ("Ada Marsh",))
-    assert judged("judged_correctness", agrees(True), case=case).value == 1.0
-
-
 def test_every_judged_metric_is_in_the_list_of_metrics() -> None:
     assert list(MEASURES) == metric_names(["judge"])
 
@@ -279,10 +274,8 @@ def test_coverage_is_the_share_of_the_golds_statements_that_the_answer_holds() -
 @pytest.mark.parametrize("metric", ["context_precision", "context_recall", "context_relevance"])
 def test_an_empty_context_is_worth_nothing_and_asks_nothing(metric: str) -> None:
     assert judged(metric, case=replace(ADA, passages=())) == Judgement(0.0)
-
-
-def test_a_context_that_repeats_the_question_is_not_relevant_without_a_call() -> None:
-    assert judged("context_relevance", case=replace(ADA, passages=("comet",))) == Judgement(0.0)
+    repeated = replace(ADA, passages=("comet",))  # a part of the question
+    assert metric != "context_relevance" or judged(metric, case=repeated) == Judgement(0.0)
 
 
 def test_evidence_statements_are_counted_in_the_context() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
@@ -40,53 +41,6 @@ def verdicts(stage: str, given: dict[str, Any], built: Built = BUILT) -> list[bo
     return [one.verdicts.get(stage) for one in fates(given, ["a", "b", "c"], built, True)]
 
 
-def test_a_document_is_extracted_when_its_chunk_states_a_relationship() -> None:
-    assert verdicts("extracted", row()) == [True, True, False]
-
-
-def test_nodes_are_enough_where_chunks_state_no_relationships() -> None:
-    graph = Graph.from_arrays([], [], NODE_CHUNK, n_nodes=5)
-    assert verdicts("extracted", row(), replace(BUILT, graph=graph)) == [True, True, True]
-
-
-def test_a_passage_that_nothing_is_joined_to_is_a_node_all_the_same() -> None:
-    """The nodes are the chunks; what joins 0 and 1 is no statement, and no node of the other."""
-    joined = Graph.from_arrays([0], [1], np.eye(3), [[1, 1, 0]], n_nodes=3)
-    built = replace(BUILT, graph=joined)
-    assert verdicts("extracted", row(), built) == [True, True, True]
-    assert verdicts("linked", row(trace=[linking(0)]), built) == [True, True, False]
-    found = fates(row(trace=[linking(0)]), ["b", "c"], built, True)
-    assert [one.verdicts["linked"] for one in found] == [False, False]
-
-
-def test_a_start_node_links_what_the_relationships_of_the_evidence_join_it_to() -> None:
-    assert verdicts("linked", row(trace=[linking(0)])) == [True, True, False]
-    assert verdicts("linked", row(trace=[linking(3)])) == [False, False, False]
-    assert verdicts("linked", row(trace=[linking()])) == [False, False, False]
-
-
-def test_a_synonym_of_a_node_links_as_the_node_does() -> None:
-    assert verdicts("linked", row(trace=[linking(4)])) == [True, True, False]
-
-
-def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_the_evidence() -> (
-    None
-):
-    """Of the documents b and c alone: node 0 is no node of theirs, so starting there misses."""
-    found = fates(row(trace=[linking(0)]), ["b", "c"], BUILT, True)
-    assert [one.verdicts["linked"] for one in found] == [False, False]
-
-
-def test_linking_is_not_known_when_the_row_holds_no_trace() -> None:
-    assert verdicts("linked", row()) == [None, None, None]
-
-
-def test_without_ranked_chunks_ranked_relationships_retrieve_what_states_them() -> None:
-    given = row(trace=[{"step": "x", "wrote": {"relationships": {"ids": [1], "scores": [1.0]}}}])
-    del given["documents"]
-    assert verdicts("retrieved", given) == [False, True, False]
-
-
 def piece(kind: str, name: str, *documents: str) -> dict[str, Any]:
     return {"kind": kind, "id": name, "documents": list(documents)}
 
@@ -95,12 +49,62 @@ def context(*pieces: dict[str, Any], cut: tuple[tuple[str, str], ...] = ()) -> d
     return {"pieces": list(pieces), "cut": [list(one) for one in cut]}
 
 
+def without_chunks(**wrote: Any) -> dict[str, Any]:
+    given = row(trace=[{"step": "x", "wrote": wrote}])
+    del given["documents"]
+    return given
+
+
+NAMED_ALONE = replace(BUILT, graph=Graph.from_arrays([], [], NODE_CHUNK, n_nodes=5))
+CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1, 0]], n_nodes=3))
+"""The nodes are the chunks; what joins 0 and 1 is no statement, and no node of the other."""
+
+
+@pytest.mark.parametrize(
+    ("stage", "given", "built", "expected"),
+    [
+        # a relationship that a chunk states; a node where chunks state none
+        ("extracted", row(), BUILT, [True, True, False]),
+        ("extracted", row(), NAMED_ALONE, [True, True, True]),
+        ("extracted", row(), CHUNK_NODES, [True, True, True]),
+        # what the relationships of the evidence, and synonymy, join to a start node
+        ("linked", row(trace=[linking(0)]), BUILT, [True, True, False]),
+        ("linked", row(trace=[linking(3)]), BUILT, [False, False, False]),
+        ("linked", row(trace=[linking()]), BUILT, [False, False, False]),
+        ("linked", row(trace=[linking(4)]), BUILT, [True, True, False]),
+        ("linked", row(trace=[linking(0)]), CHUNK_NODES, [True, True, False]),
+        ("linked", row(), BUILT, [None, None, None]),
+        # ranked relationships retrieve what states them
+        ("retrieved", without_chunks(relationships={"ids": [1], "scores": [1.0]}), BUILT,
+         [False, True, False]),
+        # a text of a document stands in the context, whatever a row joins
+        ("prompt", row(context=context(piece("node", "node 1", "b"), piece("community", "0"))),
+         BUILT, [False, True, False]),
+        ("prompt", row(context=context({"kind": "own", "id": "0"}, {"kind": "chunk", "id": "a"})),
+         BUILT, [True, None, None]),
+    ],
+)  # fmt: skip
+def test_a_stage_says_which_documents_passed_it(
+    stage: str, given: dict[str, Any], built: Built, expected: list[bool | None]
+) -> None:
+    assert verdicts(stage, given, built) == expected
+
+
+@pytest.mark.parametrize("built", [BUILT, CHUNK_NODES])
+def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_the_evidence(
+    built: Built,
+) -> None:
+    """Of the documents b and c alone: node 0 is no node of theirs, so starting there misses."""
+    found = fates(row(trace=[linking(0)]), ["b", "c"], built, True)
+    assert [one.verdicts["linked"] for one in found] == [False, False]
+
+
 def test_a_row_of_the_graph_in_the_prompt_says_what_its_document_says() -> None:
     held = piece("relationship", "0+1", "a", "b")
     given = row(documents=["c"], context=context(held, cut=(("chunk", "c"),)))
-    assert verdicts("prompt", given) == [True, True, False]
-    assert verdicts("cut", given) == [True, True, False]
-    assert verdicts("retrieved", given) == [True, True, True]
+    found = {stage: verdicts(stage, given) for stage in ("prompt", "cut", "retrieved")}
+    assert found["prompt"] == found["cut"] == [True, True, False]
+    assert found["retrieved"] == [True, True, True]
 
 
 def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
@@ -113,16 +117,6 @@ def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
     given = row(context=held, trace=[{"step": "x", "wrote": {"paths": paths}}])
     assert verdicts("prompt", given) == [False, True, False]
     assert verdicts("cut", given) == [False, True, None]
-
-
-def test_a_piece_without_a_text_of_a_document_is_no_evidence_of_it_whatever_its_row_joins() -> None:
-    given = row(context=context(piece("node", "node 1", "b"), piece("community", "0")))
-    assert verdicts("prompt", given) == [False, True, False]
-
-
-def test_of_a_piece_that_names_no_documents_it_is_not_known_what_it_is_from() -> None:
-    given = row(context=context({"kind": "own", "id": "0"}, {"kind": "chunk", "id": "a"}))
-    assert verdicts("prompt", given) == [True, None, None]
 
 
 def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:

@@ -53,19 +53,10 @@ def test_rows_are_kept_as_they_come_and_put_in_the_order_of_the_questions(
     folder.finish(["a", "b", "c"])
     assert names(folder.file("records")) == ["a", "c"]
     assert files(folder) == {"records.jsonl"}
-    append(folder, row("b"))
+    append(folder, row("b", "failed"), row("b"))
     folder.finish(["a", "b", "c"])
     assert names(folder.file("records")) == ["a", "b", "c"]
-
-
-def test_the_same_rows_in_another_order_are_the_same_bytes(tmp_path: Path) -> None:
-    written = []
-    for order in ("abc", "cab"):
-        folder = RunFolder(tmp_path / order)
-        append(folder, *(row(name, n=1) for name in order))
-        folder.finish(["a", "b", "c"])
-        written.append(folder.file("records").read_bytes())
-    assert written[0] == written[1]
+    assert set(statuses(folder).values()) == {"answered"}
 
 
 @pytest.mark.parametrize(
@@ -83,15 +74,6 @@ def test_the_row_that_says_most_counts_and_decides_what_is_done(
     append(folder, *rows)
     assert folder.done(answering=True) == done
     assert folder.done(answering=False) == done_without_answers
-
-
-def test_a_failure_that_was_tried_again_is_one_row(folder: RunFolder) -> None:
-    append(folder, row("a", "failed"), row("b"))
-    folder.finish(["a", "b"])
-    append(folder, row("a"))
-    folder.finish(["a", "b"])
-    assert statuses(folder) == {"a": "answered", "b": "answered"}
-    assert names(folder.file("records")) == ["a", "b"]
 
 
 # ---- after a kill

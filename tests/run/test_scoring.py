@@ -33,12 +33,6 @@ def failed(question: str, message: str = "unlucky") -> dict:
     return row(question, "failed", error=error)
 
 
-def test_the_share_of_answers_that_were_cut_is_that_of_the_answered_questions():
-    rows = [row("two", answer="Ada", answer_cut=True), row("one", answer="N"), failed("abstract")]
-    assert score(rows, GOLD, [])["answers_cut"] == 0.5
-    assert score([failed("two")], GOLD, [])["answers_cut"] == 0.0
-
-
 # ---- one question
 
 
@@ -55,14 +49,6 @@ def test_evidence_is_scored_at_every_cut():
         "ndcg@4": pytest.approx((0.6309 + 0.4307) / (1 + 0.6309), abs=1e-4),
         "mrr": 0.5,
     }
-
-
-def test_an_answer_is_scored_against_the_nearest_alias():
-    found = question_scores(row("two", answer="It was the Marsh."), GOLD["two"])
-    assert found["accuracy"] == 1.0
-    assert found["recall"] == 1.0
-    assert found["exact_match"] == 0.0
-    assert found["f1"] == pytest.approx(0.5)  # it, was, marsh against marsh
 
 
 def test_the_way_of_containment_is_chosen():
@@ -109,8 +95,8 @@ def test_means_are_over_the_questions_that_have_the_metric():
 
 def test_failed_questions_are_counted_and_not_averaged_and_their_cost_is_in_the_usage():
     late = {**failed("two", "late"), "calls": 3, "prompt_tokens": 70}
-    found = score([row("one", answer="Norvik"), late], GOLD, [])
-    assert (found["n"], found["failed"]) == (2, 1)
+    found = score([row("one", answer="Norvik", answer_cut=True), late], GOLD, [])
+    assert (found["n"], found["failed"], found["answers_cut"]) == (2, 1, 1.0)
     assert found["metrics"]["accuracy"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
     assert (found["usage"]["calls"], found["usage"]["prompt_tokens"]) == (4, 170)
 
@@ -126,12 +112,9 @@ def test_an_interval_encloses_its_mean_and_no_rows_have_none():
 
 
 def test_errors_are_counted_the_most_frequent_first():
-    often = [failed("two", "often\nand a second line"), failed("three", "often")]
-    rows = [failed("one", "rare"), *often]
-    assert score(rows, GOLD, [])["errors"] == [
-        "2 x retrieve.0 node.ppr: often",
-        "1 x retrieve.0 node.ppr: rare",
-    ]
+    rows = [failed("one", "rare"), failed("two", "often\nsecond line"), failed("three", "often")]
+    where = "retrieve.0 node.ppr"
+    assert score(rows, GOLD, [])["errors"] == [f"2 x {where}: often", f"1 x {where}: rare"]
 
 
 def test_shares_of_calls_that_went_wrong_are_given_by_step():
@@ -234,14 +217,11 @@ def test_questions_of_one_scope_are_drawn_together_for_the_interval():
 CARD = ("accuracy", "recall", "exact_match", "f1")
 
 
-def test_a_set_is_scored_by_what_its_card_names_and_what_is_asked_for() -> None:
-    asked = EvaluationSettings.model_validate({"metrics": ["meteor", "f1"]})
-    assert metric_names(dataset("toy"), EvaluationSettings.model_validate({})) == CARD
-    assert metric_names(dataset("toy"), asked) == (*CARD, "meteor")
-
-
-def test_options_and_sub_answers_bring_their_metrics() -> None:
+def test_a_set_is_scored_by_what_its_card_names_what_is_asked_for_and_what_its_gold_has() -> None:
     toy, settings = dataset("toy"), EvaluationSettings.model_validate({})
+    asked = EvaluationSettings.model_validate({"metrics": ["meteor", "f1"]})
+    assert metric_names(toy, settings) == CARD
+    assert metric_names(toy, asked) == (*CARD, "meteor")
     choice = replace(toy, gold={**toy.gold, "q1": Gold(("x",), options=("x", "y"), correct=0)})
     assert metric_names(choice, settings) == (*CARD, "multiple_choice")
     parts = replace(toy, gold={**toy.gold, "q1": Gold(sub_answers=(("x",), ("y",)))})
@@ -359,7 +339,7 @@ def test_a_judgement_that_could_not_be_read_is_missing_and_counted_and_never_0()
 NAMES = "Norvik, Lund, Ostra, Ada Marsh, Kessel, Tarn, Brandt, Elm"
 
 
-def test_a_run_that_names_everything_is_flagged_and_a_short_one_is_not() -> None:
+def test_a_run_that_names_everything_is_flagged_and_no_short_wrong_or_wanted_one() -> None:
     everything = " and ".join([NAMES] * 3)
     long = score([row("one", answer=everything), row("two", answer=everything)], GOLD, [])
     assert long["metrics"]["accuracy"]["mean"] == 1.0
@@ -368,9 +348,6 @@ def test_a_run_that_names_everything_is_flagged_and_a_short_one_is_not() -> None
     assert "29 words on average (gold: 1.5)" in long["flags"][0]
     short = score([row("one", answer="Norvik"), row("two", answer="Ada Marsh")], GOLD, [])
     assert short["flags"] == []
-
-
-def test_long_answers_that_are_wrong_and_those_to_long_gold_answers_are_not_flagged() -> None:
     wrong = " ".join(["Kessel"] * 40)
     assert score([row("one", answer=wrong)], GOLD, [])["flags"] == []
     text = " ".join(f"word{n}" for n in range(40))
