@@ -29,8 +29,8 @@ Identities = Mapping[str, Callable[[], str]]
 class Planned:
     """One artifact to build or reuse; `inputs` maps its needs to their keys.
 
-    `thinning` holds the settings of `thinned` where edges are taken out of a graph. `missing` says
-    which parts are left out because the server failed; "" for a whole artifact.
+    `thinning` holds the settings of `thinned` where edges are taken out of a graph; `missing` names
+    parts that are left out because the server failed.
     """
 
     builder: Builder
@@ -119,11 +119,8 @@ class _Planner:
         builder, chosen = self._choose(resource, path)
         if builder is None:
             return ""
-        inputs = {
-            need: self.visit(need, (*path, resource))
-            for need in builder.needs
-            if need not in AMBIENT
-        }
+        needs = [need for need in builder.needs if need not in AMBIENT]
+        inputs = {need: self.visit(need, (*path, resource)) for need in needs}
         shared = THINNING if builder.resource == "graph" else {}
         for name in chosen:
             if name not in builder.settings and name not in shared:

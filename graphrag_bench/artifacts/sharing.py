@@ -17,7 +17,7 @@ from graphrag_bench.fingerprint import digest
 
 @dataclass(frozen=True)
 class Stored:
-    """An artifact on disk: artifacts/<dataset>/<resource>/<key>/; `files` are sorted."""
+    """An artifact on disk: artifacts/<dataset>/<resource>/<key>/."""
 
     folder: Path
     recipe: Mapping[str, Any]
@@ -131,10 +131,8 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
     contents = {}
     for folder in sorted(scratch.glob("*/*/*")):
         place = folder.relative_to(scratch).as_posix()
-        try:
-            check(folder)
-        except Damaged as error:
-            raise UserError(f"{file} is damaged: {place}: {error.what}.") from None
+        if fault := _fault(folder):
+            raise UserError(f"{file} is damaged: {place}: {fault}.")
         contents[place] = content_of(folder)
     if not contents:
         raise UserError(f"{file} is not an archive of artifacts (it holds none).")
@@ -145,9 +143,12 @@ def verify(artifacts: Path, dataset: str | None = None) -> Iterator[tuple[Path, 
     """Yield the folder of every artifact, and what is wrong with its files: "" for nothing."""
     for folder in sorted(artifacts.glob(f"{dataset or '*'}/*/*")):
         if not folder.suffix and is_stored(folder):
-            try:
-                check(folder)
-            except Damaged as error:
-                yield folder, error.what
-            else:
-                yield folder, ""
+            yield folder, _fault(folder)
+
+
+def _fault(folder: Path) -> str:
+    try:
+        check(folder)
+    except Damaged as error:
+        return error.what
+    return ""

@@ -32,7 +32,6 @@ BLOCKS_AT_ONCE = 16
 LEAST_CHARACTERS = 20_000
 """Passages of fewer characters together are embedded in this process."""
 _LEAST_A_BLOCK = 10_000
-_IDLE_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -70,18 +69,16 @@ class Workers:
         if self.backend == "ray":
             _register_ray()
         else:
-            settings = {
-                "backend": "loky", "n_jobs": self.size, "inner_max_num_threads": 1,
-                "idle_worker_timeout": _IDLE_SECONDS,
-            }  # fmt: skip
+            settings = {"backend": "loky", "n_jobs": self.size, "inner_max_num_threads": 1}
+            settings["idle_worker_timeout"] = 60
         form = "generator" if self.backend == "local" else "list"
         try:
             with parallel_config(**settings):
                 yield from Parallel(return_as=form)(delayed(work)(block) for block in blocks)
         except BrokenProcessPool:
             raise UserError(
-                "A worker ended without a result: it was killed, or this machine has too little "
-                "memory for so many. What was done is stored; run again with fewer (nlp_workers=N)."
+                "A worker was killed: perhaps too little memory for so many. What was done is "
+                "stored; run again with fewer (nlp_workers=N)."
             ) from None
 
 
@@ -117,9 +114,8 @@ def model_of(recipe: Recipe) -> Any:
     model = make(recipe.group, json.loads(recipe.settings))
     if model.identity != recipe.identity:
         raise UserError(
-            f"A worker has another {recipe.group}: '{model.identity}', and not "
-            f"'{recipe.identity}'. Install the same packages and files on every machine, and name "
-            "device and precision where they are `auto`."
+            f"A worker has another {recipe.group}: '{model.identity}', not '{recipe.identity}'. "
+            "Every machine needs the same packages and files; name device and precision."
         )
     return model
 

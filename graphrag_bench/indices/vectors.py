@@ -22,11 +22,7 @@ RelationshipText = Literal["context", "description"]
 def index_texts(
     texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
-    """The vectors of some texts in the order given.
-
-    How many of the texts, named by `what`, are longer than the embedder reads is said before any is
-    embedded, and stored with the index.
-    """
+    """The vectors of some texts, in the order given; how many are longer is said and stored."""
     fit = embedder.fit(texts)
     if fit.n_long:
         progress.say(fit.message(what))
@@ -80,8 +76,7 @@ def description_index(*, graph: Graph, embedder: Embedder, progress: Progress) -
     Source: Zhou et al. 2025, section 5 (they embed the description alone, their code name, type and
     description); `node_index.text` is the reading of the paper.
     """
-    texts = named_node_texts(graph)
-    return index_texts(texts, embedder, progress, "node descriptions")
+    return index_texts(named_node_texts(graph), embedder, progress, "node descriptions")
 
 
 def named_node_texts(graph: Graph) -> list[str]:
@@ -100,14 +95,12 @@ def text_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> Vecto
 
     A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
     """
-    texts = node_texts(graph)
-    return index_texts(texts, embedder, progress, "node descriptions")
+    return index_texts(node_texts(graph), embedder, progress, "node descriptions")
 
 
 def node_texts(graph: Graph) -> list[str]:
     """The description of every node, its name where there is none."""
-    described = zip(graph.names, _descriptions(graph), strict=True)
-    return [description or name for name, description in described]
+    return [text or name for name, text in zip(graph.names, _descriptions(graph), strict=True)]
 
 
 def _descriptions(graph: Graph) -> list[str]:
@@ -147,19 +140,14 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
     if text == "description" and graph.facts:
         rows = zip(graph.facts, relationship_texts(graph), strict=True)
         return [fact or context for fact, context in rows]
-    names = list(graph.names)
-    none = [""] * graph.n_relationships
-    columns = zip(
-        graph.source.tolist(),
-        graph.relations,
-        graph.keywords or none,
-        graph.target.tolist(),
-        graph.facts or none,
-        strict=True,
-    )
+    names, none = list(graph.names), [""] * graph.n_relationships
+    named = zip(graph.relations, graph.keywords or none, strict=True)
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     return [
         " ".join(part for part in (names[head], relation or themes, names[tail], fact) if part)
-        for head, relation, themes, tail, fact in columns
+        for (head, tail), (relation, themes), fact in zip(
+            ends, named, graph.facts or none, strict=True
+        )
     ]
 
 
@@ -182,13 +170,11 @@ def attribute_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> 
     Raises UserError where the graph type has no attributes.
     Source: Youtu-GraphRAG (Dong et al. 2025), whose attributes are nodes that triples lead to.
     """
-    texts = attribute_texts(graph)
-    return index_texts(texts, embedder, progress, "attributes")
+    return index_texts(attribute_texts(graph), embedder, progress, "attributes")
 
 
 def attribute_texts(graph: Graph) -> list[str]:
     """The node's name, then name, colon and value of every attribute."""
-    held = attributes_of(graph)
-    names = list(graph.names)
-    rows = zip(held.node.tolist(), held.names, held.values, strict=True)
+    attributes, names = attributes_of(graph), list(graph.names)
+    rows = zip(attributes.node.tolist(), attributes.names, attributes.values, strict=True)
     return [f"{names[node]} {name}: {value}" for node, name, value in rows]

@@ -123,13 +123,11 @@ def _read(path: Path) -> _File:
         cells = [(key.get("key", ""), key.text or "") for key in element.iterfind("{*}data")]
         return {keys[key][1]: text for key, text in cells if key in keys}
 
+    nodes, edges = root.iterfind(".//{*}node"), root.iterfind(".//{*}edge")
     return _File(
         set(keys.values()),
-        [(one.get("id", ""), fields(one)) for one in root.iterfind(".//{*}node")],
-        [
-            (one.get("source", ""), one.get("target", ""), fields(one))
-            for one in root.iterfind(".//{*}edge")
-        ],
+        [(one.get("id", ""), fields(one)) for one in nodes],
+        [(one.get("source", ""), one.get("target", ""), fields(one)) for one in edges],
     )
 
 
