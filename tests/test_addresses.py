@@ -53,13 +53,7 @@ def test_what_holds_no_secret_is_left_alone() -> None:
 
 @pytest.mark.parametrize(
     "address",
-    [
-        "http://",
-        "http://:80/v1",
-        "http://127.0.0.1:99999/v1",
-        "http://127.0.0.1:0/v1",
-        "ftp://h/v1",
-    ],
+    ["http://", "http://:80/v1", "http://127.0.0.1:99999/v1", "http://127.0.0.1:0/v1", "ftp://h/v"],
 )
 def test_an_address_that_names_no_server_is_refused(address: str) -> None:
     with pytest.raises(UserError, match=r"embedder\.base_url") as raised:

@@ -52,10 +52,8 @@ def test_a_markdown_file_gives_a_document_for_each_section_below_its_headings(
 
 
 def test_several_headings_of_level_one_are_titles_of_their_own() -> None:
-    held = [(part.title, part.text) for part in sections("# A\none\n# B\ntwo")]
-    assert held == [("A", "one"), ("B", "two")]
-    held = [(part.title, part.text) for part in sections("# A\none\n# B\ntwo", "Notes")]
-    assert held == [("Notes > A", "one"), ("Notes > B", "two")]
+    for name, titles in (("", ["A", "B"]), ("Notes", ["Notes > A", "Notes > B"])):
+        assert [part.title for part in sections("# A\none\n# B\ntwo", name)] == titles
 
 
 def test_a_line_in_a_code_fence_is_no_heading() -> None:
@@ -183,6 +181,11 @@ def test_evidence_that_names_a_file_is_found_by_any_of_its_parts(tmp_path: Path)
     assert (one["evidence_recall@2"], one["mrr"]) == (0.5, 1.0)
     assert one["ndcg@2"] == pytest.approx(1 / (1 + 1 / np.log2(3)))
     assert scores("b.txt", "notes.md#4", "notes.md#1", "a.txt")["evidence_recall@5"] == 1.0
+    piece = {"kind": "chunk", "id": "notes.md#2", "tokens": 7, "score": 1.0}
+    for pieces, in_context, cut in (([piece], 0.5, 0.0), ([], 0.0, 1.0)):
+        context = {"pieces": pieces, "cut": [["chunk", "notes.md#1"]]}
+        found = question_scores({"question": "q", "context": context}, gold)
+        assert (found["evidence_at_tokens@500"], found["evidence_cut"]) == (in_context, cut)
 
 
 def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:
@@ -190,35 +193,12 @@ def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:
     folder = written(tmp_path / "texts", {"15 Passage Alex Cox.md": "Una met Bo."})
     write_pdf(folder / "15 Passage Alex Cox.pdf", ["Una met Bo in Rome.", "Una met Ida."])
     written(folder, {"questions.jsonl": [{"text": "Who met Ida?"}]})
-    run_folder(
-        "dataset=folder",
-        f"dataset.root={folder}",
-        f"paths.home={tmp_path / 'home'}",
-        *WEIGHTLESS,
-        "method=hipporag",
-        "answer=off",
-        "reference_rows=off",
-    )
+    words = ["dataset=folder", f"dataset.root={folder}", f"paths.home={tmp_path / 'home'}"]
+    run_folder(*words, *WEIGHTLESS, "method=hipporag", "answer=off", "reference_rows=off")
     (graph,) = (tmp_path / "home" / "artifacts").glob("*/graph/*")
     names = [str(name) for name in Graph.load(graph).names]
     assert "una" in names
     assert not [name for name in names if "cox" in name or "page" in name or "passage" in name]
-
-
-def test_evidence_of_a_context_and_of_what_was_cut_may_be_any_part_of_a_file(
-    tmp_path: Path,
-) -> None:
-    rows = [{"id": "q", "text": "Who?", "evidence": ["notes.md"]}]
-    gold = read(written(tmp_path / "texts", {"notes.md": NOTES, "questions.jsonl": rows})).gold["q"]
-    piece = {"kind": "chunk", "id": "notes.md#2", "tokens": 7, "score": 1.0}
-    cut = [["chunk", "notes.md#1"]]
-
-    def scores(pieces: list[dict[str, object]]) -> dict[str, float]:
-        return question_scores({"question": "q", "context": {"pieces": pieces, "cut": cut}}, gold)
-
-    assert scores([piece])["evidence_at_tokens@500"] == 1.0
-    assert scores([piece])["evidence_cut"] == 0.0
-    assert scores([])["evidence_cut"] == 1.0
 
 
 def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run(

@@ -142,19 +142,17 @@ def test_the_questions_of_graphrag_bench_belong_to_the_text_of_their_source(read
 
 
 def test_the_medical_corpus_is_one_object_and_its_name_may_be_written_otherwise(read: Read) -> None:
-    files = {
-        "medical.json": {"corpus_name": "Medical", "context": "Rest helps."},
-        "medical_questions.json": [
-            {"id": "m1", "source": "medical", "question": "What helps?", "answer": "Rest"}
-        ],
-    }
-    data = read("graphragbench_medical", files)
+    def medical(source: str) -> Dataset:
+        asked = {"id": "m1", "source": source, "question": "What helps?", "answer": "Rest"}
+        corpus = {"corpus_name": "Medical", "context": "Rest helps."}
+        return read(
+            "graphragbench_medical", {"medical.json": corpus, "medical_questions.json": [asked]}
+        )
+
+    data = medical("medical")
     assert data.questions[0].scope == data.documents[0].scope == "Medical"
-    files["medical_questions.json"] = [
-        {"id": "m1", "source": "Law", "question": "What helps?", "answer": "Rest"}
-    ]
     with pytest.raises(UserError, match="no text is named 'Law'; there are: Medical"):
-        read("graphragbench_medical", files)
+        medical("Law")
 
 
 def novel_files(questions: object) -> dict[str, object]:
@@ -220,12 +218,10 @@ def test_the_columns_of_the_hub_say_the_same_as_the_pairs(tmp_path: Path) -> Non
     (tmp_path / "hub").mkdir()
     parquet.write_table(table, tmp_path / "hub" / "validation-00000-of-00001.parquet")
     hub = read_dataset("hotpotqa", tmp_path / "hub")
-    first = read_dataset(
-        "hotpotqa", written(tmp_path / "a", {"hotpot_dev_distractor_v1.json": [row]})
-    )
-    assert hub.documents == first.documents
-    assert hub.questions == first.questions
-    assert hub.gold == first.gold
+    files = {"hotpot_dev_distractor_v1.json": [row]}
+    first = read_dataset("hotpotqa", written(tmp_path / "a", files))
+    for part in ("documents", "questions", "gold"):
+        assert getattr(hub, part) == getattr(first, part)
 
 
 def test_musique_as_published_makes_its_corpus_of_the_paragraphs(read: Read) -> None:

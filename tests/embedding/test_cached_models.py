@@ -126,15 +126,6 @@ def test_what_spacy_reads_is_handed_out_as_it_was(store: Cache) -> None:
     assert all(isinstance(r, Relation) for s in first[0] for r in s.relations)
 
 
-def test_another_process_finds_what_is_stored(store: Cache) -> None:
-    CachedEmbedder(Hashing(8), store).encode(TEXTS, kind="passage")
-    store.close()
-    counting = Counting()
-    again = CachedEmbedder(counting, Cache(store.path)).encode(TEXTS, kind="passage")
-    assert np.array_equal(again, Hashing(8).encode(TEXTS, kind="passage"))
-    assert counting.asked == []
-
-
 WRITING = """
 import sys
 from graphrag_bench.embedding.cached_models import CachedEmbedder
