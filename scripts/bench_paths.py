@@ -28,7 +28,7 @@ EXPONENT = 2.5
 N_QUESTIONS = 25
 N_STEP_NODES, MOST_PAIRS = 50, 2000
 RULES = Rules(0.7, 0.01, 3, False, False, False, True)
-SEARCH = Search(k=4, most=4, cost="unit", scope="pair")
+SEARCH = Search(k=4, most=4, scope="pair")
 KERNELS = Kernels("dijkstra", "mean", "set", 1.0)
 
 

@@ -356,20 +356,6 @@ def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
     return np.isin(graph.type_of_node, wanted)
 
 
-def relationships_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Which relationships have an end of one of the types, bool (n_relationships,); None for ().
-
-    Raises UserError as `nodes_of` does.
-    """
-    nodes = nodes_of(graph, types)
-    return None if nodes is None else nodes[graph.source] | nodes[graph.target]
-
-
-def rows_of(mask: BoolArray | None, n_rows: int) -> NDArray[np.int64]:
-    """The rows that a mask admits, ascending; all of them for None."""
-    return np.arange(n_rows) if mask is None else np.flatnonzero(mask)
-
-
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 

@@ -1,8 +1,7 @@
 """PathCoRAG's paths: the k shortest between nodes of adjacent steps, and which are kept."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.errors import UserError
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 if TYPE_CHECKING:
@@ -21,9 +19,6 @@ MOST_HOPS = 4
 
 MILLION = 1_000_000
 """Similarities and costs are compared in whole millionths, that is by six decimals."""
-
-FAR = 2**60
-"""Above the cost of every path."""
 
 NodePath = tuple[int, ...]
 
@@ -138,11 +133,14 @@ def _floor(best: "Best", keep: int | None) -> int:
     return int(np.floor(MOST_HOPS * (np.partition(means, -keep)[-keep] - 1)))
 
 
-def any_length(graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int) -> PairPaths:
-    """The `k` paths with the fewest hops of each pair (source, target), however many they have.
+def any_length(
+    graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int, most: int | None = None
+) -> PairPaths:
+    """The `k` paths with the fewest hops of each pair (source, target), of at most `most` hops.
 
-    Paths of up to four hops are those of `fewest_hops`. A pair with fewer than `k` of them has
-    longer ones too, by Yen's algorithm; of these, ties go to the lower node tuple.
+    With None of any number. Paths of up to four hops are those of `fewest_hops`. A pair with fewer
+    than `k` of them has longer ones too, by Yen's algorithm; of these, ties go to the lower node
+    tuple.
     Source: PathCoRAG, section 4.3 and appendix B.
     """
     from scipy.sparse.csgraph import connected_components
@@ -156,6 +154,7 @@ def any_length(graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int)
         (row, walk)
         for row, (source, target) in zip(rows.tolist(), pairs[rows].tolist(), strict=True)
         for walk in _yen(graph, source, target, k)
+        if most is None or len(walk) <= most + 1
     ]
     hops = np.array([*near.hops[complete], *(len(walk) - 1 for _, walk in walks)], np.int64)
     nodes = np.full((len(hops), max(hops.max(initial=0), MOST_HOPS) + 1), -1, np.int64)
@@ -209,85 +208,6 @@ def hop_similarities(graph: Graph, nodes: IntArray, similarity: FloatArray) -> F
     return like
 
 
-def cheapest(
-    graph: Graph,
-    pairs: IntArray,
-    similarity: FloatArray,
-    *,
-    cost: Literal["unit", "inverse_strength", "one_minus_sim"],
-    k: int,
-    most: int,
-) -> PairPaths:
-    """The `k` cheapest paths of each pair, of any number of hops up to `most`.
-
-    A hop costs 1, 1 / weight of its pair of nodes, or 1 - similarity (at least 1e-6), each by six
-    decimals and at least 1e-6. Of paths that cost the same those with the higher mean similarity
-    come first, then the lower node tuple. All else as `fewest_hops`, which is much faster.
-    Source: PathCoRAG, section 4.3, with the costs of our specification, section 2.4.
-    """
-    edges = edges_of(graph, similarity)
-    places = edges.similarity[edges.rows].astype(np.int64)
-    price = np.full(len(places), MILLION)
-    if cost == "inverse_strength":
-        weight = graph.pairs.weight[graph.pairs.of[edges.rows]]
-        price = np.rint(MILLION / weight).astype(np.int64)
-    elif cost == "one_minus_sim":
-        price = MILLION - places
-    price = np.maximum(price, 1)
-    ends = np.repeat(np.arange(graph.n_nodes), np.diff(edges.starts))
-
-    @lru_cache(1)  # pairs of one target come together
-    def least_costs(target: int) -> IntArray:
-        least = np.full((most + 1, graph.n_nodes), FAR)
-        least[0, target] = 0
-        for hops in range(1, most + 1):
-            least[hops] = least[hops - 1]
-            np.minimum.at(least[hops], ends, least[hops - 1, edges.nodes] + price)
-        return least
-
-    walks = [
-        (row, walk, total)
-        for row in np.argsort(pairs[:, 1], kind="stable").tolist()
-        for source, target in [pairs[row].tolist()]
-        for walk, total in _cheapest(edges, price, source, target, k, least_costs(target))
-    ]
-    nodes = np.full((len(walks), most + 1), -1, np.int64)
-    for place, (_, walk, _) in enumerate(walks):
-        nodes[place, : len(walk)] = walk
-    pair, totals = (np.array([one[part] for one in walks], np.int64) for part in (0, 2))
-    hops = (nodes >= 0).sum(axis=1) - 1
-    like = np.rint(hop_similarities(graph, nodes, similarity) * MILLION)
-    scores = np.nansum(like, axis=1) / (hops * MILLION)
-    order = np.lexsort((*nodes.T[::-1], -np.round(scores, DECIMALS), totals, pair))
-    rank = np.arange(len(order)) - np.searchsorted(pair[order], pair[order])
-    best = order[rank < k]
-    return PairPaths(pair[best], nodes[best], hops[best], totals[best], scores[best])
-
-
-def _cheapest(
-    edges: "Edges", price: IntArray, source: int, target: int, k: int, least: IntArray
-) -> Iterator[tuple[NodePath, int]]:
-    """The cheapest loopless paths with their costs, and all that cost as much as the k-th.
-
-    `least` (most + 1, n_nodes) is what a walk to the target costs at least, by its hops: the paths
-    that are best with this for their rest go on first.
-    """
-    starts, nodes, most = edges.starts, edges.nodes, len(least) - 1
-    queue: list[tuple[int, int, NodePath]] = [(int(least[most, source]), 0, (source,))]
-    totals: list[int] = []
-    while queue and queue[0][0] < FAR and (len(totals) < k or queue[0][0] <= totals[k - 1]):
-        _, spent, walk = heappop(queue)
-        if walk[-1] == target:
-            totals.append(spent)
-            yield walk, spent
-            continue
-        for place in range(starts[walk[-1]], starts[walk[-1] + 1]):
-            near, total = int(nodes[place]), spent + int(price[place])
-            if near not in walk and least[most - len(walk), near] < FAR:
-                bound = total + int(least[most - len(walk), near])
-                heappush(queue, (bound, total, (*walk, near)))
-
-
 def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple[int, ...]:
     """The most similar row (by six decimals, ties by lower id) of every hop of a walk."""
     others, first = graph.parallel.T
@@ -314,14 +234,13 @@ def edges_of(graph: Graph, similarity: FloatArray) -> "Edges":
     )  # fmt: skip
 
 
-EdgeCost = Literal["unit", "inverse_strength", "one_minus_sim"]
 Scope = Literal["pair", "stage"]
 Counted = Literal["all", "sorted"]
 KeptOf = Literal["all", "transition"]
 
 
 class Search(NamedTuple):
-    """How many paths are looked for, how long they may be, what their length and score count.
+    """How many paths are looked for, how long they may be, and what their score counts.
 
     `counted` says which relationships a score counts: `sorted` those walked from the lower name of
     their ends, in capitals, to the higher; `above` (None: no bound) those of a higher similarity.
@@ -330,7 +249,6 @@ class Search(NamedTuple):
 
     k: int
     most: int | None
-    cost: EdgeCost
     scope: Scope
     counted: Counted = "all"
     above: float | None = None
@@ -350,8 +268,7 @@ def step_paths(
     one node are left out. Score: the mean similarity, -1..1, of the relationships of the path to
     the question that `search` counts; a path with none is dropped. Order: score (by six decimals),
     fewer hops, transition, node tuple. With the scope `stage` the k shortest of each whole
-    transition are kept instead of each pair's. Raises UserError for paths of any length whose
-    hops cost other than one.
+    transition are kept instead of each pair's.
     Source: PathCoRAG, section 4.3 and appendix B; what is counted as its released code.
     """
     apart = [pairs[pairs[:, 0] != pairs[:, 1]].reshape(-1, 2) for pairs in transitions]
@@ -361,7 +278,11 @@ def step_paths(
         return []
     every = search.counted == "all" and search.above is None
     keep = final_k if (search.scope, search.kept_of) == ("pair", "all") and every else None
-    paths = _shortest(graph, pairs, similarity, search, keep)
+    k, most = search.k, search.most
+    if most is not None and most <= MOST_HOPS:
+        paths = fewest_hops(graph, pairs, similarity, k=k, most=most, keep=keep)
+    else:
+        paths = any_length(graph, pairs, similarity, k=k, most=most)
     stage = stages[paths.pair]
     rows = np.arange(len(stage))
     if search.scope == "stage":
@@ -380,19 +301,6 @@ def step_paths(
         Path(walk, hop_rows(graph, walk, similarity), float(scores[row]), int(stage[row]))
         for walk, row in zip(walks, rows.tolist(), strict=True)
     ]
-
-
-def _shortest(
-    graph: Graph, pairs: IntArray, similarity: FloatArray, search: Search, keep: int | None
-) -> PairPaths:
-    k, most, cost = search.k, search.most, search.cost
-    if most is None:
-        if cost != "unit":
-            raise UserError(f"edge_cost={cost} takes a number as max_path_edges, or edge_cost=unit")
-        return any_length(graph, pairs, similarity, k=k)
-    if cost == "unit" and most <= MOST_HOPS:
-        return fewest_hops(graph, pairs, similarity, k=k, most=most, keep=keep)
-    return cheapest(graph, pairs, similarity, cost=cost, k=k, most=most)
 
 
 def _scores(graph: Graph, paths: PairPaths, similarity: FloatArray, search: Search) -> FloatArray:

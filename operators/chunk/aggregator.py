@@ -20,14 +20,13 @@ def aggregator(
     by: Literal["relationships", "nodes"] = "relationships",
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt = 4,
-    pad: bool = False,
 ) -> Ranked[Chunk]:
     """The chunks with the highest sum of the scores of the relationships read from them.
 
     Score: a sum, in the unit of the relationship scores. With `unit="pair"` a pair of nodes
     counts once for a chunk, by its best row, however many facts join the two; with `fact` every
     row counts. `by="nodes"` sums the scores of the chunk's nodes instead (the step must
-    `use: [node_scores]`). Chunks with score 0 are left out unless `pad`. Ties by lower id.
+    `use: [node_scores]`). Chunks with score 0 are left out. Ties by lower id.
     Source: Zhou et al. 2025, section 6.1, chunk "Aggregator"; technical report, table 3.
     """
     if by == "nodes":
@@ -40,5 +39,5 @@ def aggregator(
         best = np.full(len(graph.pairs.source), -np.inf)
         np.maximum.at(best, graph.pairs.of, relationship_scores.values)
         scores = graph.pair_chunk.T @ best
-    among = np.arange(graph.n_chunks) if pad else np.flatnonzero(scores)
+    among = np.flatnonzero(scores)
     return best_of(among, scores[among], top_k)

@@ -15,7 +15,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex, products
 from graphrag_bench.text import count_tokens, fit
 from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_of
-from operators.node.attributes import MinScore, above, attributes_among, best_of_rows
+from operators.node.attributes import best_of_rows
 from operators.similarity import best_hits, most_similar, searched, vectors_of
 
 Size = Callable[[int], int]
@@ -102,9 +102,6 @@ def chunks_by_attribute(
     graph: Graph,
     embedder: Embedder,
     n_attributes: PositiveInt = 20,
-    min_score: MinScore = -1.0,
-    names: tuple[str, ...] = (),
-    types: tuple[str, ...] = (),
 ) -> list[Ranked[Chunk]]:
     """The chunks that state the attributes most similar to the question, or to a query.
 
@@ -113,10 +110,9 @@ def chunks_by_attribute(
     Source: Youtu-GraphRAG (Dong et al. 2025), the chunk of an attribute found; its release.
     """
     attributes = attributes_of(graph)
-    among = attributes_among(graph, attributes, names, types)
-    nearest = most_similar(question, query, attribute_index, embedder, n_attributes, among)
+    nearest = most_similar(question, query, attribute_index, embedder, n_attributes)
     chosen: list[Ranked[Chunk]] = []
-    for one in above(nearest, min_score):
+    for one in nearest:
         stating = [row_ids(attributes.chunk, row) for row in one.ids.tolist()]
         scores = np.repeat(one.scores, [len(chunks) for chunks in stating])
         chosen.append(best_of_rows(np.concatenate([np.zeros(0, np.int64), *stating]), scores))

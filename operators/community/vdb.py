@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.communities import Communities, Reports
-from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
@@ -51,22 +50,17 @@ def members(
     query: Query | None = None,
     *,
     communities: Communities,
-    graph: Graph,
     node_index: VectorIndex,
     embedder: Embedder,
-    types: tuple[str, ...] = (),
     top_k: PositiveInt = 20,
 ) -> Ranked[Node]:
     """The members of the communities most similar to the question, or to a query used instead.
 
-    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. With
-    `types` only members of these types are ranked.
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id.
     Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
     """
     (vectors,) = vectors_of([question], [query], embedder)
     inside = np.unique(communities.nodes[found.ids].indices).astype(np.int64)
-    if (typed := nodes_of(graph, types)) is not None:
-        inside = inside[typed[inside]]
     if not len(vectors) or not len(inside):
         return Ranked.empty()
     scores = np.max([node_index.scores(vector) for vector in vectors], axis=0)

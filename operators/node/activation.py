@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.bipartite import TriGraph
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
@@ -30,7 +30,6 @@ def activate(
     rounds: NonNegativeInt = 2,
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5,
     sentences_per_node: PositiveInt = 1,
-    types: tuple[str, ...] = (),
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """The nodes that the given ones activate, themselves included, and how strongly each is active.
 
@@ -40,8 +39,7 @@ def activate(
     passed, nor does a node below it pass anything. A node's ranked score is its own (the best, of
     one given twice; negative ones count as 0) plus all that was passed to it. How strongly it is
     active is the largest single one of these, divided by 1 + the round it was passed in, 0 for
-    the others. Only nodes above 0 come out. Ties by lower id. With `types` only nodes of these
-    types come out; all pass scores on.
+    the others. Only nodes above 0 come out. Ties by lower id.
     Deviation: the sentences of a round are marked as taken at its end and of several scores the
     best counts, so that the order of the nodes changes nothing; upstream goes node by node and
     keeps the last score. Raises UserError when the graph is not that of the sentences.
@@ -52,7 +50,6 @@ def activate(
         raise UserError(
             "node.activate goes along the sentences of a Tri-Graph: build.graph=entities."
         )
-    typed = nodes_of(graph, types)
     vectors = vectors_of(question, [None] * len(question), embedder)
     results = []
     for seeds, (vector,) in zip(nodes, vectors, strict=True):
@@ -61,8 +58,7 @@ def activate(
         np.maximum.at(start, seeds.ids, seeds.scores)
         spread = _Spread(tri_graph, cosine, threshold, sentences_per_node)
         weights, active = spread.run(start, rounds)
-        among = weights > 0 if typed is None else (weights > 0) & typed
-        ranked = Ranked[Node].top(weights, None, among=np.flatnonzero(among))
+        ranked = Ranked[Node].top(weights, None, among=np.flatnonzero(weights > 0))
         rows = np.flatnonzero(active)
         results.append((ranked, NodeScores.sparse(rows, active[rows], graph.n_nodes)))
     return results

@@ -52,7 +52,6 @@ def agent(
     llm: ChatModel,
     prompt: Prompt = PROMPT,
     width: PositiveInt = 3,
-    times_relation: bool = False,
     max_groups: PositiveInt = 24,
     max_candidates: PositiveInt = 20,
     max_tokens: PositiveInt = 160,
@@ -61,10 +60,10 @@ def agent(
 
     The candidates of a chosen relation are the nodes at its other end (only those in `nodes`, where
     the step uses them). A single candidate has the relation's score. Of several, the model says how
-    much each helps, 0..1, in one call per relation; with `times_relation` this is multiplied by the
-    relation's score. The best `width` hops of all are kept, ordered by score, then by relation and
-    candidate; score 0 is dropped. A reply without exactly one number per candidate counts as equal
-    scores (and as a fallback). Without a hop there is no node, and no path.
+    much each helps, 0..1, in one call per relation. The best `width` hops of all are kept, ordered
+    by score, then by relation and candidate; score 0 is dropped. A reply without exactly one number
+    per candidate counts as equal scores (and as a fallback). Without a hop there is no node, and no
+    path.
     Raises CallFailed when the model gives no reply.
     Deviation: of more than `max_candidates` the heaviest are scored, ties by lower id; ToG samples
     at random. Of more than `max_groups` relations the first are followed.
@@ -82,7 +81,7 @@ def agent(
     for choice, hops in groups:
         single = len(hops) == 1
         scores = [1.0] if single else _scores(llm, next(left), len(hops))
-        factor = choice.score if times_relation or single else 1.0
+        factor = choice.score if single else 1.0
         pairs = zip(hops, scores, strict=True)
         scored += [replace(hop, score=score * factor) for hop, score in pairs]
     best = sorted((hop for hop in scored if hop.score > 0), key=_by_score)[:width]

@@ -1,22 +1,20 @@
 """Nodes by their attributes, and those of some types or with some attribute."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, PositiveInt
+from pydantic import PositiveInt
 
-from graphrag_bench.algorithms.evidence import NodeAttributes, rows_named
+from graphrag_bench.algorithms.evidence import rows_named
 from graphrag_bench.algorithms.graph import Graph, attributes_of, nodes_of
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import DECIMALS, Node, Query, Question, Ranked, best_of, best_of_each
+from graphrag_bench.values import Node, Query, Question, Ranked, best_of, best_of_each
 from operators.similarity import most_similar
-
-MinScore = Annotated[float, Field(ge=-1, le=1)]
 
 
 @operator("node.by_attribute", batched=True, requires={"node.attributes"})
@@ -28,23 +26,17 @@ def nodes_by_attribute(
     graph: Graph,
     embedder: Embedder,
     n_attributes: PositiveInt = 20,
-    min_score: MinScore = -1.0,
-    names: tuple[str, ...] = (),
-    types: tuple[str, ...] = (),
 ) -> list[Ranked[Node]]:
     """The nodes of the attributes most similar to the question, or to a query used instead.
 
     An attribute is compared as "node name: value". Score: the best cosine of the node's attributes
-    among the `n_attributes` found, -1..1; of several query texts the best one counts. Attributes
-    below `min_score` are left out. Ties by lower id. With `names` only attributes of these names,
-    with `types` only those of nodes of these types are searched. Raises UserError for a name that
-    no attribute and a type that no node has, with the nearest ones.
+    among the `n_attributes` found, -1..1; of several query texts the best one counts. Ties by lower
+    id.
     Source: Youtu-GraphRAG (Dong et al. 2025), attributes among what vectors find; its release.
     """
-    attributes = attributes_of(graph)
-    among = attributes_among(graph, attributes, names, types)
-    nearest = most_similar(question, query, attribute_index, embedder, n_attributes, among)
-    return [best_of_rows(attributes.node[one.ids], one.scores) for one in above(nearest, min_score)]
+    node = attributes_of(graph).node
+    nearest = most_similar(question, query, attribute_index, embedder, n_attributes)
+    return [best_of_rows(node[one.ids], one.scores) for one in nearest]
 
 
 @operator("node.with_attribute", requires={"node.attributes"}, unordered="the order given")
@@ -66,21 +58,6 @@ def with_attribute(
     has = np.zeros(graph.n_nodes, bool)
     has[attributes.node[chosen]] = True
     return nodes.take(has[nodes.ids])
-
-
-def attributes_among(
-    graph: Graph, attributes: NodeAttributes, names: tuple[str, ...], types: tuple[str, ...]
-) -> NDArray[np.bool_] | None:
-    """Return which attributes have one of the names and a node of one of the types; None: all."""
-    named, typed = rows_named(attributes, names), nodes_of(graph, types)
-    if typed is None:
-        return named
-    return typed[attributes.node] if named is None else named & typed[attributes.node]
-
-
-def above(rankings: Sequence[Ranked[Any]], min_score: float) -> list[Ranked[Any]]:
-    """Return the rows of each list that score `min_score` or more, by six decimals."""
-    return [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in rankings]
 
 
 def best_of_rows(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> Ranked[Any]:

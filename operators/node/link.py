@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import bare, key_of
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -42,7 +42,6 @@ def match(
     chunk_table: ChunkTable,
     parts: tuple[ByName, ...] = ("dictionary", "mentions"),
     single_words: SingleWords = "titles",
-    types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
     """The nodes that the question names, each once with score 1; nothing is embedded.
 
@@ -53,13 +52,11 @@ def match(
     passed over, and one of a single word without a capital in the question, as a common noun has
     none, counts as `single_words` says. The parts come in the order given, one that is not given
     is left out. Case, accents, a possessive `s` and a leading article make no difference; of nodes
-    that are alike in this the first counts. With `types` only nodes of these types are given; a
-    name that means another node finds none in its place.
+    that are alike in this the first counts.
     Source: ours; names as entries of a dictionary, the longest match first.
     """
     rows, _ = _named(mentions, question, graph, chunk_table, parts, single_words)
-    typed = nodes_of(graph, types)
-    ids = unique([row for row in rows if typed is None or typed[row]])
+    ids = unique(rows)
     return Ranked[Node](np.array(ids, np.int64), np.ones(len(ids)))
 
 
@@ -83,30 +80,25 @@ def link(
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     dedupe: bool = False,
     score: Literal["cosine", "share"] = "cosine",
-    types: tuple[str, ...] = (),
 ) -> list[Ranked[Node]]:
     """The nodes that the question names, as by `node.match`, then the most similar node of a name.
 
     `dictionary` and `mentions` are those of `node.match`, with score 1. `vectors` comes last and
     gives each mention that is left its most similar node. Score: cosine, -1..1; a name whose best
     node is below `min_score` gives none. A node may come twice unless `dedupe`. No part, or no
-    names, give no nodes. With `types` the vectors of nodes of these types alone are searched, and
-    names that mean other nodes give none. With `score="share"` every node has score 1, as the only
+    names, give no nodes. With `score="share"` every node has score 1, as the only
     one that its name finds.
     Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone), `share` as fast-graphrag's
     released code; the other parts are ours.
     """
-    typed = nodes_of(graph, types)
     by_name = tuple(part for part in parts if part != "vectors")
     asked = zip(mentions, question, strict=True)
     found = [_named(*one, graph, chunk_table, by_name, single_words) for one in asked]
-    given: list[Found] = [
-        [(row, 1.0) for row in rows if typed is None or typed[row]] for rows, _ in found
-    ]
+    given: list[Found] = [[(row, 1.0) for row in rows] for rows, _ in found]
     left = [(at, name) for at, (_, names) in enumerate(found) for name in names]
     if "vectors" in parts and left:
         vectors = embedder.encode([name for _, name in left], kind="question")
-        (hits,) = searched([vectors], node_index, 1, typed)
+        (hits,) = searched([vectors], node_index, 1)
         for (at, _), hit in zip(left, hits, strict=True):
             if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
                 found_one = float(hit.scores[0]) if score == "cosine" else 1.0

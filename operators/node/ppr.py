@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import How, Method, Reset, masses, walk_of_nodes
 from graphrag_bench.contract import operator
 from graphrag_bench.values import FloatArray, Node, NodeScores, Ranked, best_of, best_of_each
@@ -31,7 +31,6 @@ def ppr(
     weighted: bool = True,
     min_mass: Annotated[float, Field(ge=0, le=1)] = 0.0,
     handed_on: HandedOn = "all",
-    types: tuple[str, ...] = (),
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
 
@@ -44,14 +43,12 @@ def ppr(
     `method="auto"` is `exact` in a graph of up to `exact_up_to` nodes and `push` in a larger one:
     the mass of a node is then off by at most `error` times its strength (summed weight) in units
     of the mean strength, nodes that the push does not reach have 0, and mass sums to about 1. A
-    uniform reset is always exact. With `types` only nodes of these types are ranked; the walk
-    passes through all, and every node keeps its mass. `exact` holds one vector of all nodes for
+    uniform reset is always exact. `exact` holds one vector of all nodes for
     each question. Without `weighted` all pairs count alike. Nodes whose mass is below `min_mass`
     are not among the best; with `handed_on="best"` nodes that are not have 0 in the second value.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     resets = [_reset(seeds, graph, reset) for seeds in nodes]
-    typed = nodes_of(graph, types)
     how = How(damping, tolerance, method, exact_up_to, error)
     results = []
     for mass in masses(walk_of_nodes(graph, weighted=weighted), resets, how, top_k):
@@ -60,11 +57,7 @@ def ppr(
             if mass.rows is None
             else NodeScores.sparse(mass.rows, mass.values, graph.n_nodes)
         )
-        best = (
-            scores.top(top_k)
-            if typed is None
-            else Ranked[Node].top(scores.values, top_k, among=np.flatnonzero(typed))
-        )
+        best = scores.top(top_k)
         best = best.take(best.scores >= min_mass)
         if handed_on == "best":
             scores = NodeScores.sparse(best.ids, best.scores, graph.n_nodes)
@@ -81,23 +74,17 @@ def _reset(seeds: Ranked[Node], graph: Graph, reset: Weights) -> Reset:
 
 @operator("node.specificity")
 def specificity(
-    nodes: Ranked[Node],
-    *,
-    graph: Graph,
-    top_k: PositiveInt | None = None,
-    types: tuple[str, ...] = (),
+    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
 ) -> Ranked[Node]:
     """The given nodes by their score divided by the number of chunks that they are in.
 
     For a node given twice the best score counts. Chunks are counted through relationships, as 1
-    where there is none. Ties by lower id. With `types` only nodes of these types are ranked.
+    where there is none. Ties by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """
     ids, best = best_of_each(nodes.ids, nodes.scores)
     specific = best / np.maximum(graph.chunks_per_node[ids], 1)
-    if (typed := nodes_of(graph, types)) is not None:
-        ids, specific = ids[typed[ids]], specific[typed[ids]]
     return best_of(ids, specific, len(ids) if top_k is None else top_k)
 
 

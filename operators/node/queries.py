@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.algorithms.path_values import ReasoningSteps, StepNodes
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
@@ -33,23 +32,21 @@ def by_keyword(
     keywords: Sequence[Keywords],
     *,
     node_index: VectorIndex,
-    graph: Graph,
     embedder: Embedder,
     node_query: NodeQuery = "per_keyword",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
-    types: tuple[str, ...] = (),
 ) -> list[Ranked[Node]]:
     """The nodes most similar to the low-level keywords: the keywords take turns, until `top_k`.
 
     At its turn a keyword takes its most similar node that is not taken yet (ties by lower id), and
     is skipped when all of them are, or are below `min_score`. Score: the cosine of node and
     keyword, -1..1. `joined` searches for one text, the keywords joined by commas. Without a
-    keyword the question itself is the query. With `types` only nodes of these types are taken.
+    keyword the question itself is the query.
     Source: PathRAG (Chen et al. 2025), "Node Retrieval"; taking turns is ours, `joined` its code.
     """
     groups = vectors_of(question, [_query(one, node_query) for one in keywords], embedder)
-    rankings = searched(groups, node_index, top_k, nodes_of(graph, types))
+    rankings = searched(groups, node_index, top_k)
     return [_in_turns(hits, min_score, top_k) for hits in rankings]
 
 
@@ -77,12 +74,10 @@ def by_step(
     reasoning_steps: ReasoningSteps,
     *,
     node_index: VectorIndex,
-    graph: Graph,
     embedder: Embedder,
     per_query: PositiveInt = 50,
     assign: Literal["all", "retrieved_only", "rank"] = "all",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
-    types: tuple[str, ...] = (),
 ) -> StepNodes:
     """The `per_query` nodes most similar to each extended query, each with its step, best first.
 
@@ -90,19 +85,17 @@ def by_step(
     of its most similar query (by six decimals), the first of equal ones; every query of a step
     counts, or with `retrieved_only` only those that found the node; with `rank` that step has it
     among whose queries it ranks best, and the score is the highest of those that found it there. A
-    query does not find nodes below `min_score`. A step without queries has no node. With `types`
-    only nodes of these types are searched.
+    query does not find nodes below `min_score`. A step without queries has no node.
     Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as its released code.
     """
     texts = [query for queries in reasoning_steps.queries for query in queries]
     of = np.repeat(
         np.arange(len(reasoning_steps)), [len(queries) for queries in reasoning_steps.queries]
     )
-    typed = nodes_of(graph, types)
     if not texts or not len(node_index):
         return StepNodes.empty()
     vectors = embedder.encode(texts, kind="question")
-    (hits,) = searched([vectors], node_index, per_query, typed)
+    (hits,) = searched([vectors], node_index, per_query)
     hits = [hit.take(hit.scores >= min_score) for hit in hits]
     nodes = np.unique(np.concatenate([hit.ids for hit in hits]))
     similarity = np.full((len(nodes), len(texts)), -np.inf)

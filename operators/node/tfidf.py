@@ -3,7 +3,6 @@
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.contract import operator
 from graphrag_bench.indices.tfidf import Tfidf
 from graphrag_bench.values import Node, Query, Question, Ranked
@@ -16,23 +15,17 @@ def tfidf(
     nodes: Ranked[Node] | None = None,
     *,
     tfidf: Tfidf,
-    graph: Graph,
     top_k: PositiveInt = 4,
-    types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
     """The nodes whose texts share the rarest words with the question, or with a query used instead.
 
     Score: cosine of TF-IDF vectors, 0..1; of several query texts the best one counts. A step that
-    uses `nodes` ranks those alone. Nodes that share no word are left out. Ties by lower id. With
-    `types` only nodes of these types are ranked.
+    uses `nodes` ranks those alone. Nodes that share no word are left out. Ties by lower id.
     Source: Zhou et al. 2025, section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), section 3.
     """
     texts = (question.text,) if query is None else query.texts
-    typed = nodes_of(graph, types)
     if not texts:
         return Ranked.empty()
     scores = np.max([tfidf.scores(text) for text in texts], axis=0)
     candidates = np.arange(len(scores)) if nodes is None else nodes.ids
-    shares = scores[candidates] > 0
-    positive = shares if typed is None else shares & typed[candidates]
-    return Ranked.top(scores, top_k, among=candidates[positive])
+    return Ranked.top(scores, top_k, among=candidates[scores[candidates] > 0])

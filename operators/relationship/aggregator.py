@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, relationships_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
 from graphrag_bench.values import (
     FloatArray,
@@ -26,26 +26,22 @@ def aggregator(
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt = 4,
     handed_on: Literal["all", "best"] = "all",
-    types: tuple[str, ...] = (),
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
     """The best relationships by the scores of their ends, and the score of every relationship.
 
     Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
     nodes are given, each by its first row; with `fact` every row counts by itself. The score of
     every relationship is computed when it is read, so that a block of questions holds none. With
-    `types` only relationships with an end of these types are ranked; all keep their score. With
     `handed_on="best"` rows of score 0 are not among the best, and rows that are not have score 0.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
     read = partial(_ends, node_scores, graph)
     scores = read()
     held = RelationshipScores.later(read, graph.n_relationships)
-    typed = relationships_of(graph, types)
     if unit == "fact":
-        among = None if typed is None else np.flatnonzero(typed)
-        best = Ranked[Relationship].top(scores, top_k, among)
+        best = Ranked[Relationship].top(scores, top_k)
     else:
-        first = graph.pairs.first if typed is None else graph.pairs.first[typed[graph.pairs.first]]
+        first = graph.pairs.first
         best = best_of(first, scores[first], top_k)
     if handed_on == "best":
         best = best.take(best.scores > 0)

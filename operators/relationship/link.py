@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel, PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, relationships_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
@@ -29,20 +29,17 @@ def link(
     embedder: Embedder,
     scale: Scale = "min_max",
     top_k: PositiveInt = 5,
-    types: tuple[str, ...] = (),
 ) -> list[Ranked[Relationship]]:
     """The facts most similar to the question, or to a query that the step uses instead.
 
     Score with `min_max`: the cosine rescaled so that the least similar fact of the
     graph has 0 and the most similar 1, all of them 1 where all are alike; with `cosine` as it is,
     -1..1. Of several query texts the best one counts. Synonymy edges are not facts. Ties by lower
-    id. Unlike `relationship.vdb` it looks at every fact, for the scale. With `types` only facts
-    with an end of these types are given, on the same scale.
+    id. Unlike `relationship.vdb` it looks at every fact, for the scale.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)
-    typed = relationships_of(graph, types)
-    among = np.flatnonzero(facts if typed is None else facts & typed)
+    among = np.flatnonzero(facts)
     rankings: list[Ranked[Relationship]] = []
     for vectors in vectors_of(question, query, embedder):
         scores = scaled(vectors, relationship_index, scale, facts)

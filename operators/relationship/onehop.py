@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, relationships_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.values import IntArray, Node, Ranked, Relationship, unique
@@ -25,7 +25,6 @@ def onehop(
     ties: Literal["id", "nodes"] = "id",
     order: Literal["degree", "links"] = "degree",
     per_node: PositiveInt | None = None,
-    types: tuple[str, ...] = (),
 ) -> Ranked[Relationship]:
     """The relationships that one of the nodes is an end of, each once, the best joined first.
 
@@ -34,7 +33,7 @@ def onehop(
     of the nodes, and by lower id at each; `top_k` cuts the end of the list. With `order="links"`
     those between two of the nodes come first, then those that lead out, by the number of the nodes
     that their outer end is joined to, at most `per_node` of them for each node; both by degree,
-    then by lower id. With `types` only relationships with an end of these types are given.
+    then by lower id.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
     code, version 1.5.7; `links` as Microsoft GraphRAG's local search (`local_context.py`).
     """
@@ -43,8 +42,6 @@ def onehop(
     else:
         at = [row_ids(graph.node_relationship, node) for node in nodes.ids.tolist()]
         rows = np.array(unique([row for one in at for row in one.tolist()]), np.int64)
-    if (typed := relationships_of(graph, types)) is not None:
-        rows = rows[typed[rows]]
     ranked = Ranked[Relationship](rows, degrees_of_ends(graph, rows).astype(np.float64))
     if order == "links":
         most = None if per_node is None else per_node * len(nodes)

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, relationships_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, means_of
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
@@ -27,19 +27,17 @@ def triple_scores(
     graph: Graph,
     embedder: Embedder,
     top_k: PositiveInt = 100,
-    types: tuple[str, ...] = (),
 ) -> list[Ranked[Relationship]]:
     """The relationships that, as triples, help most to answer the question.
 
     Score, 0..1: (1 + cosine of the question and "head relation tail") / 2, or, with
     `build.triple_scorer=mlp`, what the trained scorer gives, which also sees how the triple lies to
     `nodes`, the question's entities. A step that uses `relationships` ranks those alone. Ties by
-    lower id. With `types` only relationships with an end of these types are ranked.
+    lower id.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; our specification of path pooling, 4.2.
     """
     vectors = embedder.encode([asked.text for asked in question], kind="question")
     means = cache(lambda: means_of(graph.source, graph.target, graph.n_nodes))
-    typed = relationships_of(graph, types)
     rankings = []
     for vector, given, linked in zip(vectors, relationships, nodes, strict=True):
         rows = _some(given, graph.n_relationships)
@@ -51,10 +49,7 @@ def triple_scores(
             topics = np.empty(0, np.int64) if linked is None else linked.ids
             whole = means() if rows is None else None
             values = triple_scorer.scores(graph.source, graph.target, vector, rows, topics, whole)
-        among = None
-        if typed is not None:
-            among = np.flatnonzero(typed if rows is None else typed[rows])
-        best = Ranked[Relationship].top(values, top_k, among)
+        best = Ranked[Relationship].top(values, top_k)
         rankings.append(best if rows is None else Ranked(rows[best.ids], best.scores))
     return rankings
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, relationships_of, rows_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -34,18 +34,16 @@ def vdb(
     top_k: PositiveInt = 4,
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     order: Order = "similarity",
-    types: tuple[str, ...] = (),
 ) -> list[Ranked[Relationship]]:
     """The relationships most similar to the question, or to a query that the step uses instead.
 
     Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. Of the best
     `top_k` those below `min_score` are left out. With `order="degree_weight"` the rows found are
     given by the sum of the degrees of their ends, then by weight, as the released code of Zhou et
-    al. does. With `types` only relationships with an end of these types are searched.
+    al. does.
     Source: Zhou et al. 2025, section 6.1, relationship "VDB".
     """
-    typed = relationships_of(graph, types)
-    rankings = most_similar(question, query, relationship_index, embedder, top_k, typed)
+    rankings = most_similar(question, query, relationship_index, embedder, top_k)
     rankings = [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in rankings]
     if order == "similarity":
         return rankings
@@ -65,22 +63,17 @@ def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArr
 
 
 @operator("relationship.in_scope")
-def in_scope(
-    question: Question, *, graph: Graph, chunk_table: ChunkTable, types: tuple[str, ...] = ()
-) -> Ranked[Relationship]:
+def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
     """The rows of the question's own subgraph: those that the document named by its scope states.
 
     All with score 1, by id. Every row of the graph for a question without a scope, and where no
-    document has the name of the scope; no row where that document states none. With `types` only
-    relationships with an end of these types are given.
+    document has the name of the scope; no row where that document states none.
     Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
     """
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
-    typed = relationships_of(graph, types)
-    rows = rows_of(typed, graph.n_relationships)
+    rows = np.arange(graph.n_relationships)
     if chunks:
         rows = np.unique(np.concatenate([row_ids(graph.chunk_relationship, c) for c in chunks]))
-        rows = rows if typed is None else rows[typed[rows]]
     return Ranked(rows, np.ones(len(rows)))
 
 
@@ -93,5 +86,8 @@ def relationships_of_type(
     Upper and lower case make no difference. Raises UserError as `node.of_type` does.
     Source: ours, for operators that take no types themselves.
     """
-    typed = relationships_of(graph, types)
-    return relationships if typed is None else relationships.take(typed[relationships.ids])
+    nodes = nodes_of(graph, types)
+    if nodes is None:
+        return relationships
+    ids = relationships.ids
+    return relationships.take(nodes[graph.source[ids]] | nodes[graph.target[ids]])

@@ -11,19 +11,17 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.k_shortest_paths import (
     Search,
     any_length,
-    cheapest,
     fewest_hops,
     likely_pairs,
     step_paths,
 )
-from graphrag_bench.errors import UserError
 
 A, B, C, D, E, F = range(6)
 SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F], names=list("ABCDEF"))
 LIKE = np.array([0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4])
 FIRST = np.array([(A, C), (A, D), (B, C), (B, D)])
 SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
-UNIT = Search(k=2, most=3, cost="unit", scope="pair")
+UNIT = Search(k=2, most=3, scope="pair")
 TOLERANCE = 1e-6
 
 
@@ -42,13 +40,9 @@ def about(**scores: float) -> list[tuple[str, object]]:
 # ---- G8
 
 
-@pytest.mark.parametrize("search", ["fewest_hops", "cheapest"])
-def test_the_shortest_paths_of_each_pair_with_ties_by_similarity(search):
+def test_the_shortest_paths_of_each_pair_with_ties_by_similarity():
     pairs = np.concatenate([FIRST, SECOND])
-    if search == "fewest_hops":
-        found = fewest_hops(SIX, pairs, LIKE, k=2, most=3)
-    else:
-        found = cheapest(SIX, pairs, LIKE, cost="unit", k=2, most=3)
+    found = fewest_hops(SIX, pairs, LIKE, k=2, most=3)
     assert [list(row.items()) for row in words(found, len(pairs))] == [
         about(AC=0.9, ABDC=0.466667),
         about(ACD=0.8, ABD=0.35),
@@ -110,8 +104,8 @@ def test_paths_of_any_length_cost_one_a_hop():
     (path,) = step_paths(line, [np.array([(A, F)])], np.full(5, 0.3), search, 15)
     assert (path.nodes, path.relationships) == ((A, B, C, D, E, F), (0, 1, 2, 3, 4))
     assert path.score == pytest.approx(0.3)
-    with pytest.raises(UserError, match="max_path_edges"):
-        step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(cost="one_minus_sim"), 1)
+    assert not step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(most=4), 15)
+    assert step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(most=5), 15)
 
 
 def test_the_most_similar_of_several_rows_joins_two_nodes():
@@ -177,20 +171,20 @@ def test_the_paths_of_fewest_hops_are_those_of_the_definition(world, k, most):
 
 
 @settings(max_examples=150, deadline=None)
-@given(world=likenesses(), k=st.integers(1, 5))
-def test_the_shortest_paths_of_any_length_are_those_of_all_simple_paths(world, k):
+@given(world=likenesses(), k=st.integers(1, 5), most=st.none() | st.integers(5, 7))
+def test_the_shortest_paths_of_any_length_are_those_of_all_simple_paths(world, k, most):
     graph, like, pairs = world
     alike = likeness(graph, like)
     want = []
     for pair, (source, target) in enumerate(pairs.tolist()):
         ranked = []
-        for nodes in networkx.all_simple_paths(graph.networkx, source, target):
+        for nodes in networkx.all_simple_paths(graph.networkx, source, target, cutoff=most):
             hops = list(zip(nodes[:-1], nodes[1:], strict=True))
             total = sum(alike(*hop) for hop in hops)
             tie = -total if len(hops) <= 4 else 0
             ranked.append((len(hops), tie, tuple(nodes), total / (1e6 * len(hops))))
         want += [(pair, walk, pytest.approx(mean)) for *_, walk, mean in sorted(ranked)[:k]]
-    assert sorted(listed(any_length(graph, pairs, like, k=k))) == sorted(
+    assert sorted(listed(any_length(graph, pairs, like, k=k, most=most))) == sorted(
         want, key=lambda one: one[:2]
     )
 
@@ -202,33 +196,3 @@ def listed(found) -> list[tuple[int, tuple[int, ...], float]]:
             found.pair, found.nodes.tolist(), found.scores.tolist(), strict=True
         )
     ]
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    world=likenesses(7), k=st.integers(1, 4), most=st.integers(1, 6),
-    cost=st.sampled_from(["unit", "inverse_strength", "one_minus_sim"]),
-)  # fmt: skip
-def test_the_cheapest_paths_are_those_of_all_simple_paths(world, k, most, cost):
-    graph, like, pairs = world
-    weight = graph.adjacency.toarray()
-    alike = likeness(graph, like)
-
-    def price(one: int, other: int) -> int:
-        if cost == "unit":
-            return 1_000_000
-        if cost == "inverse_strength":
-            return round(1e6 / weight[one, other])
-        return max(1, 1_000_000 - alike(one, other))
-
-    want = []
-    for pair, (source, target) in enumerate(pairs.tolist()):
-        ranked = []
-        for nodes in networkx.all_simple_paths(graph.networkx, source, target, cutoff=most):
-            hops = list(zip(nodes[:-1], nodes[1:], strict=True))
-            mean = sum(alike(*hop) for hop in hops) / (1e6 * len(hops))
-            ranked.append((sum(price(*hop) for hop in hops), -round(mean, 6), tuple(nodes), pair))
-        want += sorted(ranked)[:k]
-    found = cheapest(graph, pairs, like, cost=cost, k=k, most=most)
-    got = zip(listed(found), found.costs.tolist(), strict=True)
-    assert [(total, -round(score, 6), walk, pair) for (pair, walk, score), total in got] == want

@@ -131,8 +131,6 @@ def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
     assert hops == [(0, True, 0.7), (2, True, 0.3)]
     check(nodes, [NORVIK, OSTRA], [0.7, 0.3])
     assert gone(graph, model(("", "1.2, 0.3")), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
-    _, hops = gone(graph, model(("", "0.5, 0.5")), FOUNDED, STANDS, times_relation=True)
-    assert hops == [(1, True, 0.4), (2, True, 0.3), (0, True, 0.3)]
 
 
 def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(graph):

@@ -10,7 +10,7 @@ from by_hand import Planted
 from small_worlds import WORLDS
 
 from graphrag_bench.algorithms.evidence import NodeAttributes
-from graphrag_bench.algorithms.graph import Graph, nodes_of, relationships_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import Operator, by_slot, operators
 from graphrag_bench.embedding.tokenizer import BytePairs
@@ -27,15 +27,11 @@ from operators.relationship.vdb import relationships_of_type
 
 import_module("operators")
 
-SLOTS = {"nodes", "relationships", "step_nodes"}
-FINDERS = [
+TYPED = [
     op
     for op in operators.all()
-    if op.origin.startswith("operators.")
-    and not op.origin.startswith("operators.context.")  # packers
-    and SLOTS & set(op.returns)
+    if op.origin.startswith("operators.node.") and "types" in op.settings
 ]
-TYPED = [op for op in FINDERS if "types" in op.settings]
 
 A, B, C, D = range(4)
 ROAD = replace(
@@ -65,12 +61,7 @@ def test_only_rows_of_the_types_come_out(op: Operator) -> None:
         types=Texts.of([("person", "place")[row % 2] for row in range(n_nodes)]),
     )
     slots = found(op, types=("place",))
-    for slot in {"nodes", "step_nodes"} & set(slots):
-        assert nodes_of(graph, ("place",))[slots[slot].ids].all()  # type: ignore[index]
-    if "relationships" in slots:
-        kept = relationships_of(graph, ("place",))
-        assert kept is not None
-        assert kept[slots["relationships"].ids].all()
+    assert nodes_of(graph, ("place",))[slots["nodes"].ids].all()  # type: ignore[index]
 
 
 def test_filters_keep_order_and_scores_and_refuse_types_that_are_not_there() -> None:
@@ -90,7 +81,7 @@ def test_filters_keep_order_and_scores_and_refuse_types_that_are_not_there() -> 
 def test_a_plan_refuses_types_for_a_graph_that_will_have_none(
     types: tuple[str, ...], n_problems: int
 ) -> None:
-    step = OperatorStep(operators.get("relationship.onehop"), {"types": types}, "step 1")
+    step = OperatorStep(operators.get("node.onehop"), {"types": types}, "step 1")
     checker = Checker(attributes=frozenset({"node.name"}), written={"question", "nodes"})
     step.check(checker)
     assert len(checker.problems) == n_problems
@@ -132,8 +123,6 @@ def chunks(held, **settings):
 
 def test_nodes_and_chunks_score_as_their_most_similar_attribute_of_the_types(held):
     assert nodes(held) == [(CY, 1.0), (ADA, 0.8), (BO, 0.5)]
-    assert nodes(held, types=("person",)) == [(ADA, 0.8), (BO, 0.5)]
-    assert nodes(held, types=("person",), names=("born",)) == [(ADA, 0.8), (BO, 0.5)]
     # Chunk 0: 0.6; chunk 1: the larger of 0.8 and 1.0; chunk 2: the larger of 0.6 and 0.5.
     assert chunks(held) == [(1, 1.0), (0, 0.6), (2, 0.6)]
     assert chunks(held, n_attributes=1) == [(1, 1.0)]

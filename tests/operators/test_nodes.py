@@ -39,10 +39,10 @@ def test_the_most_similar_nodes_come_first_by_cosine_or_share():
 def test_nodes_that_share_the_rarest_words_come_first_among_candidates():
     """Of four texts dog and blue are in two, red and cat in one."""
     passages = Tfidf.of(["red dog", "blue dog", "blue cat sleeps", "green frog"])
-    found = tfidf(Question("q", "a red dog"), tfidf=passages, graph=NO_TYPES)
+    found = tfidf(Question("q", "a red dog"), tfidf=passages)
     assert found.ids.tolist() == [0, 1]
     assert found.scores[0] == pytest.approx(1.0)
-    found = tfidf(Question("q", "blue dog"), nodes=ranked(2, 0), tfidf=passages, graph=NO_TYPES)
+    found = tfidf(Question("q", "blue dog"), nodes=ranked(2, 0), tfidf=passages)
     assert found.ids.tolist() == [0, 2]
 
 
@@ -95,11 +95,7 @@ def vector_in(text: str) -> list[float]:
 
 def world(*vectors: tuple[float, float, float]) -> dict[str, object]:
     index = VectorIndex(np.array(vectors, np.float32))
-    return {
-        "node_index": index,
-        "embedder": Planted(vector_in),
-        "graph": Graph.from_arrays([], [], n_nodes=len(index)),
-    }
+    return {"node_index": index, "embedder": Planted(vector_in)}
 
 
 THREE = ((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0, 1))
