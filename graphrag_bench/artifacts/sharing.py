@@ -139,9 +139,9 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
     return contents
 
 
-def verify(artifacts: Path, dataset: str | None = None) -> Iterator[tuple[Path, str]]:
+def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
     """Yield the folder of every artifact, and what is wrong with its files: "" for nothing."""
-    for folder in sorted(artifacts.glob(f"{dataset or '*'}/*/*")):
+    for folder in sorted(artifacts.glob("*/*/*")):
         if not folder.suffix and is_stored(folder):
             yield folder, _fault(folder)
 

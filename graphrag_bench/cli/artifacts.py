@@ -6,14 +6,13 @@ the sha256 of each file, which import verifies; export and import print the dige
 paths.shared_artifacts=FOLDER adds a second, read-only store to a run.
 
 examples
-  graphrag-bench artifacts ls sample
+  graphrag-bench artifacts ls
   graphrag-bench artifacts export 3f2a graph.tar.gz
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
   graphrag-bench artifacts export 3f2a graph.graphml
 """
 
 from argparse import Namespace
-from collections.abc import Iterable
 from pathlib import Path
 
 from graphrag_bench.algorithms.graph import Graph
@@ -22,7 +21,7 @@ from graphrag_bench.artifacts.exporters import export_graphml, export_parquet
 from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import Table, show
 
 _FILE = (
@@ -37,8 +36,6 @@ def declare(parser: Parser) -> None:
     exporting = parser.action("export", _export, "write an artifact to FILE, with all it is of")
     importing = parser.action("import", _import, "add what FILE has to HOME/artifacts")
     verifying = parser.action("verify", _verify, "compare files with their sha256; 1 if any differ")
-    for action in (listing, verifying):
-        action.word("dataset", "DATASET", "only of this set", "?")
     exporting.word("key", "KEY", "of the artifact, or the beginning of it")
     exporting.word("file", "FILE", _FILE)
     importing.word("file", "FILE.tar.gz", "an archive that export has written")
@@ -50,19 +47,11 @@ def _folder(options: Namespace) -> Path:
     return Path(options.home) / "artifacts"
 
 
-def _check_dataset(dataset: str | None, known: Iterable[str]) -> None:
-    if dataset is not None and dataset not in known:
-        raise unknown("artifacts of", dataset, known)
-
-
 def _list(options: Namespace) -> None:
-    stored = sharing.stored(_folder(options))
-    _check_dataset(options.dataset, {one.dataset for one in stored})
     rows = tuple(
         (one.dataset, one.resource, str(one.recipe["builder"]).partition(".")[2], one.key,
          f"{one.n_bytes / 1e6:.1f}", f"{one.recipe.get('seconds', 0):.1f}")
-        for one in stored
-        if options.dataset in (None, one.dataset)
+        for one in sharing.stored(_folder(options))
     )  # fmt: skip
     heads = ("data set", "resource", "variant", "key", "MB", "s")
     show(Table(str(_folder(options)), heads, rows, (), texts=heads[:4]))
@@ -70,10 +59,9 @@ def _list(options: Namespace) -> None:
 
 def _verify(options: Namespace) -> int:
     folder = _folder(options)
-    _check_dataset(options.dataset, {path.name for path in folder.glob("*") if path.is_dir()})
     rows = tuple(
         (path.relative_to(folder).as_posix(), wrong or "whole")
-        for path, wrong in sharing.verify(folder, options.dataset)
+        for path, wrong in sharing.verify(folder)
     )
     n_wrong = sum(state != "whole" for _, state in rows)
     heads = ("artifact", "state")

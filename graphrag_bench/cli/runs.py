@@ -13,7 +13,7 @@ that match but for white space), with answers or without; or {"retrieved_docs": 
 its file references.bib.
 
 examples
-  graphrag-bench runs ls dataset=sample method=hipporag
+  graphrag-bench runs ls
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
   graphrag-bench runs cite 0a1b2c >> paper.bib
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
@@ -21,7 +21,6 @@ examples
 """
 
 from argparse import Namespace
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -29,7 +28,7 @@ from pathlib import Path
 from graphrag_bench.cli.parsing import RUN, Parser, refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import imported_notes
 from graphrag_bench.report.rendering import Table, csv_text, show
@@ -40,7 +39,6 @@ from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
 
-_FILTERS = ("dataset", "method")
 _FORMATS = ("terminal", "csv")
 _FORMAT = "terminal; or csv: a row for each scored run, with the settings that differ as columns"
 
@@ -52,7 +50,6 @@ def declare(parser: Parser) -> None:
     collecting = parser.action("gc", _collect, "what no stored run needs any more")
     importing = parser.action("import", _import, "somebody else's results, scored as ours are")
     exporting = parser.action("export", _export, "rankings of a run, and the gold, as TREC files")
-    listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     exporting.word("run", "RUN", RUN)
     for action in (removing, citing):
@@ -95,8 +92,7 @@ def _import(options: Namespace) -> None:
 
 def _list(options: Namespace) -> None:
     home = Path(options.home)
-    filters = {name: value for name in _FILTERS if (value := getattr(options, name))}
-    runs, damaged = listed_runs(home, filters)
+    runs, damaged = listed_runs(home)
     if options.format == _FORMATS[0]:
         table = runs_table(str(home / "runs"), runs)
         show(replace(table, notes=(*table.notes, *damaged)))
@@ -109,22 +105,14 @@ def _list(options: Namespace) -> None:
     print(csv_text(run_sheet(rows, differing_settings(stored))), end="")
 
 
-def listed_runs(home: Path, filters: Mapping[str, str]) -> tuple[list[ListedRun], list[str]]:
-    """Return the runs below a home with these values, and a line for each that cannot be read.
-
-    Raises UserError, with the nearest values, for one that no run has.
-    """
+def listed_runs(home: Path) -> tuple[list[ListedRun], list[str]]:
+    """Return the runs below a home, and a line for each that cannot be read."""
     runs, damaged = [], []
     for folder in cleanup.run_folders(home):
         try:
             runs.append(_listed(folder))
         except DamagedRun as error:
             damaged.append(f"left out: {error}")
-    for name, value in filters.items():
-        known = {str(getattr(run, name)) for run in runs}
-        if value not in known:
-            raise unknown(f"run with {name}", value, known)
-        runs = [run for run in runs if getattr(run, name) == value]
     return runs, damaged
 
 

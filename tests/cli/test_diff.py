@@ -53,7 +53,7 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares(tmp_pa
     assert metrics(one)["corpus"] != metrics(two)["corpus"]
     with pytest.raises(UserError, match=one.name):
         list(diff_lines(*pair))
-    listed = runs_table("", listed_runs(home, {})[0])
+    listed = runs_table("", listed_runs(home)[0])
     corpora = {row[listed.heads.index("corpus")] for row in listed.rows}
     assert corpora == {str(metrics(run)["corpus"])[:8] for run in (one, two)}
     assert "jsonl-mine" in refused("--home", str(home), "rows=title", name="table")

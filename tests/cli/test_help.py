@@ -37,7 +37,7 @@ def test_a_command_without_words_and_help_list_the_commands() -> None:
     ("name", "words", "named"),
     [
         ("funnel", "0a1b --hom", "'--home'"), ("runs", "rm 0a1b --yess", "'--yes'"),
-        ("runs", "ls datset=toy", "'dataset='"), ("runs", "lst", "'ls'"),
+        ("runs", "import x datset=toy name=y", "dataset=NAME"), ("runs", "lst", "'ls'"),
         ("doctor", "limit=5 reference_rows=off", "'limit'; 'reference_rows'"),
         ("questions", "limit=5 evaluation.cuts=[1]", "'limit'; 'evaluation.cuts'"),
         ("judge", "0a1b limit=5 trace=off", "'limit'; 'trace'"),
