@@ -1,8 +1,9 @@
 """Graphs of names without relationships: names and titles joined to the passages naming them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -97,37 +98,31 @@ def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
     """The titles as names; one that the tagger takes for a name as a whole has its label."""
     texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
     titles: NamedTitles = {}
-    known: dict[tuple[str, str], Name] = {}
+    name_of = cache(Name.of)
     for title, sentences in zip(texts, nlp.sentences(texts), strict=True):
-        inside = tuple(_named(sentences, known))
+        inside = tuple(_named(sentences, name_of))
         kinds = {name.key: name.kind for name in inside}
         whole = Name.of(title)
         titles[title] = Name(whole.key, whole.shown, kinds.get(whole.key, "")), inside
     return titles
 
 
-def _named(sentences: Iterable[Sentence], known: dict[tuple[str, str], Name]) -> Iterator[Name]:
-    for sentence in sentences:
-        for entity in sentence.entities:
-            if entity[1] not in NUMERIC:
-                if entity not in known:
-                    known[entity] = Name.of(*entity)
-                yield known[entity]
+def _named(sentences: Iterable[Sentence], name_of: Callable[[str, str], Name]) -> Iterator[Name]:
+    entities = (entity for sentence in sentences for entity in sentence.entities)
+    return (name_of(text, label) for text, label in entities if label not in NUMERIC)
 
 
 def read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
     """What is read of each chunk, names inside the title first; a single letter is no name."""
-    readings = []
-    known: dict[tuple[str, str], Name] = {}
+    readings, name_of = [], cache(Name.of)
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
             title, inside = titles.get(chunk_table.titles[row], (None, ()))
-            names = tuple(
-                name for name in (*inside, *_named(sentences, known)) if len(name.key) > 1
-            )
+            every = (*inside, *_named(sentences, name_of))
+            names = tuple(name for name in every if len(name.key) > 1)
             held = title if title and len(title.key) > 1 else None
             readings.append(ChunkNames(chunk_table.documents_of(row)[0], held, names, texts[row]))
             advance(1)

@@ -1,6 +1,5 @@
 """N-ary facts to a hypergraph: entities and facts are nodes, a fact is joined to its entities."""
 
-from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -88,9 +87,9 @@ class _Facts:
     facts: dict[str, int] = field(default_factory=dict)
     completeness: list[float] = field(default_factory=list)
     edges: dict[tuple[int, int], int] = field(default_factory=dict)
-    entity_chunks: "array[int]" = field(default_factory=lambda: array("q"))
-    fact_chunks: "array[int]" = field(default_factory=lambda: array("q"))
-    edge_chunks: "array[int]" = field(default_factory=lambda: array("q"))
+    entity_chunks: list[tuple[int, int]] = field(default_factory=list)
+    fact_chunks: list[tuple[int, int]] = field(default_factory=list)
+    edge_chunks: list[tuple[int, int]] = field(default_factory=list)
     read: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add(self, text: str, record: FactRecord, chunk: int) -> None:
@@ -98,7 +97,7 @@ class _Facts:
         if fact == len(self.completeness):
             self.completeness.append(0.0)
         self.completeness[fact] += record.completeness / _WHOLE
-        self.fact_chunks.extend((fact, chunk))
+        self.fact_chunks.append((fact, chunk))
         for entity in record.entities:
             if not (name := normalise_name(entity.name)):
                 continue
@@ -109,8 +108,8 @@ class _Facts:
                 self.told[row][described] = None
                 self.read.append((row, described, chunk))
             edge = self.edges.setdefault((fact, row), len(self.edges))
-            self.entity_chunks.extend((row, chunk))
-            self.edge_chunks.extend((edge, chunk))
+            self.entity_chunks.append((row, chunk))
+            self.edge_chunks.append((edge, chunk))
 
     def graph(self, n_chunks: int, description_tokens: int | None) -> Graph:
         n, n_facts = len(self.entities), len(self.facts)
@@ -118,16 +117,15 @@ class _Facts:
         weights = np.maximum(self.completeness, _LEAST_WEIGHT)
         pairs = zip(self.entities, self.told, strict=True)
         described = [_described(name, said, description_tokens) for name, said in pairs]
-        of_entities, of_facts = _cells(self.entity_chunks), _cells(self.fact_chunks)
-        rows = np.concatenate([of_entities[:, 0], n + of_facts[:, 0]])
-        chunks = np.concatenate([of_entities[:, 1], of_facts[:, 1]])
-        of_edges = _cells(self.edge_chunks)
-        whole = [(n + fact, WHOLE, chunk) for fact, chunk in of_facts.tolist()]
+        of_facts = [(n + fact, chunk) for fact, chunk in self.fact_chunks]
+        rows, chunks = np.array([*self.entity_chunks, *of_facts], np.int64).T
+        edge_rows, edge_chunks = np.array(self.edge_chunks, np.int64).T
+        whole = [(row, WHOLE, chunk) for row, chunk in of_facts]
         edges = Graph.from_arrays(
             n + ends[:, 0],
             ends[:, 1],
             cells(rows, chunks, (n + n_facts, n_chunks)),
-            cells(of_edges[:, 0], of_edges[:, 1], (len(ends), n_chunks)),
+            cells(edge_rows, edge_chunks, (len(ends), n_chunks)),
             weights[ends[:, 0]],
             [*self.entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))],
             relations=NAMES,
@@ -160,7 +158,3 @@ def _read(extraction: FactExtraction) -> _Facts:
 def _described(name: str, texts: Iterable[str], most_tokens: int | None) -> str:
     chosen = fitting(list(texts), most_tokens) if most_tokens != 0 else []
     return f"{name}: {' '.join(chosen)}" if chosen else name
-
-
-def _cells(pairs: "array[int]") -> IntArray:
-    return np.array(pairs, np.int64).reshape(-1, 2)

@@ -332,8 +332,7 @@ def _rows(corpus: Dataset, of: Subgraphs, chunk: Mapping[str, int]) -> tuple[Int
 
 
 def _first_seen(codes: IntArray) -> tuple[IntArray, IntArray]:
-    distinct, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return distinct[order], place[inverse]
+    import pandas
+
+    place, distinct = pandas.factorize(codes)
+    return distinct, place

@@ -70,19 +70,26 @@ def mlp_scorer(
     Raises UserError when the weights were trained with vectors of another length.
     Source: SubgraphRAG (Li et al. 2025), section 3.1.
     """
-    names = [triple_text(name, "", "") for name in graph.names]
     kinds: dict[str, int] = {}
     relation = np.array([kinds.setdefault(name, len(kinds)) for name in graph.relations], np.int64)
-    texts = [*names, *(triple_text("", name, "") for name in kinds)]
-    vectors = index_texts(texts, embedder, progress, "names").vectors
-    if vectors.shape[1] != triple_weights.dimension:
+    names, readable, relations = _vectors(graph.names, kinds, embedder, progress, "names")
+    if names.shape[1] != triple_weights.dimension:
         raise UserError(
             f"The triple scorer was trained with vectors of {triple_weights.dimension} numbers; "
-            f"the embedder gives {vectors.shape[1]}."
+            f"the embedder gives {names.shape[1]}."
         )
-    readable = np.array([bool(name) for name in names], bool)
-    split = len(names)
-    return MlpTripleScorer(triple_weights, vectors[:split], readable, vectors[split:], relation)
+    return MlpTripleScorer(triple_weights, names, readable, relations, relation)
+
+
+def _vectors(
+    names: Iterable[str], relations: Iterable[str], embedder: Embedder, progress: Progress,
+    label: str,
+) -> tuple[Float32, NDArray[np.bool_], Float32]:  # fmt: skip
+    """Unit vectors of names, which of them are readable, and those of relations."""
+    shown = [triple_text(name, "", "") for name in names]
+    texts = [*shown, *(triple_text("", name, "") for name in relations)]
+    vectors = index_texts(texts, embedder, progress, label).vectors
+    return vectors[: len(shown)], np.array(list(map(bool, shown)), bool), vectors[len(shown) :]
 
 
 @artifact("triple_weights")
@@ -124,7 +131,8 @@ def triple_weights(
             f"Data set '{data.name}': {n_asked} training questions have topic entities and answers "
             "in their graphs; two at least are needed, and triples on and off the paths between."
         )
-    vectors = _vectors(found, embedder, progress)
+    read = _vectors(found.names, found.relations, embedder, progress, "training names")
+    vectors = Vectors(embedder.encode(list(found.texts), kind="question"), *read)
     n_dev = min(max(1, round(dev_share * n_asked)), n_asked - 1)
     is_dev = np.isin(found.question, chance.permutation(n_asked)[:n_dev])
     weights = _first_weights(embedder.dimension, hidden, chance)
@@ -159,15 +167,6 @@ class Vectors(NamedTuple):
     names: Float32
     readable: NDArray[np.bool_]
     relations: Float32
-
-
-def _vectors(examples: "Examples", embedder: Embedder, progress: Progress) -> Vectors:
-    names = [triple_text(name, "", "") for name in examples.names]
-    texts = [*names, *(triple_text("", name, "") for name in examples.relations)]
-    vectors = index_texts(texts, embedder, progress, "training names").vectors
-    asked = embedder.encode(list(examples.texts), kind="question")
-    n = len(names)
-    return Vectors(asked, vectors[:n], np.array(list(map(bool, names)), bool), vectors[n:])
 
 
 def _first_weights(d: int, h: int, chance: np.random.Generator) -> dict[str, Any]:
