@@ -16,9 +16,8 @@ from graphrag_bench.graphs.extraction import (
     openie_file,
     pruned,
 )
-from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.text import count_tokens
 
 ADA = "Ada Marsh\nAda Marsh founded Norvik."
 OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
@@ -269,33 +268,6 @@ def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
     assert made.rows[0].triples == (Triple("a", "r", "b"), Triple("b, too", "s", "c [x]"))
     assert made.statistics == counts(triples=2, truncated_replies=1)
     assert len(model.asked) == 2  # no second reply is paid for
-
-
-def test_a_cut_reply_without_a_whole_triple_is_asked_for_again():
-    model = Scripted(
-        [
-            ("cut off before its end", said_facts(["a", "r", "b"])),
-            ("Entities:", cut_at('{"triples": [["a", "r"')),
-            ("Passage:", said_names("a", "b")),
-        ]
-    )
-    made = extracted(model, "About a and b.")
-    assert (made.statistics["triples"], made.statistics["truncated_replies"]) == (1, 1)
-
-
-def test_a_reply_of_45_triples_has_room():
-    """670 tokens: more than the 512 that replies were once cut at."""
-    said = said_facts(*(["Ada Marsh", f"founded number {row}", "Norvik"] for row in range(45)))
-    asked: list[int] = []
-
-    class Measuring(Scripted):
-        def call(self, request: Request) -> Completion:
-            asked.append(request.max_tokens)
-            return super().call(request)
-
-    model = Measuring([("Entities:", said), ("Passage:", said_names("Ada Marsh"))])
-    assert len(extracted(model, "Ada Marsh founded.").rows[0].triples) == 45
-    assert asked[1] >= count_tokens(said) > 512
 
 
 ROWS = [

@@ -98,11 +98,6 @@ def read_texts(*triples: tuple[str, str, str]) -> Extraction:
     return Extraction((first, ChunkExtraction(("Velia",), ())), {})
 
 
-def test_by_default_a_title_is_no_node():
-    graph = kg(extraction=read_texts(), chunk_table=TITLED)
-    assert list(graph.names) == ["ada marsh", "mount tarn", "velia"]
-
-
 def test_a_title_can_be_an_entity_of_its_passage():
     graph = kg(extraction=read_texts(), chunk_table=TITLED, titles="entity")
     assert list(graph.names) == ["norvik", "ada marsh", "mount tarn", "velia"]

@@ -134,13 +134,6 @@ def test_only_descriptions_of_enough_tokens_are_summarised():
     assert len(model.asked) == 1
 
 
-def test_the_threshold_is_500_tokens():
-    summarised(Scripted(), chunk(entity("Ada", "", "word " * 499)))
-    model = Scripted([("About", "Words.")])
-    summarised(model, chunk(entity("Ada", "", "word " * 501)))
-    assert len(model.asked) == 1
-
-
 def test_a_description_is_cut_to_the_window_of_the_model():
     model = Scripted([("About", "Words.")], window=2000)
     summarised(model, chunk(entity("Ada", "", "word " * 5000)))

@@ -14,7 +14,6 @@ from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import alone
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.synthetic import TrainingSet, training_set
@@ -25,7 +24,7 @@ from graphrag_bench.graphs.knowledge_graph import kg
 from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import Node, Question, Ranked
+from graphrag_bench.values import Node, Ranked
 from methods.subgraphrag.triple_scorers import (
     examples_of,
     mlp_scorer,
@@ -52,25 +51,6 @@ def test_every_relationship_has_the_vector_of_its_triple(tmp_path):
     index = triple_index(graph=graph, embedder=Hashing(32), progress=QUIET)
     want = Hashing(32).encode(["ada founded by norvik", "norvik near tarn"], kind="passage")
     assert index.vectors.tolist() == want.tolist()
-
-
-class First:
-    identity = "first"
-    dimension = 2
-
-    def encode(self, texts, *, kind):
-        return np.tile(np.array([1.0, 0.0], np.float32), (len(texts), 1))
-
-
-def test_triples_are_scored_by_half_of_one_and_the_cosine():
-    index = VectorIndex(np.array([(0, 1), (1, 0), (-1, 0), (0.6, 0.8)], np.float32))
-    graph = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 0])
-    given = {"triple_scorer": index, "graph": graph, "embedder": First()}
-    found = alone(triple_scores)(Question("q", "?"), top_k=3, **given)
-    assert found.ids.tolist() == [1, 3, 0]
-    assert found.scores.tolist() == pytest.approx([1.0, 0.8, 0.5])
-    some = alone(triple_scores)(Question("q", "?"), Ranked(np.array([2, 0]), np.ones(2)), **given)
-    assert some.ids.tolist() == [0, 2] and some.scores.tolist() == pytest.approx([0.5, 0.0])
 
 
 def path_rows(triples: list[tuple[int, int]], starts: list[int], ends: list[int]) -> list[int]:

@@ -59,15 +59,6 @@ def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduc
     assert introduced == {made.entities[row].alias for row in made.introduced}
 
 
-def test_without_aliases_noise_or_removal_the_corpus_states_the_facts_and_nothing_else() -> None:
-    made = world(alias_rate=0.0, noise=0.0)
-    read = [one for passage in made.passages for one in statements(passage.text)]
-    names = [entity.name for entity in made.entities]
-    wanted = {(names[fact.head], fact.phrase, names[fact.tail]) for fact in made.facts}
-    assert {(one.head, one.phrase, one.tail) for one in read} == wanted
-    assert len(read) == 240
-
-
 # ---- names
 
 
