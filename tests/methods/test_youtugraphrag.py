@@ -122,10 +122,8 @@ def test_members_of_communities_come_by_their_own_similarity():
     empty = incidence([(), ()], 0)
     held = Communities(np.zeros(2, np.int64), np.full(2, -1), incidence([(0, 1), (2, 3)], 5), empty)
     vectors = np.array([[0.6, 0.8], [1, 0], [0, 1], [0.8, 0.6], [1, 0]], np.float32)
-    graph = Graph.from_arrays([], [], n_nodes=5)
     given = {
         "communities": held,
-        "graph": graph,
         "node_index": VectorIndex(vectors),
         "embedder": Planted(lambda text: (0, 1) if text[0] == "b" else (1, 0)),
     }
