@@ -64,8 +64,8 @@ class UnreadableReply(Exception):
         self.problem = problem
 
 
-_LISTED = 12
-"""Names of a message where none is near; of up to twice as many all are shown."""
+_LISTED = 24
+"""Names of a message where none is near."""
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
@@ -92,9 +92,8 @@ def did_you_mean(
     if close := nearest(name, names, n):
         return f"Did you mean {' or '.join(repr(prefix + other) for other in close)}?"
     every = [prefix + other for other in (names if listed is None else listed)]
-    if (more := len(every) - _LISTED) > _LISTED:
-        return f"There are: {', '.join(every[:_LISTED])} and {more} more."
-    return f"There are: {', '.join(every) or 'none'}."
+    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
+    return f"There are: {', '.join(every[:_LISTED]) or 'none'}{more}."
 
 
 def unknown(kind: str, name: str, valid: Iterable[str]) -> UserError:
