@@ -200,8 +200,8 @@ class ChatModel(ABC):
 
     def judge(self, reply: Completion, verdict: Verdict) -> None:
         """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
-        if self.cache is not None:
-            self.cache.judge(reply, verdict)
+        if self.cache is not None and self.cache.mode != "read" and reply.key:
+            self.cache.store.judge(reply.key, verdict)
 
     def _outcome(self, request: Request, item: str) -> CallOutcome:
         check_stop()
@@ -280,11 +280,6 @@ class ReplyCache:
 
     def _put(self, row: StoredReply) -> StoredReply:
         return row if self.mode == "read" else self.store.put(row, replace=self.mode == "refresh")
-
-    def judge(self, reply: Completion, verdict: Verdict) -> None:
-        """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
-        if reply.key and self.mode != "read":
-            self.store.judge(reply.key, verdict)
 
     def _is_reusable(self, stored: StoredReply) -> bool:
         return stored.is_reusable and (self.mode != "refresh" or stored.key in self._new)
