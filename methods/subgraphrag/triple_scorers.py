@@ -111,10 +111,10 @@ def triple_weights(
     """The weights that tell triples on shortest paths from topic entity to answer from others.
 
     Of each of the first `questions` training questions all positive triples are taken, and
-    `negatives` others (0 for all), half of them near the topic entities. Training ends when the loss
-    on `dev_share` of the questions has not fallen for `patience` epochs; the best weights are kept,
-    ties to the earlier epoch. They begin uniform within 1 / sqrt(inputs). Raises UserError for no
-    example of both kinds, or one question. The same bytes on the same kind of machine.
+    `negatives` others (0 for all), half of them near the topic entities. Training ends when the
+    loss on `dev_share` of the questions has not fallen for `patience` epochs; the best weights are
+    kept, ties to the earlier epoch. They begin uniform within 1 / sqrt(inputs). Raises UserError
+    for no example of both kinds, or one question. The same bytes on the same kind of machine.
     Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code (1024 hidden units, Adam, 1e-3,
     patience 10).
     Deviation: negatives are sampled, and the development questions are some of those for training.
