@@ -57,9 +57,7 @@ def _blocks(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
         yield {"kind": kind, "head": head, "rows": rows, "table": bool(head) and numbered}
 
 
-def answered(
-    llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None, stop: Sequence[str] = ()
-) -> Answer:
+def answered(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
     """The reply to a prompt as the answer; raises CallFailed when there is none.
 
     It has `max_tokens`, or those of the question's form that the model's window leaves.
@@ -67,7 +65,7 @@ def answered(
     if max_tokens is None:
         form = answer_form(question.form, question.open_tokens)
         max_tokens = reply_tokens(llm, chat, form.max_tokens)
-    message = reply(llm, chat, max_tokens=max_tokens, stop=stop)
+    message = reply(llm, chat, max_tokens=max_tokens)
     return Answer(message.text.strip(), message.finish == "length")
 
 
@@ -80,7 +78,6 @@ def direct(
     llm: ChatModel,
     prompt: Prompt,
     max_tokens: PositiveInt | None = None,
-    stop: tuple[str, ...] = (),
 ) -> Answer:
     """The model's answer to the question, from the context where the step uses one.
 
@@ -94,4 +91,4 @@ def direct(
     pieces = context.pieces if context else None
     pairs = dependencies.pairs if dependencies else ()
     chat = prompt.render(reader_values(question, pieces, pairs))
-    return answered(llm, chat, question, max_tokens, stop)
+    return answered(llm, chat, question, max_tokens)

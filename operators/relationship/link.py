@@ -14,7 +14,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, Ranked, Relationship
-from operators.similarity import Scale, scaled, vectors_of
+from operators.similarity import scaled, vectors_of
 
 PROMPT = Prompt("operators:prompts/filter_triples.j2")
 
@@ -27,22 +27,21 @@ def link(
     graph: Graph,
     relationship_index: VectorIndex,
     embedder: Embedder,
-    scale: Scale = "min_max",
     top_k: PositiveInt = 5,
 ) -> list[Ranked[Relationship]]:
     """The facts most similar to the question, or to a query that the step uses instead.
 
-    Score with `min_max`: the cosine rescaled so that the least similar fact of the
-    graph has 0 and the most similar 1, all of them 1 where all are alike; with `cosine` as it is,
-    -1..1. Of several query texts the best one counts. Synonymy edges are not facts. Ties by lower
-    id. Unlike `relationship.vdb` it looks at every fact, for the scale.
+    Score: the cosine rescaled so that the least similar fact of the graph has 0 and the most
+    similar 1, all of them 1 where all are alike. Of several query texts the best one counts.
+    Synonymy edges are not facts. Ties by lower id. Unlike `relationship.vdb` it looks at every
+    fact, for the scale.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)
     among = np.flatnonzero(facts)
     rankings: list[Ranked[Relationship]] = []
     for vectors in vectors_of(question, query, embedder):
-        scores = scaled(vectors, relationship_index, scale, facts)
+        scores = scaled(vectors, relationship_index, "min_max", facts)
         rankings.append(Ranked.top(scores, top_k, among=among if len(vectors) else ()))
     return rankings
 
