@@ -73,6 +73,11 @@ class ChatModel(ABC):
         """What the calls so far add up to; each `attached` begins at 0."""
         return Meter()
 
+    @property
+    def _root(self) -> "ChatModel":
+        """Return the model that calls, so that what it loads is loaded once."""
+        return self._original or self
+
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.concurrency, "llm-call")
@@ -98,7 +103,7 @@ class ChatModel(ABC):
         budget in dollars and a model without prices.
         """
         other = copy.copy(self)
-        other._original = self._original or self
+        other._original = self._root
         other.meter = Meter()
         if store is not None:
             other.cache = None if mode == "off" else ReplyCache(store, mode)
@@ -177,7 +182,7 @@ class ChatModel(ABC):
             return
         finished: SimpleQueue[Future[CallOutcome]] = SimpleQueue()
         positions: dict[Future[CallOutcome], int] = {}
-        threads = (self._original or self)._threads
+        threads = self._root._threads
         try:
             for position, request in enumerate(requests):
                 future = threads.submit(self._outcome, request, items[position])
@@ -210,7 +215,7 @@ class ChatModel(ABC):
             if self.cache is None:
                 outcome = self._within_budget(request)
             else:
-                outcome = self.cache.reply(self.identity, request, self._within_budget)
+                outcome = self.cache.reply(self._root.identity, request, self._within_budget)
             self.meter.arrived.append(outcome)
         except CallFailed as failure:
             outcome = failure
@@ -220,11 +225,11 @@ class ChatModel(ABC):
 
     def _within_budget(self, request: Request) -> Completion:
         if self.budget is None or not self.budget.limited:
-            return self.call(request)
+            return self._root.call(request)
         n_prompt = round(estimated_tokens(request.prompt) * ESTIMATE_RATIO)
         usd = self.prices.usd(n_prompt, request.max_tokens)
         with self.budget.room(Spending(n_prompt + request.max_tokens, usd)) as spend:
-            reply = self.call(request)
+            reply = self._root.call(request)
             spend(reply)
         return reply
 

@@ -1,5 +1,7 @@
 """The scripted model says what it was told to say, and nothing else."""
 
+from functools import cached_property
+
 import pytest
 
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
@@ -34,6 +36,24 @@ def test_planned_failures_cut_replies_and_windows_come_as_planned(chat):
     assert (failed.reason, cut.finish, long.reason) == ("refused", "length", "context_overflow")
     usage = model.meter.usage
     assert (usage.failed, usage.truncated, usage.calls) == (2, 1, 3)
+
+
+def test_a_model_is_loaded_once_for_all_that_are_attached_to_it(chat):
+    loads = []
+
+    class Lazy(Scripted):
+        @cached_property
+        def weights(self):
+            return loads.append(self)
+
+        def call(self, request):
+            assert self.weights is None
+            return super().call(request)
+
+    model = Lazy({"": "x"})
+    for _ in range(3):
+        model.attached().attached(trial=1).complete([chat("a")], max_tokens=5)
+    assert loads == [model]
 
 
 def test_identity_changes_with_the_plan():
