@@ -9,6 +9,7 @@ A table that is no grid (RAPTOR has other settings on large sets) also has rows 
 `zhou2025.table5+musique.RAPTOR`, and its experiment sweeps over these alone.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,6 @@ _GROUPS = (
 )  # fmt: skip
 """The groups of whose choices a word names one; other words set values. A chunking is a value, as
 the data set may say more of it."""
-_CONSTANTS: Mapping[str, Any] = {"null": None, "true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -217,11 +217,8 @@ def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def _value(text: str) -> Any:
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    """A number, true, false or null; else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -368,28 +368,21 @@ def load_table(full_name: str) -> PaperTable:
 
 
 def _unprinted(grid: Grid, paper: Paper) -> list[Printed]:
+    every = product(grid.datasets, grid.rows, grid.methods, grid.metrics)
     return [
-        Printed(
-            dataset, method, "", metric, grid.llm, _items(row), "",
-            "percent" if paper.metrics[metric].kind == "metric" else "tokens", "",
-        )
-        for dataset in grid.datasets
-        for row in grid.rows
-        for method in grid.methods
-        for metric in grid.metrics
+        Printed(dataset, method, "", metric, grid.llm, _items(row), "",
+                "percent" if paper.metrics[metric].kind == "metric" else "tokens", "")
+        for dataset, row, method, metric in every
     ]  # fmt: skip
 
 
 def _cells(file: Path) -> list[Printed]:
     with file.open(encoding="utf-8", newline="") as lines:
-        return [
-            Printed(
-                setting=_items(row["setting"]),
-                shown=row["value"],
-                **{name: row[name] for name in _TEXTS},
-            )
-            for row in csv.DictReader(lines)
-        ]
+        rows = list(csv.DictReader(lines))
+    return [
+        Printed(setting=_items(row["setting"]), shown=row["value"], **{n: row[n] for n in _TEXTS})
+        for row in rows
+    ]
 
 
 def _items(setting: str) -> tuple[str, ...]:
