@@ -86,7 +86,7 @@ class Grid:
     """Values by row and column, None for a cell without one.
 
     `rows` and `columns` label the cells, `y` and `x` name what they are, `title` what the values
-    are. Cells show `decimals` of them.
+    are.
     """
 
     title: str
@@ -95,7 +95,6 @@ class Grid:
     rows: Sequence[str]
     columns: Sequence[str]
     values: Sequence[Sequence[float | None]]
-    decimals: int = 3
 
 
 def check_plot(path: Path, span: int) -> None:
@@ -190,42 +189,33 @@ def _errors(means: Sequence[Bar | Mark]) -> list[list[float]]:
             [max(one.high - one.mean, 0.0) for one in means]]  # fmt: skip
 
 
-def plot_grids(
-    path: Path, grids: Sequence[Grid], ends: tuple[float, float] | None = None, *, span: int = 1
-) -> None:
-    """Write heat maps below each other, the first row on top.
-
-    Colours go from the first to the last of `ends`, by default the least and the largest value.
-    """
-    known = [value for grid in grids for row in grid.values for value in row if value is not None]
-    low, high = ends or ((min(known), max(known)) if known else (0.0, 1.0))
-    lengths = [_SIGN * max(len(plain(name, _LABEL)) for name in one.columns) for one in grids]
-    rooms = [0.7 * WIDTHS[span] / len(one.columns) for one in grids]
-    turned = any(length > room for length, room in zip(lengths, rooms, strict=True))
-    heads = 4.0 + max(lengths) if turned else 6.0
-    height = sum(12.0 + heads + 7.0 * len(grid.rows) for grid in grids)
-    with _figure(path, span, height) as figure:
-        axes = figure.subplots(len(grids), 1, squeeze=False)
-        for grid, (one,) in zip(grids, axes, strict=True):
-            _draw_grid(one, grid, low, high if high > low else low + 1.0)
-            one.tick_params(axis="x", labelrotation=90 * turned)
-
-
-def _draw_grid(axes: "Axes", grid: Grid, low: float, high: float) -> None:
+def plot_grid(path: Path, grid: Grid, *, span: int = 1) -> None:
+    """Write a heat map, the first row on top; colours go from the least value to the largest."""
+    known = [value for row in grid.values for value in row if value is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    reach = high - low or 1.0
+    labels = [plain(name, _LABEL) for name in grid.columns]
+    longest = _SIGN * max(map(len, labels))
+    turned = longest > 0.7 * WIDTHS[span] / len(labels)
+    height = 12.0 + (4.0 + longest if turned else 6.0) + 7.0 * len(grid.rows)
     values = [[math.nan if cell is None else cell for cell in row] for row in grid.values]
-    axes.pcolormesh(values, cmap="cividis", vmin=low, vmax=high, edgecolors="white", linewidth=0.5)
-    for row, cells in enumerate(grid.values):
-        for column, cell in enumerate(cells):
-            dark = cell is not None and (cell - low) / (high - low) < _DARK
-            text = "–" if cell is None else f"{cell:.{grid.decimals}f}"
-            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center",
-                      color="white" if dark else "black")  # fmt: skip
-    for ticks, labels in ((axes.set_xticks, grid.columns), (axes.set_yticks, grid.rows)):
-        ticks([n + 0.5 for n in range(len(labels))], [plain(name, _LABEL) for name in labels])
-    axes.tick_params(length=0)
-    axes.invert_yaxis()
-    axes.set(title=plain(grid.title), xlabel=plain(grid.x), ylabel=plain(grid.y))
-    axes.spines[:].set_visible(False)
+    with _figure(path, span, height) as figure:
+        axes = figure.add_subplot()
+        axes.pcolormesh(values, cmap="cividis", vmin=low, vmax=low + reach, edgecolors="white",
+                        linewidth=0.5)  # fmt: skip
+        for row, cells in enumerate(grid.values):
+            for column, cell in enumerate(cells):
+                dark = cell is not None and (cell - low) / reach < _DARK
+                text = "–" if cell is None else f"{cell:.3f}"
+                axes.text(column + 0.5, row + 0.5, text, ha="center", va="center",
+                          color="white" if dark else "black")  # fmt: skip
+        axes.set_xticks([n + 0.5 for n in range(len(labels))], labels, rotation=90 * turned)
+        axes.set_yticks([n + 0.5 for n in range(len(grid.rows))],
+                        [plain(name, _LABEL) for name in grid.rows])  # fmt: skip
+        axes.tick_params(length=0)
+        axes.invert_yaxis()
+        axes.set(title=plain(grid.title), xlabel=plain(grid.x), ylabel=plain(grid.y))
+        axes.spines[:].set_visible(False)
 
 
 def plot_lines(path: Path, marks: Sequence[Mark], x: str, y: str, *, span: int = 1) -> None:

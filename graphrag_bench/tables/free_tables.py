@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.report.figures import Bar, Grid, plot_bars, plot_grids
+from graphrag_bench.report.figures import Bar, Grid, plot_bars, plot_grid
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 from graphrag_bench.report.rows import INFLATED, SHOWN, mark
 from graphrag_bench.run.folder import METRICS
@@ -264,7 +264,7 @@ def plot_pivot(
         means = {(cell.lead[0], cell.column): cell.mean.mean for cell in cells}
         values = [[means.get((line, column)) for column in columns] for line in lines]
         grid = Grid(layout.value, layout.rows, layout.cols, lines, columns, values)
-        plot_grids(path, [grid], span=span)
+        plot_grid(path, grid, span=span)
         return
     bars = [
         Bar(", ".join(cell.lead), cell.column, cell.mean.mean, cell.mean.low, cell.mean.high)

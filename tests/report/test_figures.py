@@ -20,7 +20,7 @@ from graphrag_bench.report.figures import (
     front,
     plain,
     plot_bars,
-    plot_grids,
+    plot_grid,
     plot_lines,
     plot_pareto,
 )
@@ -35,8 +35,7 @@ KINDS: dict[str, Callable[[Path, int], None]] = {
     "bars": lambda path, span: plot_bars(path, BARS, "F1", span=span),
     "lines": lambda path, span: plot_lines(path, MARKS, "tokens", "F1", span=span),
     "pareto": lambda path, span: plot_pareto(path, MARKS, "tokens", NASTY, span=span),
-    "heat": lambda path, span: plot_grids(path, [GRID], span=span),
-    "wins": lambda path, span: plot_grids(path, [GRID, GRID], (0.0, 100.0), span=span),
+    "heat": lambda path, span: plot_grid(path, GRID, span=span),
 }
 
 
@@ -136,7 +135,7 @@ def test_the_front_is_what_nothing_beats_in_tokens_and_score() -> None:
 
 
 def test_a_heat_map_has_its_values_where_they_belong(tmp_path: Path, drawn: list[Figure]) -> None:
-    plot_grids(tmp_path / "a.pdf", [GRID])
+    plot_grid(tmp_path / "a.pdf", GRID)
     assert [one.get_text() for one in drawn[0].axes[0].texts] == ["0.200", "0.900", "–", "0.400"]
 
 
