@@ -101,9 +101,8 @@ class Room:
         if self.known is not None and n_tokens > self.known:
             raise UserError(
                 f"budget_context={n_tokens} does not fit the reader's window of {self.window:,} "
-                f"tokens: {self.known:,} are left for the context (answer, instructions and "
-                f"question take {self.reserved}). Take at most {self.known}, or a reader with a "
-                "larger window (llm.context of the local model, llm.window of a server)."
+                f"tokens: {self.known:,} are left for the context. Take at most {self.known}, or a "
+                "reader with a larger window (llm.context of the local model, llm.window)."
             )
 
 
@@ -122,9 +121,8 @@ def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     """Return the tokens of a corpus' chunks as the run will cut them, from at most 200 documents.
 
-    The documents are spread evenly over the corpus. Of a long document only the beginning is
-    counted: it tells that its windows are full. So are the windows over a joined corpus. What an
-    earlier run has stored is read.
+    These are spread evenly over the corpus; of a long one the beginning shows that its windows are
+    full. What an earlier run has stored is read.
     """
     try:
         return ChunkSize(**json.loads(_chunk_size_file(settings, dataset).read_bytes()))
@@ -184,15 +182,13 @@ def with_budget(
 ) -> tuple[RunSettings, ContextBudget]:
     """Return the run's context budget, and the settings that say what it came to.
 
-    These have a number of tokens as `budget_context`, or `native`. Explicit settings override
-    the default budget: a profile and `method.budget` make it native, and a number of items that
-    filling would change (`method.top_k=8`) stays, so that the budget bounds the context without
-    filling it. A native budget is the method's own `budget`, or what the reader's window leaves
-    where that is known and less; a group of a map step follows the same rule. Where the method
-    packs nothing within a budget, the budget stays as set, for this run's reference rows.
-    Raises UserError when a single run (`swept` is for cells of a sweep) sets a budget for such a
-    method, when `method.budget` is set as well, when a budget that was set does not fit the
-    reader's window, and for `fill_context` without one.
+    These have a number of tokens as `budget_context`, or `native`. A profile and `method.budget`
+    make the default native: the method's own `budget`, or what the reader's window leaves where
+    that is less. A number of items that is set (`method.top_k=8`) stays: the budget then bounds the
+    context without filling it. Where the method packs nothing within a budget, the budget stays as
+    set, for this run's reference rows.
+    Raises UserError for a budget that a single run (`swept`: a cell of a sweep) cannot use, that
+    does not fit the window, or that `method.budget` sets as well, and for `fill_context` without.
     """
     wish, fill, explicit = settings.budget_context, settings.fill_context, settings.given
     settings = settings.model_copy(
@@ -202,10 +198,7 @@ def with_budget(
     budget = ContextBudget(whole=own, group_tokens=_group_tokens(method.pipeline, room))
     if wish == "native" or (wish == "auto" and (profiled or OWN_BUDGET in explicit)):
         if fill != "auto":
-            raise UserError(
-                f"fill_context={fill} fills a common budget, but each method has its own "
-                "here: leave fill_context out, or set budget_context=N."
-            )
+            raise UserError(f"fill_context={fill} fills a common budget: set budget_context=N too.")
         settings = settings.model_copy(update={"budget_context": "native"})
         if not packers(method.pipeline):
             return settings, budget
@@ -215,10 +208,8 @@ def with_budget(
         all_rows = profiled and tokens is not None
         return settings, replace(budget, tokens=tokens, own=True, whole=own, all_rows=all_rows)
     if wish != "auto" and OWN_BUDGET in explicit and own is not None:
-        raise UserError(
-            f"{OWN_BUDGET}={own} and budget_context={wish} both set the context budget: leave one "
-            "of them out."
-        )
+        both = f"{OWN_BUDGET}={own} and budget_context={wish}"
+        raise UserError(f"{both} both set the context budget: leave one of them out.")
     if fill == "auto":
         filled = _filled(settings.method, method.pipeline) if explicit else set()
         fill = "off" if filled.intersection(explicit) else "on"
@@ -226,8 +217,7 @@ def with_budget(
         if swept or wish == "auto":
             return settings, budget
         raise UserError(
-            f"budget_context={wish}: no step of '{method.name}' packs a context "
-            "within a budget. Leave it out."
+            f"budget_context={wish}: no step of '{method.name}' packs a context. Leave it out."
         )
     tokens = room().auto if wish == "auto" else int(wish)
     if settings.answering and wish != "auto":
@@ -277,9 +267,8 @@ def _filling(pipeline: Pipeline) -> Filling:
 def lengthened(pipeline: Pipeline, budget: ContextBudget) -> Pipeline:
     """Return the pipeline with lists that are long enough for the rows that fill the budget.
 
-    These are the lists on the outside, after the last model that reads such rows. The arms of a
-    branch, the items of an `each` and the rounds of a `repeat` stay as they are, whose depth
-    decides what they retrieve; a model that reranks or reads the rows would be paid for more.
+    These are the outer lists after the last model that reads such rows: more would be paid there.
+    What branches, `each` and `repeat` retrieve follows from the length of their lists, which stays.
     """
     if not budget.filling or budget.tokens is None:
         return pipeline

@@ -89,9 +89,8 @@ class Experiment:
             if settings.pooling and not method.pooled:
                 if not swept:
                     raise UserError(
-                        f"pooling={settings.pooling.get('mode')}: no step of '{method.name}' packs "
-                        "relationships that can be pooled (`path_pooling` at a step). Methods that "
-                        f"can: {', '.join(able_to_pool())}."
+                        f"pooling={settings.pooling.get('mode')}: no step of '{method.name}' has "
+                        f"`path_pooling`. Methods that can: {', '.join(able_to_pool())}."
                     )
                 settings = settings.model_copy(update={"pooling": None})
             room = cache(partial(room_of, settings, corpus, models))

@@ -91,9 +91,8 @@ def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
     if share > MOST_UNMATCHED and not allowed:
         first = " ".join(rankings.unmatched[0].split())[:80]
         raise UserError(
-            f"{file}: {len(rankings.unmatched)} of {rankings.n_passages} passages ({share:.1%}) "
-            f"are in no document of the data set, the first: '{first}'. Is it the same corpus? "
-            "--allow-unmatched imports them as passages without evidence."
+            f"{file}: {share:.1%} of {rankings.n_passages} passages are in no document of the data "
+            f"set, the first: '{first}'. Is it the same corpus? --allow-unmatched imports them."
         )
 
 

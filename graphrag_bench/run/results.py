@@ -67,7 +67,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **(part if settings.dataset.parts > 1 else {}),
         "evaluation": evaluation.model_dump(),
         "answer_forms": forms,
-        "common_reader": common,
         "own_answers": own_answers(method.pipeline) if common else [],
         "budget_context": context_budget(settings, method),
         "commit": commit(),
