@@ -93,13 +93,9 @@ def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(
 def test_all_methods_but_those_without_a_packed_context_can_be_given_a_budget() -> None:
     pipelines = {name: method(name).pipeline for name in names("method")}
     assert {name for name, one in pipelines.items() if not packers(one)} == UNBOUNDED
-
-
-@pytest.mark.parametrize("name", names("method"))
-def test_what_a_map_step_reads_has_no_budget_and_all_else_that_is_packed_has(name: str) -> None:
-    groups = [op for op in method(name).pipeline.operators() if "bounded" in op.settings]
-    mapped = "points.map" in method(name).pipeline.names
-    assert (False in {op.settings["bounded"] for op in groups}) == mapped
+    for one in pipelines.values():
+        groups = {op.settings["bounded"] for op in one.operators() if "bounded" in op.settings}
+        assert (False in groups) == ("points.map" in one.names)
 
 
 def lists(pipeline: Pipeline) -> dict[str, int | None]:
@@ -108,7 +104,12 @@ def lists(pipeline: Pipeline) -> dict[str, int | None]:
 
 @pytest.mark.parametrize(
     ("name", "filling", "listing"),
-    [("vanilla", "chunk", "chunk.vdb"), ("raptor", "node", "node.vdb"), ("rerank", "chunk", "")],
+    [
+        ("vanilla", "chunk", "chunk.vdb"),
+        ("raptor", "node", "node.vdb"),
+        ("rerank", "chunk", ""),
+        ("graphrag_er", "", ""),
+    ],
 )
 def test_lists_are_long_enough_to_fill_the_budget_but_for_those_that_a_model_reads(
     name: str, filling: str, listing: str
@@ -120,10 +121,6 @@ def test_lists_are_long_enough_to_fill_the_budget_but_for_those_that_a_model_rea
     changed = {one: n for one, n in longer.items() if n != lists(plain)[one]}
     assert changed == ({listing: 20} if listing else {})
     assert lengthened(plain, ContextBudget(1000)) is plain
-
-
-def test_nodes_beside_relationships_fill_nothing() -> None:
-    assert prepared("graphrag_er").models.context_budget.filling == ""
 
 
 @pytest.mark.parametrize(("window", "expected"), [(None, None), (32768, None), (8192, 6100)])
@@ -166,10 +163,13 @@ def n_pieces(folder: Path) -> int:
 
 
 def test_no_context_of_any_method_is_longer_than_the_budget() -> None:
-    ended = ran("-m", *QUIET, "method=vanilla,bm25,hipporag,raptor,lgraphrag", "budget_context=60")
-    for folder in ended.folders:
+    words = [word for word in QUIET if not word.startswith("reference_rows")]
+    ended = ran("-m", *words, "method=hipporag,raptor,lgraphrag", "budget_context=60")
+    bounds = {folder.parent.name: metrics(folder)["budget_context"] for folder in ended.folders}
+    assert {"vanilla", "bm25", "lgraphrag"} <= set(bounds)
+    assert bounds.pop("zeroshot", None) is None and set(bounds.values()) == {60}
+    for folder in (one for one in ended.folders if one.parent.name in bounds):
         assert max(tokens(folder)) <= 60, folder
-        assert metrics(folder)["budget_context"] == 60
     table = (ended.folder / "table.md").read_text()
     assert "context budgets: 60 tokens for all" in table
 
@@ -208,12 +208,6 @@ def test_a_budget_of_the_methods_own_makes_it_native() -> None:
     assert 0 < max(tokens(folder)) <= 90
 
 
-def test_reference_rows_have_the_budget_too_and_the_floor_goes_without() -> None:
-    ended = ran(*TOY, "method=hipporag", "budget_context=60", "limit=2")
-    held = {folder.parent.name: metrics(folder)["budget_context"] for folder in ended.folders}
-    assert held == {"hipporag": 60, "bm25": 60, "vanilla": 60, "oracle": 60, "zeroshot": None}
-
-
 @pytest.mark.parametrize(
     ("words", "part"),
     [
@@ -238,6 +232,8 @@ def test_a_plan_has_the_budget_and_how_many_groups_a_map_step_reads() -> None:
     assert "at most 64 groups, 2,500 tokens each" in lines
     alone = "\n".join(context_lines(served("ggraphrag", None, "profile=zhou2025")))
     assert "at most 100,000 groups, one report or chunk each" in alone
+    (cut, *_) = context_lines(served("fastgraphrag", 8192, "profile=upstream"))
+    assert "own 16,000 tokens" in cut and "window of 8,192" in cut
 
 
 # ---- `budget_context=auto`: from the chunks of the corpus and the window of the reader
@@ -265,13 +261,9 @@ def kinds(folder: Path) -> list[str]:
     return [piece["kind"] for piece in row["context"]["pieces"]]  # type: ignore[index]
 
 
-def test_auto_has_room_for_four_whole_chunks_in_a_third_of_the_context() -> None:
-    """4 x 1,260 / 0.33 = 15,273."""
+def test_auto_has_room_for_four_whole_chunks_within_2400_and_what_the_window_leaves() -> None:
+    """4 x 1,260 / 0.33 = 15,273; (8,192 - 1,112) / 1.15 = 6,156."""
     assert Room(ChunkSize(1260, 1260), 128_000, 1100).auto == 15_300
-
-
-def test_auto_is_never_less_than_2400_and_never_more_than_the_window_leaves() -> None:
-    """(8,192 - 1,112) / 1.15 = 6,156."""
     assert Room(ChunkSize(120, 130), 128_000, 1112).auto == 2400
     assert Room(ChunkSize(1260, 1260), 8192, 1112, 1.15).auto == 6100
     assert Room(ChunkSize(1260, 1260), None, 1112, 1.15).auto == 6100
@@ -282,9 +274,7 @@ def test_auto_is_never_less_than_2400_and_never_more_than_the_window_leaves() ->
     ("name", "window"),
     [
         ("gpt-4o-mini", 128_000),
-        ("meta-llama/Meta-Llama-3-8B-Instruct", 8192),
         ("meta-llama/Llama-3.1-8B-Instruct", 131_072),
-        ("Qwen/Qwen2.5-32B-Instruct", 32_768),
         ("SmolLM2-135M-Instruct.Q4_1.gguf@ab", 8192),
         ("a-model-of-ours", None),
     ],
@@ -334,8 +324,3 @@ def test_a_budget_beyond_the_readers_window_is_refused(books: list[str]) -> None
     answering = [word for word in books if word != "answer=off"]
     said = refusal(*answering, "method=vanilla", "llm.window=4096", "budget_context=5000")
     assert "does not fit the reader's window of 4,096 tokens" in said
-
-
-def test_a_budget_of_a_profile_is_cut_to_the_readers_window(books: list[str]) -> None:
-    said = plan_of(*books, "method=llightrag", "profile=upstream", "llm.window=8192")
-    assert "the method's own 30,000 tokens, within the reader's window of 8,192" in said

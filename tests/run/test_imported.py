@@ -45,10 +45,10 @@ def test_a_trec_run_is_read_by_score_and_documents_of_one_score_and_rank_share_i
 
 
 def test_json_of_question_ids_and_its_lines_give_the_same_rankings(tmp_path: Path) -> None:
-    held = {"q1": ["norvik", "ada"], "q2": ["lund"]}
-    whole = documents(imported(tmp_path, json.dumps(held, indent=1)))
-    lines = "\n".join(json.dumps({name: ranked}) for name, ranked in held.items())
-    assert documents(imported(tmp_path, lines)) == whole == held
+    ranked = {"q1": ["norvik", "ada"], "q2": ["lund"]}
+    lines = "\n".join(json.dumps({name: ids}) for name, ids in ranked.items())
+    for text in (json.dumps(ranked, indent=1), lines):
+        assert documents(imported(tmp_path, text)) == ranked
 
 
 def test_rows_name_a_question_by_its_text_and_a_passage_by_its_text_with_or_without_title(
@@ -151,19 +151,12 @@ def test_an_exported_run_that_is_imported_has_the_same_scores(
     assert {name: own.metrics["metrics"][name] for name in ranked} == ranked
 
 
-def shuffled(home: Path) -> StoredRun:
-    """Rankings of all documents in an order that has nothing to do with the questions."""
-    names = ["isk", "ada", "mira", "tarn", "lund", "velia", "otto", "norvik"]
-    held = {f"q{n}": names[n:] + names[: n - 1] for n in range(1, 7)}
-    return imported(home, json.dumps(held))
-
-
-@pytest.mark.parametrize("whose", ["own", "shuffled"])
-def test_trec_eval_agrees_with_our_recall_mrr_and_ndcg(
-    own: StoredRun, whose: str, tmp_path: Path
-) -> None:
+def test_trec_eval_agrees_with_our_recall_mrr_and_ndcg(tmp_path: Path) -> None:
+    """Of all documents in an order that has nothing to do with the questions."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    exported = own if whose == "own" else shuffled(tmp_path)
+    names = ["isk", "ada", "mira", "tarn", "lund", "velia", "otto", "norvik"]
+    order = {f"q{n}": names[n:] + names[: n - 1] for n in range(1, 7)}
+    exported = imported(tmp_path, json.dumps(order))
     export_trec(exported, tmp_path)
     with (tmp_path / TREC).open() as run, (tmp_path / QRELS).open() as qrels:
         ranked, wanted = pytrec_eval.parse_run(run), pytrec_eval.parse_qrel(qrels)
@@ -197,12 +190,8 @@ def test_the_commands_import_and_export(tmp_path: Path) -> None:
     assert "1 of 2 passages" in ended.out and "1 of 6 questions" in ended.out
     assert records(ended.folder)[0]["documents"] == ["ada", "gone"]
     assert metrics(ended.folder)["imported"]["reference"] == "URL"  # type: ignore[index]
-    shown = command("runs", "show", str(ended.folder), "--home", str(tmp_path))
-    assert "imported.file = results.jsonl" in shown.out
     out = command("runs", "export", str(ended.folder), "--trec", str(tmp_path / "trec"))
     assert out.code == 0, out.err
     assert (tmp_path / "trec" / TREC).read_text().startswith("q1 Q0 ada 1 2 My-System")
     assert (tmp_path / "trec" / QRELS).read_text() == "q1 0 ada 1\n"
-    for wrong, said in (("name=My", "nmae=x"), ("dataset=toy", "dataste=toy")):
-        asked = [said if word.startswith(wrong) else word for word in words]
-        assert command(*asked, "--home", str(tmp_path)).code == 2
+    assert command(*words[:3], "dataste=toy", *words[4:], "--home", str(tmp_path)).code == 2
