@@ -19,30 +19,28 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.dataset import UNKNOWN, load_card
-from graphrag_bench.data.fetching import HUB, Fetched, differences, fetch
+from graphrag_bench.data.fetching import HUB, differences, fetch
 from graphrag_bench.data.readers import data_folder, read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 
-_SETTINGS = (
-    ("dataset", "NAME", "", "one of `graphrag-bench list`"),
-    ("dataset.root", "DIR", "", "another place for the files"),
-    ("paths.home", "HOME", ".", "the folder that holds data/; default: ."),
-)
-_ENVIRONMENT = (
-    ("HF_ENDPOINT", "the address of a mirror of the hub"),
-    ("HF_HUB_OFFLINE", "1 forbids asking the hub"),
-)
-
 
 def declare(parser: Parser) -> None:
-    parser.takes("dataset=NAME [dataset.root=DIR] [paths.home=HOME] [OPTIONS]")
-    parser.settings(_SETTINGS)
-    parser.rows("environment", _ENVIRONMENT)
+    parser.takes("dataset=NAME [dataset.root=DIR] [paths.home=HOME]")
+    parser.settings([
+        ("dataset", "NAME", "", "one of `graphrag-bench list`"),
+        ("dataset.root", "DIR", "", "another place for the files"),
+        ("paths.home", "HOME", ".", "the folder that holds data/; default: ."),
+    ])  # fmt: skip
+    parser.rows("environment", [
+        ("HF_ENDPOINT", "the address of a mirror of the hub"),
+        ("HF_HUB_OFFLINE", "1 forbids asking the hub"),
+    ])  # fmt: skip
 
 
 def main(options: Namespace) -> None:
-    name, root, home = (vars(options)[setting] for setting, *_ in _SETTINGS)
+    settings = vars(options)
+    name, root, home = settings["dataset"], settings["dataset.root"], settings["paths.home"]
     if not name:
         raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list` names them.")
     card = load_card(name)
@@ -53,7 +51,9 @@ def main(options: Namespace) -> None:
         _warn(f"the shape of this set was not checked against the original{what}")
     endpoint = os.environ.get("HF_ENDPOINT") or HUB
     for file in fetch(card, folder, endpoint=endpoint, progress=Progress()):
-        print(_line(file))
+        at = "" if file.revision == UNKNOWN else f" at {file.revision}"
+        checked = f"as the {file.checked} says" if file.checked else "checked against nothing"
+        print(f"{', '.join(file.holds)}: {file.url}{at}\n  sha256 {file.sha256}, {checked}")
     data = read_dataset(card.name, folder, home=home)
     for line in differences(data):
         _warn(f"there are {line} ({card.counts_from or 'its own count'})")
@@ -64,10 +64,3 @@ def main(options: Namespace) -> None:
 
 def _warn(text: str) -> None:
     print(f"warning: {text}.", file=sys.stderr)
-
-
-def _line(file: Fetched) -> str:
-    by = {"card": "as the card says", "hub": "as the hub says"}
-    checked = by.get(file.checked, f"not checked: the card says {UNKNOWN}")
-    at = "" if file.revision == UNKNOWN else f" at {file.revision}"
-    return f"{', '.join(file.holds)}: {file.url}{at}\n  sha256 {file.sha256}, {checked}"
