@@ -169,7 +169,12 @@ def _write_graphs(runs: Sequence[StoredRun], page: Path, home: Path) -> Plain:
         if references := read_references(run.folder):
             for scope, keys in references.keys.items():
                 if "graph" in keys:
-                    key = references.dataset, scope or "", keys["graph"], keys["chunk_table"]
+                    key = (
+                        references.dataset,
+                        scope or "",
+                        keys["graph"],
+                        keys.get("chunk_table", ""),
+                    )
                     users.setdefault(key, []).append(place)
     graphs: list[tuple[str, tuple[str, str], Graph]] = []
     rows = []
