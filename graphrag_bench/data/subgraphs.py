@@ -5,7 +5,7 @@ RoG prepared CWQ and WebQSP so: questions over a knowledge graph, with a subgrap
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -16,15 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.data.dataset import Document, Gold
-from graphrag_bench.data.rows import (
-    FileRow,
-    Rows,
-    files_of,
-    json_line_objects,
-    not_blank,
-    parquet_objects,
-    shaped,
-)
+from graphrag_bench.data.rows import FileRow, Rows, not_blank, records
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import IntArray, Question
 
@@ -164,7 +156,7 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
     """
     rows, collected = Rows(), _Collector()
-    for place, row in islice(_rog_rows(questions), limit):
+    for place, row in islice(records(questions, _RogQuestion), limit):
         starts, wanted, answers = map(not_blank, (row.q_entity, row.a_entity, row.answer))
         collected.add(row.id, row.graph, place)
         ends = {name for triple in row.graph for name in triple[::2]}
@@ -176,10 +168,3 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
         document = _SubgraphDocument(name, rows.subgraphs)
         rows.add_document(rows.places["question", name], document)
     return rows
-
-
-def _rog_rows(path: Path) -> Iterator[tuple[str, _RogQuestion]]:
-    for file in files_of(path):
-        objects = parquet_objects if file.suffix == ".parquet" else json_line_objects
-        for place, content in objects(file):
-            yield place, shaped(place, content, _RogQuestion)

@@ -50,7 +50,7 @@ def stated_window(folder: Path) -> int | None:
             _json(path).get("max_seq_length") for path in part.glob("sentence_*_config.json")
         ]
         stated.append(_json(part / _TOKENIZER_CONFIG).get("model_max_length"))
-    return min((found for one in stated if (found := bound(one)) is not None), default=None)
+    return min((size for size in map(bound, stated) if size is not None), default=None)
 
 
 def positions(folder: Path) -> int | None:
@@ -65,8 +65,8 @@ def positions(folder: Path) -> int | None:
 
 def tokenizer_file(folder: Path) -> Path | None:
     """The `tokenizer.json` of the model; None where there is none."""
-    found = [part / TOKENIZER for part in _parts(folder) if (part / TOKENIZER).is_file()]
-    return found[0] if found else None
+    files = (part / TOKENIZER for part in _parts(folder))
+    return next((file for file in files if file.is_file()), None)
 
 
 def cached_folder(name: str, revision: str) -> Path | None:

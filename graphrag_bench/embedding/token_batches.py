@@ -108,16 +108,15 @@ class TokenBatches:
         }
         for row, place in enumerate(places):
             one = read[place]
-            n_held = len(one.ids)
-            held = slice(padded - n_held, padded) if self._left else slice(n_held)
-            inputs["input_ids"][row, held] = one.ids
-            inputs["attention_mask"][row, held] = 1
+            part = slice(padded - len(one.ids), padded) if self._left else slice(len(one.ids))
+            inputs["input_ids"][row, part] = one.ids
+            inputs["attention_mask"][row, part] = 1
             if "token_type_ids" in inputs:
-                inputs["token_type_ids"][row, held] = one.type_ids
-        given = {name: torch.from_numpy(held).to(self._device) for name, held in inputs.items()}
+                inputs["token_type_ids"][row, part] = one.type_ids
+        tensors = {name: torch.from_numpy(rows).to(self._device) for name, rows in inputs.items()}
         with torch.inference_mode(), computing(self._device.type, self._precision):
-            found = self._model(given)["sentence_embedding"]
-        return np.asarray(found.float().cpu().numpy(), np.float32)
+            vectors = self._model(tensors)["sentence_embedding"]
+        return np.asarray(vectors.float().cpu().numpy(), np.float32)
 
 
 def takes_tokens(model: Any) -> bool:
