@@ -14,7 +14,7 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.judging.answers import MEASURES
-from graphrag_bench.judging.measures import Bench, Case
+from graphrag_bench.judging.measures import Bench, Case, judge
 from graphrag_bench.run.models import Models
 
 FOUNDER = "Who founded the observatory at Tarn?", ("Ilse Brandt",)
@@ -53,7 +53,7 @@ def main(words: Sequence[str]) -> int:
     right = 0
     for what, question, golds, answer, wanted in KNOWN:
         case = Case(what, question, answer, golds, listed=question == _LISTED)
-        (found,) = MEASURES["judged_correctness"].judge(bench, [case])
+        (found,) = judge(MEASURES["judged_correctness"].metric, bench, [case])
         right += found.value == wanted
         said = f"missing ({found.missing})" if found.value is None else f"{found.value:.0f}"
         word = "right" if found.value == wanted else "WRONG"

@@ -9,7 +9,7 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.judging import graphragbench, measures
-from graphrag_bench.judging.measures import Bench, Case, Judgement, Metric, judge
+from graphrag_bench.judging.measures import Bench, Case, Metric, judge
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.progress import Progress
@@ -44,10 +44,6 @@ class Measure:
     embeds: bool = False
     statements: bool = False
     named: bool = False
-
-    def judge(self, bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
-        """Return the judgement of each case."""
-        return judge(self.metric, bench, cases)
 
     def fits(self, case: Case) -> bool:
         """Return whether the case has what the metric is about."""
@@ -217,7 +213,7 @@ def _judge(
         return [
             {"question": case.id, **vars(one), "reason": one.reason[:300], "of": measure.of(case)}
             | key
-            for case, one in zip(part, measure.judge(bench, part), strict=True)
+            for case, one in zip(part, judge(measure.metric, bench, part), strict=True)
         ]
 
     in_blocks(folder / JUDGED, cases, rows_of, f"judging {name}", progress)

@@ -265,13 +265,6 @@ class Retrieved:
         return self.resources[scope if scope in self.resources else None]
 
 
-def identities(experiment: Experiment, models: Models) -> Mapping[str, str]:
-    """Return keys of artifacts and identities of models that the steps need, by name."""
-    keys = {item.resource: item.key for item in experiment.plan_for(models)}
-    needs = experiment.method.pipeline.needs() & set(models.NAMES)
-    return keys | {name: models.identity(name) for name in needs}
-
-
 def retrieved(
     experiment: Experiment,
     questions: Sequence[Question],
@@ -289,7 +282,10 @@ def retrieved(
     for scope, models in experiment.scoped(questions).items():
         mine = [q for q in questions if scope is None or q.scope == scope]
         resources = build_resources(experiment, models, progress, answering=False)
-        steps = StepCache(identities(experiment, models), results)
+        keys = {item.resource: item.key for item in experiment.plan_for(models)}
+        needs = experiment.method.pipeline.needs() & set(models.NAMES)
+        identities = keys | {name: models.identity(name) for name in needs}
+        steps = StepCache(identities, results)
         execution = Execution(resources, experiment.settings.workers, cache=steps)
         start = partial(start_state, experiment, table=resources["chunk_table"])
         with progress.task(f"{experiment.method.name}: retrieving", len(mine)) as advance:

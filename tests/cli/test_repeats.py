@@ -46,23 +46,18 @@ def repeats(folder: Path) -> dict[str, Any]:
     return held
 
 
-def test_three_repeats_ask_every_question_three_times_and_keep_each_answer() -> None:
-    folder = run_folder(*VANILLA, "repeats=3")
-    assert len(asked) == 18
-    for name in ("trial-1", "trial-2"):
-        rows = records(folder / name)
-        assert [row["question"] for row in rows] == [row["question"] for row in records(folder)]
-        assert {row["status"] for row in rows} == {"answered"}
-    assert not (folder / "trial-3").exists()
-
-
-def test_three_repeats_go_on_from_one() -> None:
+def test_three_repeats_go_on_from_one_and_keep_each_answer() -> None:
     first = run_folder(*VANILLA)
     before = (first / "records.jsonl").read_bytes()
     asked.clear()
     assert run_folder(*VANILLA, "repeats=3") == first
     assert len(asked) == 12
     assert (first / "records.jsonl").read_bytes() == before
+    for name in ("trial-1", "trial-2"):
+        rows = records(first / name)
+        assert [row["question"] for row in rows] == [row["question"] for row in records(first)]
+        assert {row["status"] for row in rows} == {"answered"}
+    assert not (first / "trial-3").exists()
     asked.clear()
     run_folder(*VANILLA, "repeats=3")
     run_folder(*VANILLA, "repeats=2")

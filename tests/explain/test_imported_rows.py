@@ -98,8 +98,6 @@ def test_what_opens_a_run_says_that_an_imported_one_has_no_steps(
         reopened(runs[1], tmp_path)
     with pytest.raises(UserError, match="no steps"):
         Player.of_run(runs[1], tmp_path)
-    with pytest.raises(UserError, match="no steps"):
-        runs[1].require_steps()
 
 
 def test_the_page_has_its_questions_without_tokens_contexts_and_seconds(

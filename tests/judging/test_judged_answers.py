@@ -12,7 +12,7 @@ from pytest import approx
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.evaluation.metrics import metric_names
 from graphrag_bench.judging.answers import MEASURES, chosen
-from graphrag_bench.judging.measures import Bench, Case, Judgement
+from graphrag_bench.judging.measures import Bench, Case, Judgement, judge
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Reply, Scripted
 from graphrag_bench.values import FloatArray
@@ -32,7 +32,7 @@ def judged(
     """The judgement when the judge says these things, one after the other."""
     said = iter(replies)
     meter = Scripted(answer=lambda chat: next(said))
-    (found,) = MEASURES[metric].judge(Bench(meter, embedder), [case])
+    (found,) = judge(MEASURES[metric].metric, Bench(meter, embedder), [case])
     return found
 
 
@@ -40,11 +40,11 @@ def prompts(case: Case, verdict: bool) -> list[str]:
     """The prompts of a judge of correctness who says that one thing is offered, and this of it."""
     chats: list[str] = []
 
-    def judge(chat: Chat) -> str:
+    def model(chat: Chat) -> str:
         chats.append("".join(message.content for message in chat))
         return offers("Miss Marsh") if len(chats) == 1 else agrees(verdict)
 
-    MEASURES["judged_correctness"].judge(Bench(Scripted(answer=judge), Hashing), [case])
+    judge(MEASURES["judged_correctness"].metric, Bench(Scripted(answer=model), Hashing), [case])
     return chats
 
 
