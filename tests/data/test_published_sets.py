@@ -194,9 +194,11 @@ def test_hotpotqa_as_published_makes_its_corpus_of_the_contexts(read: Read) -> N
     assert (gold.answers, gold.type) == (("Tarn",), "bridge")
 
 
-def test_supporting_facts_become_spans_and_those_behind_the_end_do_not(read: Read) -> None:
+def test_supporting_facts_become_spans_and_those_out_of_bounds_do_not(read: Read) -> None:
     row = hotpot_row()
-    row["context"] = row["context"][:2]  # type: ignore[index]
+    boat = ["Boat", ["The boat is red.", " Una built it.", " It floats."]]
+    row["context"] = [boat, row["context"][1]]  # type: ignore[index]
+    row["supporting_facts"] = [*row["supporting_facts"], ["Boat", -2]]  # type: ignore[misc]
     data = read("2wikimultihopqa", {"dev.json": [row]})
     assert data.gold["5a01"].spans == ("Una built it.", "Una was born in Tarn.")
     assert data.gold["5a01"].evidence == ("0", "1")

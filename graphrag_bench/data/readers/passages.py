@@ -137,7 +137,8 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
         spans = [
             sentence.strip()
             for title, number in row.supporting_facts
-            for sentence in contexts.get(title, ())[max(number, 0) : number + 1]
+            if number >= 0
+            for sentence in contexts.get(title, ())[number : number + 1]
         ]
         gold = Gold(row.answers, tuple(evidence), row.type, spans=tuple(filter(None, spans)))
         rows.add_question(place, Question(row.id, row.question), gold)
