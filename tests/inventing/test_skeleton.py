@@ -92,16 +92,11 @@ def test_nothing_is_overwritten(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("operator", "said"),
     [
-        ("mine", "KIND.NAME"),
-        ("chnk.mine", "chunk"),
-        ("chunk.Mine", "small letters"),
-        ("chunk.../../mine", "small letters"),
-        ("chunk.class", "small letters"),
-        ("chunk.yes", "a meaning of its own"),
-        ("chunk.vdb", "There is an operator chunk.vdb already"),
-        ("chunk.hipporag", "There is a method 'hipporag' already"),
+        ("mine", "KIND.NAME"), ("chnk.mine", "chunk"), ("chunk.Mine", "Mine"),
+        ("chunk.../../mine", "mine"), ("chunk.class", "class"), ("chunk.yes", "yes"),
+        ("chunk.vdb", "chunk.vdb already"), ("chunk.hipporag", "'hipporag' already"),
     ],
-)
+)  # fmt: skip
 def test_a_name_that_cannot_be_is_refused(operator: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         Skeleton.of_operator(operator)

@@ -1,6 +1,7 @@
 """The health of a graph against networkx, and graphs whose entities are joined to passages only."""
 
 from collections import Counter
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -48,39 +49,25 @@ def test_components_degrees_hubs_and_orphans_are_those_of_networkx(graph: Graph)
     lonely = [node for node in degrees if not degrees[node]]
     assert told["orphans"] == {"n": len(lonely), "first": [graph.names[n] for n in lonely[:20]]}
     assert sum(n for _, n in told["degrees"]) == graph.n_nodes
-    assert (
-        told["relations"]
-        == sorted(Counter(graph.relations).items(), key=lambda item: (-item[1], item[0]))[:20]
-    )
+    relations = sorted(Counter(graph.relations).items(), key=lambda item: (-item[1], item[0]))
+    assert told["relations"] == relations[:20]
     assert told["reach"] is None
 
 
 def test_gold_pairs_in_reach_are_the_shortest_paths_of_networkx(graph: Graph) -> None:
     table = ChunkTable.of([(f"d{row}", "", f"Text {row}.") for row in range(N_CHUNKS)])
     plain = drawn(graph)
-    names = [f"d{row}" for row in range(N_CHUNKS)]
-    gold = {
-        f"q{n}": Gold(evidence=(a, b))
-        for n, (a, b) in enumerate(zip(names, names[1:], strict=False))
-    }
+    pairs = list(pairwise(range(N_CHUNKS)))
+    gold = {f"q{a}": Gold(evidence=(f"d{a}", f"d{b}")) for a, b in pairs}
     told = health(graph, table, gold)["reach"]
-    nodes = {
-        name: set(graph.node_chunk.tocsc()[:, row].indices.tolist())
-        for row, name in enumerate(names)
-    }
-    apart = []
-    for a, b in zip(names, names[1:], strict=False):
-        far = [
-            nx.shortest_path_length(plain, x, y)
-            for x in nodes[a]
-            for y in nodes[b]
-            if nx.has_path(plain, x, y)
-        ]
-        apart.append(min(far, default=99))
+    columns = graph.node_chunk.tocsc()
+    nodes = [set(columns[:, row].indices.tolist()) for row in range(N_CHUNKS)]
+    hops = dict(nx.all_pairs_shortest_path_length(plain))
+    apart = [min((hops[x].get(y, 99) for x in nodes[a] for y in nodes[b]), default=99)
+             for a, b in pairs]  # fmt: skip
     assert told["pairs"] == len(apart)
-    assert told["within"] == [
-        (k, round(sum(far <= k for far in apart) / len(apart), 4)) for k in range(4)
-    ]
+    shares = [sum(far <= k for far in apart) / len(apart) for k in range(4)]
+    assert told["within"] == [(k, round(share, 4)) for k, share in enumerate(shares)]
 
 
 def test_without_relationships_nodes_of_one_chunk_are_joined() -> None:
