@@ -231,6 +231,16 @@ AFTER = world("zyx" + WHOLE[::-1], ROWS[::-1], ["xy", "xz", "yz"])
 """Two nodes came in front and are joined to x, so that x has three neighbours; all rows moved."""
 
 
+class Recording(Hashing):
+    """An embedder that records the texts it embeds."""
+
+    texts: frozenset[str] = frozenset()
+
+    def encode(self, texts: Sequence[str], **other: object) -> np.ndarray:
+        self.texts |= set(texts)
+        return super().encode(texts, **other)
+
+
 def reply(chat: Chat) -> Completion:
     """A report that is told by its prompt alone."""
     text = chat[-1].content
@@ -252,6 +262,22 @@ def test_a_report_prompt_is_told_by_the_members_alone(budget):
     assert len(asked[0]) == 4
     assert len(asked[0] & asked[1]) == 3  # all but the one on x
     assert any("-----Reports-----" in text for text in asked[0]) == (budget < 4000)
+
+
+def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
+    reports, texts = [], []
+    for graph, communities in (BEFORE, AFTER):
+        embedder = Recording(32)
+        made = extractive(
+            communities=communities, graph=graph, embedder=embedder, progress=QUIET,
+            summary_tokens=12, finding_tokens=6,
+        )  # fmt: skip
+        inside = communities.nodes.toarray()[:, list(graph.names).index("x")] == 0
+        reports.append({made.texts[row] for row in np.flatnonzero(inside).tolist()})
+        texts.append({text for text in embedder.texts if "y" not in text and "z" not in text})
+    assert len(reports[0]) == 3
+    assert reports[0] == reports[1]
+    assert texts[0] and texts[1] <= texts[0]
 
 
 @pytest.mark.parametrize("front", [[], ["Zoe", "Yan"]])
