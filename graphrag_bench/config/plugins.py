@@ -42,10 +42,10 @@ def load_plugins(names: Sequence[str] = ()) -> None:
             module = _attempt(name, partial(import_module, name))
             search_in(folders)
             if is_new and _registered() == n_before and not any(map(Path.is_dir, folders)):
-                modules = [path.name for path in folders[0].parent.glob("[!_]*.py")]
+                modules = [p.name for folder in folders for p in folder.parent.glob("[!_]*.py")]
                 raise UserError(
                     f"plugins: '{name}' registers no operator and no builder and has no configs/. "
-                    f"Import in {module.__file__} what does: {', '.join(modules)}."
+                    f"Import in {module.__file__} what does: {', '.join(modules) or 'none here'}."
                 )
 
 

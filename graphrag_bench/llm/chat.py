@@ -193,9 +193,7 @@ class ChatModel(ABC):
                 future = finished.get()
                 yield positions[future], future.result()
         finally:
-            for future in reversed(positions):
-                future.cancel()
-            wait(positions)
+            wait([future for future in reversed(positions) if not future.cancel()])
 
     def note(self, ok: bool, outcome: CallOutcome) -> None:
         """Tell the gate whether a call was of use; raises RunStopped at too many failures."""

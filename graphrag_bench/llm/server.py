@@ -73,7 +73,7 @@ class Rejected(Exception):
 
 
 class RateLimiter:
-    """Spaces requests, in the order in which they come, so that no minute holds too many.
+    """Spaces requests by their share of what a minute may hold.
 
     A minute is taken a little longer, for the way to the server.
     """
@@ -198,7 +198,7 @@ class Server:
 
         def send(client: Any) -> tuple[T, int, float]:
             tries, problem, n_malformed = self._tries, "", 0
-            tries.n, tries.n_tokens = 0, n_tokens
+            tries.n, tries.n_tokens, tries.began = 0, n_tokens, time.monotonic()
             try:
                 while n_malformed < _MALFORMED_TRIES:
                     sent = body()
@@ -253,13 +253,13 @@ class Server:
     def meaning(self, rejected: Rejected) -> CallFailed | RunStopped:
         """Return the error for a rejection that is final: of this call, or of the run."""
         status, message = rejected.status, rejected.text[:500]
-        if status == 429:
+        if status in (402, 429):
             return RunStopped(f"The account at {self.address} has no quota left: {message}")
         if status == 413 or _OVERFLOW.search(message):
             return CallFailed("context_overflow", f"The prompt does not fit: {message}")
         if _FILTERED.search(message):
             return CallFailed("content_filter", f"The server filtered the prompt: {message}")
-        if status in (401, 402, 403):
+        if status in (401, 403):
             key = f"the key in {self.api_key_env}" if self.api_key_env else "a call without a key"
             return NotAccepted(
                 f"{self.address} refuses {key} (HTTP {status}): {message}. "

@@ -184,3 +184,12 @@ def test_a_package_that_cannot_be_used_is_refused_with_the_reason(
         load_plugins([name])
     assert [one for one in said if one not in str(refusal.value)] == []
     assert "graphrag_bench/" not in str(refusal.value)
+
+
+def test_a_module_that_adds_nothing_is_refused_with_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "adds_nothing.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError, match=r"registers no operator.*in .*adds_nothing\.py"):
+        load_plugins(["adds_nothing"])

@@ -62,6 +62,7 @@ def test_retries_have_an_end(fake, chat):
     [
         ({"models": ["other"]}, "no model 'fake'.*base_url"),
         ({"raw_status": 429, "raw_body": '{"error": {"code": "insufficient_quota"}}'}, "no quota"),
+        ({"raw_status": 402, "raw_body": '{"error": "pay first"}'}, "no quota left.*pay first"),
         ({"raw_status": 200, "raw_body": "<html>hello</html>"}, "web page.*ends in /v1"),
         ({"raw_status": 200, "raw_body": '{"error": {"code": 401, "message": "no"}}'}, "HTTP 401"),
     ],
@@ -105,6 +106,7 @@ def test_limits_are_kept_as_the_server_sees_them(fake, chat):
     assert time.monotonic() - began < 8
     (failed,) = model.complete([chat("x")], max_tokens=500)
     assert failed.reason == "refused" and "tokens_per_minute=400" in str(failed)
+    assert failed.seconds < 8  # of a call that made no try
 
 
 def test_a_step_that_fails_too_often_asks_no_more_and_its_ledger_is_whole(fake, chat, tmp_path):
