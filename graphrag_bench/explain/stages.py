@@ -159,7 +159,7 @@ def stage_table(of_run: Funnel) -> Table:
         *(f"not known: {reason}" for reason in of_run.unknown),
     )
     heads = ("stage", "left", "lost", "questions", "answered", "found otherwise", "not known")
-    return Table(caption, heads, tuple(rows), notes)
+    return Table(caption, heads, tuple(rows), notes, texts=heads[:1])
 
 
 def funnel_table(caption: str, runs: Sequence[Funnel]) -> Table:

@@ -154,7 +154,7 @@ def _nth(signs: Sequence[str], place: int) -> str:
 
 def _legend(labels: Sequence[str], span: int) -> tuple[int, float]:
     """The columns of a legend below the axes, and its height; none for a single label."""
-    room = int(WIDTHS[span] / (_SIGN * (max(map(len, labels)) + 6)))
+    room = int(WIDTHS[span] / (_SIGN * (max(map(len, labels), default=0) + 6)))
     columns = max(1, min(room, len(labels)))
     return columns, 4.0 * -(-len(labels) // columns) + 2.0 if len(labels) > 1 else 0.0
 

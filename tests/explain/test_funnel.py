@@ -85,5 +85,6 @@ def test_a_name_that_is_no_stage_is_refused() -> None:
 def test_a_stage_shows_what_is_left_and_lost_and_marks_what_cannot_be_told() -> None:
     made = funnel(STAGES, [fate("a", cut=None), fate("b", cut=None), fate("c", False, cut=None)])
     rows = {row[0]: row[1:] for row in stage_table(made).rows}
+    assert stage_table(made).texts == ("stage",)
     assert rows["answered"] == ("2", "1", "1", "", "", "")
     assert set(rows["not cut"]) == {"?"}

@@ -134,6 +134,12 @@ def test_the_front_is_what_nothing_beats_in_tokens_and_score() -> None:
     assert [one.series for one in front(marks)] == ["short", "equal to short", "long"]
 
 
+@pytest.mark.parametrize("plot", [plot_lines, plot_pareto])
+def test_runs_without_a_mark_are_empty_axes(plot: Callable[..., None], tmp_path: Path) -> None:
+    plot(tmp_path / "a.svg", [], "tokens", "F1")
+    assert (tmp_path / "a.svg").is_file()
+
+
 def test_a_heat_map_has_its_values_where_they_belong(tmp_path: Path, drawn: list[Figure]) -> None:
     plot_grid(tmp_path / "a.pdf", GRID)
     assert [one.get_text() for one in drawn[0].axes[0].texts] == ["0.200", "0.900", "–", "0.400"]

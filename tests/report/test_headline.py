@@ -1,5 +1,6 @@
 """The table of the terminal: one question in 100 columns, and where the rest is."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -116,16 +117,18 @@ def test_failed_questions_have_a_column_a_mark_and_the_first_warning() -> None:
     assert "failed" not in table(run("Vanilla")).heads
 
 
-def test_it_fits_the_width_with_three_lines_of_notes_and_keeps_every_number(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("width", [80, 100])
+def test_it_fits_a_coloured_terminal_with_three_lines_of_notes_and_every_number(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
     long = "PathCoRAG with damping=0.15, top_k=20, retrieve.1.cases.otherwise.0.weights=degree"
     runs = [run("Vanilla"), run(long, failed=1, llm="x" * 90), run("Other", flags=["y" * 120])]
     made = table(*runs)
     show(made)
-    text = capsys.readouterr().out
-    assert max(len(line) for line in text.splitlines() if line[0] in "┏┃│└") <= 80
+    text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert max(map(len, text.splitlines())) <= width
     assert len(made.notes) == 3
     assert all(len(note) <= WIDTH for note in made.notes)
     assert "docs/" in made.notes[-1]
