@@ -85,7 +85,7 @@ class CrossEncoder:
 
         model = loaded_model(
             Loaded,
-            f"The cross-encoder '{self.model}'",
+            "cross_encoder",
             self.model,
             revision=self.revision or None,
             device=device_of(self.device, "cross_encoder"),

@@ -4,7 +4,6 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import inf
 from typing import Literal, Protocol
 
@@ -115,7 +114,7 @@ def encode_in_blocks(
     vectors: Vectors | None = None
     size, done = FIRST_BLOCK, 0
     while done < len(distinct):
-        block = next(blocks(islice(distinct, done, None), size))
+        block = next(blocks(map(distinct.__getitem__, range(done, len(distinct))), size))
         began = time.monotonic()
         new = embedder.encode(block, kind="passage")
         if time.monotonic() - began < _QUICK_SECONDS:

@@ -217,7 +217,7 @@ class SentenceEmbedder(Embedder):
 
         model = loaded_model(
             SentenceTransformer,
-            f"The embedder '{self.model}'",
+            "embedder",
             str(self._folder) if self.model == PACKAGED else self.model,
             revision=self.revision or None,
             device=device_of(self.device),
@@ -241,18 +241,19 @@ class SentenceEmbedder(Embedder):
             )
 
 
-def loaded_model(kind: Callable[..., Any], what: str, *place: str, **settings: Any) -> Any:
+def loaded_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
     """Return a model of sentence-transformers; raises UserError where it cannot be loaded."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     try:
-        return kind(*place, **settings)
+        return kind(name, **settings)
     except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
+        what = f"The {group.replace('_', '-')} '{name}'"
         if "trust_remote_code" in str(error) and not settings["trust_remote_code"]:
             raise UserError(
-                f"{what} brings code of its own: read it, then set embedder.trust_remote_code=true "
-                "and name the revision that you have read, embedder.revision=COMMIT."
+                f"{what} brings code of its own: read it, then set {group}.trust_remote_code=true "
+                f"and name the revision that you have read, {group}.revision=COMMIT."
             ) from None
         raise UserError(f"{what} could not be loaded: {first_line(error)}") from None
 

@@ -143,13 +143,12 @@ class _Finder:
         return Built(self.ids, chunks, graph, self.entries, self.stages)
 
     def _artifact(self, resource: str, kind: Any, keys: Mapping[str, str], stages: str) -> Any:
-        roots = [self.experiment.artifacts, self.experiment.shared_artifacts]
-        there = [root for root in roots if root is not None]
-        if (folder := artifact_folder(resource, there, keys)) is not None:
+        root = self.experiment.artifacts
+        if (folder := artifact_folder(resource, [root], keys)) is not None:
             return loaded(kind, folder)
         reason = f"which {resource} the run used is not known"
         if resource in keys:
-            reason = f"the {resource} is gone ({there[0] / resource / keys[resource]})"
+            reason = f"the {resource} is gone ({root / resource / keys[resource]})"
         self.missing[f"{stages}: {reason}"] = None
         return None
 

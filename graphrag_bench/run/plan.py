@@ -207,7 +207,7 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
         row = store.recipe(item).get("statistics", {}) if store.holds(item) else {}
         known = "how long its texts are is known once it is built"
         if row.get("window") is not None:
-            known = Fit.of(row).message(row["what"])
+            known = Fit.of(row).message(row["what"]) or f"there are no {row['what']}"
         yield f"  {item.resource}: {known}"
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.embedding import precision
+from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.embedding.token_batches import batches, padded_length
 from graphrag_bench.errors import UserError
@@ -165,6 +166,8 @@ def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
     folder = str(own_code(tmp_path / "tiny"))
     with pytest.raises(UserError, match="embedder.trust_remote_code=true"):
         SentenceEmbedder(folder).encode(["a"], kind="passage")
+    with pytest.raises(UserError, match="cross_encoder.trust_remote_code=true"):
+        CrossEncoder(folder).scores("a", ["b"])
     trusted = SentenceEmbedder(folder, trust_remote_code=True, device="cpu")
     assert trusted._batches is not None
     assert trusted.window == 12
