@@ -7,10 +7,13 @@ it changes. Steps that call a language model are left out: their replies are sto
 """
 
 import hashlib
+import pickle
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from pickle import PicklingError
+from io import BytesIO
 from typing import Any
+
+import numpy as np
 
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.steps import Done, Execution, Failure, OperatorStep, Outcome
@@ -84,17 +87,29 @@ def _remember(memory: OrderedDict[Any, Any], key: object, value: object) -> None
         memory.popitem(last=False)
 
 
+class _Contents(pickle.Pickler):
+    """Writes equal values alike: whatever they share, and wherever and however arrays lie."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray) or value.dtype.hasobject:
+            return NotImplemented
+        content = hashlib.sha256(np.ascontiguousarray(value)).hexdigest()
+        return np.ndarray, (value.shape, value.dtype.str, content)
+
+
 def value_digest(value: Any) -> str:
     """Return a digest of a value of a state, by its contents alone.
 
     Raises TypeError for what cannot be pickled.
     """
-    import joblib
-
     if isinstance(value, RowScores):
         rows = value.some_rows
         value = type(value), len(value), value.values if rows is None else rows
+    written = BytesIO()
+    pickler = _Contents(written)
+    pickler.fast = True  # no references to what was written before
     try:
-        return str(joblib.hash(value, hash_name="sha1"))
-    except (PicklingError, AttributeError) as error:  # AttributeError: a function inside another
-        raise TypeError(f"{type(value).__name__} has no digest") from error
+        pickler.dump(value)
+    except (pickle.PicklingError, AttributeError, ValueError) as error:  # a lambda, an inner one,
+        raise TypeError(f"{type(value).__name__} has no digest") from error  # or a cycle
+    return hashlib.sha256(written.getbuffer()).hexdigest()

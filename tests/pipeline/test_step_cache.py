@@ -1,6 +1,7 @@
 """Kept steps: the same rows as without, nothing computed twice, and only what a change reaches."""
 
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -76,7 +77,7 @@ def test_pipelines_that_begin_alike_share_their_steps(home: Path) -> None:
     assert found.computed["convert.0 question.entities.nlp"] == 0
 
 
-def test_equal_values_have_equal_digests_and_others_have_not() -> None:
+def test_equal_values_have_equal_digests_and_others_have_not(tmp_path: Path) -> None:
     one = Ranked[Chunk]([1], [0.5])
     assert value_digest(one) == value_digest(Ranked[Chunk](np.array([1]), [0.5]))
     values: list[Any] = [
@@ -86,6 +87,14 @@ def test_equal_values_have_equal_digests_and_others_have_not() -> None:
         Subgraph((1,), (0,), (Walk((1, 2), (0,), 0.5),)), (1,), [1], 1, 1.0, True, frozenset({"a"}),
     ]  # fmt: skip
     assert len({value_digest(value) for value in values}) == len(values)
-    for value in (lambda: 0, {"a": Lock()}):
+    array, walk = np.arange(6.0).reshape(2, 3), Walk((1000, 2000), (0,))
+    np.save(tmp_path / "array.npy", array)
+    mapped = np.load(tmp_path / "array.npy", mmap_mode="r")
+    assert value_digest(array) == value_digest(mapped) == value_digest(np.asfortranarray(array))
+    assert value_digest(NodeScores(array[:, 0])) == value_digest(NodeScores([0.0, 3.0]))
+    assert value_digest((walk, walk)) == value_digest((walk, replace(walk, nodes=(1000, 2000))))
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    for value in (lambda: 0, {"a": Lock()}, cycle):
         with pytest.raises(TypeError):
             value_digest(value)
