@@ -153,8 +153,7 @@ def any_length(
     walks = [
         (row, walk)
         for row, (source, target) in zip(rows.tolist(), pairs[rows].tolist(), strict=True)
-        for walk in _yen(graph, source, target, k)
-        if most is None or len(walk) <= most + 1
+        for walk in _yen(graph, source, target, k, most or graph.n_nodes)
     ]
     hops = np.array([*near.hops[complete], *(len(walk) - 1 for _, walk in walks)], np.int64)
     nodes = np.full((len(hops), max(hops.max(initial=0), MOST_HOPS) + 1), -1, np.int64)
@@ -166,11 +165,11 @@ def any_length(
     return PairPaths(pair, nodes, hops, hops * MILLION, np.nansum(like, axis=1) / hops)
 
 
-def _yen(graph: Graph, source: int, target: int, k: int) -> list[NodePath]:
-    """The `k` shortest loopless paths, ties by node tuple, by Yen's algorithm with Lawler's rule.
+def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
+    """The `k` shortest loopless paths of at most `most` hops, ties by node tuple.
 
-    Of the paths that begin like a path found and then leave it, only the best waits, and a path is
-    left no earlier than it left the one before.
+    Yen's algorithm with Lawler's rule: of the paths that begin like a path found and then leave it,
+    only the best waits, and a path is left no earlier than it left the one before.
     """
     from graphrag_bench.algorithms.k_shortest_kernels import shortest_way
 
@@ -179,16 +178,16 @@ def _yen(graph: Graph, source: int, target: int, k: int) -> list[NodePath]:
     walks: list[NodePath] = []
     waiting: list[tuple[int, NodePath, int]] = [(0, (source,), 0)]
     while waiting and len(walks) < k:
-        _, walk, left = heappop(waiting)
+        _, walk, spur = heappop(waiting)
         if walk[-1] == target:
             walks.append(walk)
-        for at in range(left, max(len(walk) - 1, 1)):
+        for at in range(spur, max(len(walk) - 1, 1)):
             blocked[list(walk[:at])] = True
             after = [one[at + 1] for one in walks if one[: at + 1] == walk[: at + 1]]
             banned[after] = True
             way = shortest_way(ways.starts, ways.nodes, walk[at], target, blocked, banned)
             banned[after] = blocked[list(walk[:at])] = False
-            if len(way):
+            if 0 < len(way) <= most + 1 - at:
                 onward = (*walk[:at], *way.tolist())
                 heappush(waiting, (len(onward), onward, at))
     return walks

@@ -93,7 +93,7 @@ class _Contents(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype.hasobject:
             return NotImplemented
-        content = hashlib.sha256(np.ascontiguousarray(value)).hexdigest()
+        content = hashlib.sha256(value.tobytes()).hexdigest()
         return np.ndarray, (value.shape, value.dtype.str, content)
 
 
