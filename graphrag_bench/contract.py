@@ -283,8 +283,8 @@ def _with(function: Callable[..., Any], fixed: Mapping[str, Any]) -> Callable[..
         return function(**inputs, **fixed)
 
     signature = inspect.signature(function)
-    left = [one for name, one in signature.parameters.items() if name not in fixed]
-    own.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+    rest = [one for name, one in signature.parameters.items() if name not in fixed]
+    own.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
     return own
 
 

@@ -154,7 +154,7 @@ def _ended(
     `state` is the walk's depth, the only end looked for (-1: every one that was not expanded), the
     sum of the walk's resources, and the number of paths so far.
     """
-    depth, only, resources, n_found = state
+    depth, only, resources, n_paths = state
     at = ways.first[walk[depth]]
     while at >= 0:
         end = ways.ends[at]
@@ -164,28 +164,28 @@ def _ended(
             fits = False
         if not fits or _on(walk, depth, end):
             continue
-        if n_found == len(paths.scores):
+        if n_paths == len(paths.scores):
             paths = _grown(paths)
         for hop in range(depth + 1):
-            paths.nodes[n_found, hop] = walk[hop]
-        paths.nodes[n_found, depth + 1] = end
-        paths.scores[n_found] = (resources + flow.resource[end]) / (depth + 1)
-        n_found += 1
-    return paths, n_found
+            paths.nodes[n_paths, hop] = walk[hop]
+        paths.nodes[n_paths, depth + 1] = end
+        paths.scores[n_paths] = (resources + flow.resource[end]) / (depth + 1)
+        n_paths += 1
+    return paths, n_paths
 
 
 @kernel
 def _paths_from(
-    ways: Ways, start: int, only: int, rules: Rules, flow: Flow, paths: Found, n_found: int
+    ways: Ways, start: int, only: int, rules: Rules, flow: Flow, paths: Found, n_paths: int
 ) -> tuple[Found, int]:
     if not flow.expanded[start]:
-        return paths, n_found
+        return paths, n_paths
     walk = np.empty(rules.max_hops + 1, np.int32)
     places = np.empty(rules.max_hops + 1, np.int64)
     sums = np.empty(rules.max_hops + 1)
     walk[0], places[0] = start, ways.starts[start]
     sums[0] = 1.0 if rules.count_start else 0.0
-    paths, n_found = _ended(ways, rules, flow, walk, (0, only, sums[0], n_found), paths)
+    paths, n_paths = _ended(ways, rules, flow, walk, (0, only, sums[0], n_paths), paths)
     depth = 0
     while depth >= 0:
         if depth + 1 >= rules.max_hops or places[depth] == ways.starts[walk[depth] + 1]:
@@ -199,9 +199,9 @@ def _paths_from(
         depth += 1
         walk[depth], places[depth] = near, ways.starts[near]
         sums[depth] = sums[depth - 1] + flow.resource[near]
-        state = (depth, only, sums[depth], n_found)
-        paths, n_found = _ended(ways, rules, flow, walk, state, paths)
-    return paths, n_found
+        state = (depth, only, sums[depth], n_paths)
+        paths, n_paths = _ended(ways, rules, flow, walk, state, paths)
+    return paths, n_paths
 
 
 @kernel
@@ -219,13 +219,13 @@ def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> Found:
         np.empty(n_nodes, np.int32),
     )
     paths = Found(np.full((1024, rules.max_hops + 1), -1, np.int32), np.empty(1024))
-    n_found = 0
+    n_paths = 0
     ends = np.empty(len(wanted) + 1, np.int32)
     for start in wanted:
         ends[0], n_ends, at = NOBODY, 1, 0
         while at < n_ends:
             n_touched = flow_from(ways, start, ends[at], rules, flow)
-            paths, n_found = _paths_from(ways, start, ends[at], rules, flow, paths, n_found)
+            paths, n_paths = _paths_from(ways, start, ends[at], rules, flow, paths, n_paths)
             if at == 0 and not rules.expand_target:
                 for end in wanted:
                     if end != start and flow.expanded[end]:
@@ -233,4 +233,4 @@ def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> Found:
                         n_ends += 1
             _forget(flow, n_touched)
             at += 1
-    return Found(paths.nodes[:n_found], paths.scores[:n_found])
+    return Found(paths.nodes[:n_paths], paths.scores[:n_paths])

@@ -204,14 +204,14 @@ def edge_flow(
         (start, n): 1 / len(successors[start]) for n in successors[start]
     }
 
-    def send(pair: NodePair, hops_left: int) -> None:
+    def send(pair: NodePair, hops: int) -> None:
         here = pair[1]
-        if not hops_left or here == end or flow[pair] <= threshold:
+        if not hops or here == end or flow[pair] <= threshold:
             return
         for near in successors[here]:
             sent = flow[pair] * alpha / len(successors[here])
             flow[here, near] = flow.get((here, near), 0.0) + sent
-            send((here, near), hops_left - 1)
+            send((here, near), hops - 1)
 
     for near in successors[start]:
         send((start, near), max_hops - 1)

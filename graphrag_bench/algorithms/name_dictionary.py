@@ -122,7 +122,7 @@ class NameDictionary:
         start = 0
         while start < len(words):
             n_words = min(self.longest.get(words[start], 0), len(words) - start)
-            while n_words and not self._is_found(" ".join(words[start : start + n_words])):
+            while n_words and not self._has_name(" ".join(words[start : start + n_words])):
                 n_words -= 1
             key = " ".join(words[start : start + n_words])
             if n_words > 1 or (n_words and (single is None or key in single)):
@@ -130,7 +130,7 @@ class NameDictionary:
             start += max(n_words, 1)
         return keys
 
-    def _is_found(self, key: str) -> bool:
+    def _has_name(self, key: str) -> bool:
         return key in self.row_of and _is_name(key)
 
 

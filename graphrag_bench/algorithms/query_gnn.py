@@ -91,8 +91,8 @@ class GnnWeights:
     @classmethod
     def load(cls, folder: Path) -> "GnnWeights":
         """The weights that `save` wrote."""
-        with np.load(folder / _WEIGHTS, allow_pickle=False) as held:
-            named = {name: held[name] for name in held.files}
+        with np.load(folder / _WEIGHTS, allow_pickle=False) as arrays:
+            named = {name: arrays[name] for name in arrays.files}
         return cls(named, bool(named.pop(_SHORT_CUT)))
 
 

@@ -59,8 +59,8 @@ class MlpWeights:
     @classmethod
     def load(cls, folder: Path) -> "MlpWeights":
         """The weights that `save` wrote."""
-        with np.load(folder / _WEIGHTS, allow_pickle=False) as held:
-            return cls(**{name: held[name] for name in cls.__dataclass_fields__})
+        with np.load(folder / _WEIGHTS, allow_pickle=False) as arrays:
+            return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True, eq=False)

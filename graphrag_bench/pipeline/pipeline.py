@@ -72,13 +72,13 @@ class Pipeline:
         self,
         resources: frozenset[str] | None = None,
         attributes: frozenset[str] | None = None,
-        given: frozenset[str] = frozenset(),
+        slots: frozenset[str] = frozenset(),
     ) -> list[str]:
         """Every static problem: slots, resources, attributes, prompt variables, the answer.
 
-        `given` names the slots that are filled before the first step.
+        `slots` names the slots that are filled before the first step.
         """
-        checker = Checker(resources, attributes, {"question", *given})
+        checker = Checker(resources, attributes, {"question", *slots})
         for step in self.steps():
             step.check(checker)
         if "answer" not in checker.written and not checker.gaps:

@@ -40,9 +40,9 @@ class Point(BaseModel):
 
     @field_validator("score", mode="before")
     @classmethod
-    def _clamped(cls, given: object) -> int:
+    def _clamped(cls, value: object) -> int:
         try:
-            return max(0, min(100, round(float(str(given)))))
+            return max(0, min(100, round(float(str(value)))))
         except (ValueError, OverflowError):
             return 0
 
@@ -54,8 +54,8 @@ class MapReply(BaseModel):
 
     @field_validator("points", mode="before")
     @classmethod
-    def _listed(cls, given: object) -> object:
-        return [given] if isinstance(given, Mapping) else given
+    def _listed(cls, value: object) -> object:
+        return [value] if isinstance(value, Mapping) else value
 
 
 @lru_cache(maxsize=64)
@@ -123,21 +123,21 @@ def map_points(
         pieces = [pieces[row] for row in drawn.tolist()]
     most = min(group_tokens, context_budget.group_tokens or group_tokens)
     groups = _packed(pieces, most if group == "packed" else 0)
-    groups, left = groups[:max_groups], groups[max_groups:]
-    unread = tuple((p.kind, p.id) for part in left for p in part)
+    groups, rest = groups[:max_groups], groups[max_groups:]
+    unread = tuple((p.kind, p.id) for part in rest for p in part)
     read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
     if not groups:
         return Points((), ()), read
-    asked = {"question": question.text, "max_characters": max_characters}
-    chats = [prompt.render({**asked, "pieces": pieces}) for pieces in groups]
+    values = {"question": question.text, "max_characters": max_characters}
+    chats = [prompt.render({**values, "pieces": pieces}) for pieces in groups]
     shape = _reply_of(max_points, max_characters)
     results = ask_each(llm, chats, json_reading(shape, "map points"), max_tokens=max_tokens)
-    failures = [found for found in results if isinstance(found, UnreadableReply | CallFailed)]
+    failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
     if len(failures) == len(results):
         raise failures[-1]
-    points = [p for found in results if isinstance(found, MapReply) for p in found.points]
-    kept = sorted((p for p in points if p.score > 0), key=lambda point: -point.score)
-    return Points(tuple(p.description for p in kept), tuple(p.score for p in kept)), read
+    points = [p for one in results if isinstance(one, MapReply) for p in one.points]
+    best = sorted((p for p in points if p.score > 0), key=lambda point: -point.score)
+    return Points(tuple(p.description for p in best), tuple(p.score for p in best)), read
 
 
 def _packed(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
@@ -207,7 +207,7 @@ def reduce(
     ]
     n_tokens = [tokenizer.count(text) for text in points.texts]
     most = context_budget.tokens
-    kept = len(rows) if most is None else max(1, fit(n_tokens, most))
-    pieces = _pieces(points, tokenizer)[:kept]
-    chat = prompt.render({**reader_values(question, pieces), "points": rows[:kept]})
+    n_rows = len(rows) if most is None else max(1, fit(n_tokens, most))
+    pieces = _pieces(points, tokenizer)[:n_rows]
+    chat = prompt.render({**reader_values(question, pieces), "points": rows[:n_rows]})
     return answered(llm, chat, question, max_tokens)

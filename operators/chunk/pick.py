@@ -45,8 +45,8 @@ def similar(
     first. Where there are none, the given chunks stay. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7: `kg_chunk_pick_method` VECTOR, its default.
     """
-    found = (nodes, relationships, chunks)
-    return _picks(question, found, graph, chunk_index, embedder, per_row, top_k)
+    rankings = (nodes, relationships, chunks)
+    return _picks(question, rankings, graph, chunk_index, embedder, per_row, top_k)
 
 
 @operator("chunk.pick.similar_and_dense", batched=True, unordered="three lists in turn")
@@ -69,13 +69,13 @@ def similar_and_dense(
     there are none, the given chunks stay. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7, its mode mix.
     """
-    found = (nodes, relationships, chunks)
-    return _picks(question, found, graph, chunk_index, embedder, per_row, top_k, min_score)
+    rankings = (nodes, relationships, chunks)
+    return _picks(question, rankings, graph, chunk_index, embedder, per_row, top_k, min_score)
 
 
 def _picks(
     question: Sequence[Question],
-    found: tuple[Sequence[Ranked[Any]], ...],
+    rankings: tuple[Sequence[Ranked[Any]], ...],
     graph: Graph,
     index: VectorIndex,
     embedder: Embedder,
@@ -85,7 +85,7 @@ def _picks(
 ) -> list[Ranked[Chunk]]:
     vectors = vectors_of(question, [None] * len(question), embedder)
     picks: list[Ranked[Chunk]] = []
-    for (vector,), nodes, relationships, chunks in zip(vectors, *found, strict=True):
+    for (vector,), nodes, relationships, chunks in zip(vectors, *rankings, strict=True):
         scores = np.asarray(index.scores(vector), np.float64)
         lists = [_best(scores, graph.node_chunk, nodes, per_row)]
         seen = set(lists[0].ids.tolist())

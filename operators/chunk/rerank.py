@@ -86,11 +86,11 @@ def rerank(
 def _order(llm: ChatModel, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
     def read(text: str, cut: bool) -> tuple[int, ...]:
         named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
-        found = unique([number - 1 for number in named if 1 <= number <= n_passages])
-        if not found:
+        order = unique([number - 1 for number in named if 1 <= number <= n_passages])
+        if not order:
             problem = f"field 'order': no number from 1 to {n_passages} in it"
             raise UnreadableReply(PURPOSE, text, problem)
-        return found
+        return order
 
     reading = ReplyFormat(PURPOSE, read, schema_of(Order))
     (reply,) = ask_each(llm, [chat], reading, max_tokens=max_tokens)

@@ -33,14 +33,14 @@ def vdb(
     Source: Zhou et al. 2025, technical report, B.1, community "VDB".
     """
     among = reported(communities, reports, level)
-    found: list[Ranked[Community]] = []
+    rankings: list[Ranked[Community]] = []
     for vectors in vectors_of(question, query, embedder):
         if not len(vectors) or not len(among):
-            found.append(Ranked.empty())
+            rankings.append(Ranked.empty())
             continue
         scores = np.max([community_index.scores(vector) for vector in vectors], axis=0)
-        found.append(Ranked.top(scores, top_k, among=among))
-    return found
+        rankings.append(Ranked.top(scores, top_k, among=among))
+    return rankings
 
 
 @operator("node.members")

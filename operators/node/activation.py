@@ -73,9 +73,9 @@ class _Spread:
 
     def run(self, start: FloatArray, rounds: int) -> tuple[FloatArray, FloatArray]:
         weights, active, now = start.copy(), start.copy(), start
-        taken = np.zeros(len(self.cosine), bool)
+        visited = np.zeros(len(self.cosine), bool)
         for done in range(1, rounds + 1):
-            passed = self._passed(now, taken)
+            passed = self._passed(now, visited)
             now = np.zeros(len(start))
             for node, score in passed:
                 weights[node] += score
@@ -85,20 +85,20 @@ class _Spread:
                 break
         return weights, active
 
-    def _passed(self, now: FloatArray, taken: BoolArray) -> list[tuple[int, float]]:
-        found: list[tuple[int, float]] = []
+    def _passed(self, now: FloatArray, visited: BoolArray) -> list[tuple[int, float]]:
+        pairs: list[tuple[int, float]] = []
         used: list[int] = []
         for node in np.flatnonzero((now > 0) & (now >= self.threshold)).tolist():
-            for sentence in self._best(node, taken).tolist():
+            for sentence in self._best(node, visited).tolist():
                 used.append(sentence)
                 score = float(now[node] * self.cosine[sentence])
                 if score > 0 and score >= self.threshold:
                     named = row_ids(self.tri_graph.sentence_entity, sentence).tolist()
-                    found += [(near, score) for near in named]
-        taken[used] = True
-        return found
+                    pairs += [(near, score) for near in named]
+        visited[used] = True
+        return pairs
 
-    def _best(self, node: int, taken: BoolArray) -> IntArray:
+    def _best(self, node: int, visited: BoolArray) -> IntArray:
         own = row_ids(self.tri_graph.entity_sentence, node)
-        free = own[~taken[own]]
+        free = own[~visited[own]]
         return Ranked[Node].top(self.cosine, self.sentences_per_node, among=free).ids

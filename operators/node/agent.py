@@ -76,11 +76,11 @@ def agent(
     chats = [prompt.render(_shown(graph, question, group)) for group in wide]
     reading = ReplyFormat(PURPOSE, _numbers)
     replies = ask_each(llm, chats, reading, max_tokens=max_tokens, retry=False)
-    left = iter(replies)
+    each = iter(replies)
     scored: list[Hop] = []
     for choice, hops in groups:
         single = len(hops) == 1
-        scores = [1.0] if single else _scores(llm, next(left), len(hops))
+        scores = [1.0] if single else _scores(llm, next(each), len(hops))
         factor = choice.score if single else 1.0
         pairs = zip(hops, scores, strict=True)
         scored += [replace(hop, score=score * factor) for hop, score in pairs]
@@ -125,10 +125,10 @@ def _shown(graph: Graph, question: Question, group: Group) -> dict[str, Any]:
 
 
 def _numbers(text: str, cut: bool) -> list[list[str]]:
-    found = [_NUMBER.findall(part) for part in (text, *text.splitlines())]
-    if not found[0]:
+    numbers = [_NUMBER.findall(part) for part in (text, *text.splitlines())]
+    if not numbers[0]:
         raise UnreadableReply(PURPOSE, text)
-    return found
+    return numbers
 
 
 def _scores(

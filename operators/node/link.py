@@ -18,7 +18,7 @@ from operators.similarity import searched
 
 ByName = Literal["dictionary", "mentions"]
 SingleWords = Literal["titles", "proper", "any", "none"]
-Found = list[tuple[int, float]]
+Hits = list[tuple[int, float]]
 
 
 def _vectors_last(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -86,27 +86,29 @@ def link(
     `dictionary` and `mentions` are those of `node.match`, with score 1. `vectors` comes last and
     gives each mention that is left its most similar node. Score: cosine, -1..1; a name whose best
     node is below `min_score` gives none. A node may come twice unless `dedupe`. No part, or no
-    names, give no nodes. With `score="share"` every node has score 1, as the only
-    one that its name finds.
+    names, give no nodes. With `score="share"` every node has score 1, as the only one that
+    its name finds.
     Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone), `share` as fast-graphrag's
     released code; the other parts are ours.
     """
     by_name = tuple(part for part in parts if part != "vectors")
-    asked = zip(mentions, question, strict=True)
-    found = [_named(*one, graph, chunk_table, by_name, single_words) for one in asked]
-    given: list[Found] = [[(row, 1.0) for row in rows] for rows, _ in found]
-    left = [(at, name) for at, (_, names) in enumerate(found) for name in names]
-    if "vectors" in parts and left:
-        vectors = embedder.encode([name for _, name in left], kind="question")
+    pairs = [
+        _named(*one, graph, chunk_table, by_name, single_words)
+        for one in zip(mentions, question, strict=True)
+    ]
+    rankings: list[Hits] = [[(row, 1.0) for row in rows] for rows, _ in pairs]
+    rest = [(at, name) for at, (_, names) in enumerate(pairs) for name in names]
+    if "vectors" in parts and rest:
+        vectors = embedder.encode([name for _, name in rest], kind="question")
         (hits,) = searched([vectors], node_index, 1)
-        for (at, _), hit in zip(left, hits, strict=True):
+        for (at, _), hit in zip(rest, hits, strict=True):
             if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
-                found_one = float(hit.scores[0]) if score == "cosine" else 1.0
-                given[at].append((int(hit.ids[0]), found_one))
-    return [_ranked(hits, dedupe) for hits in given]
+                value = float(hit.scores[0]) if score == "cosine" else 1.0
+                rankings[at].append((int(hit.ids[0]), value))
+    return [_ranked(hits, dedupe) for hits in rankings]
 
 
-def _ranked(hits: Found, dedupe: bool) -> Ranked[Node]:
+def _ranked(hits: Hits, dedupe: bool) -> Ranked[Node]:
     if dedupe:
         first = dict(reversed(hits))
         hits = [(node, first[node]) for node in unique([node for node, _ in hits])]
@@ -123,19 +125,19 @@ def _named(
     parts: Sequence[ByName],
     single_words: SingleWords,
 ) -> tuple[list[int], list[str]]:
-    found: dict[str, int] = {}
-    left = list(mentions.names)
+    row_of: dict[str, int] = {}
+    rest = list(mentions.names)
     for part in parts:
         single = _single(single_words, question, chunk_table)
         if part == "dictionary":
-            found |= graph.dictionary.matches(question.text, single)
-        left = [name for name in left if not _inside(name, found)]
+            row_of |= graph.dictionary.matches(question.text, single)
+        rest = [name for name in rest if not _inside(name, row_of)]
         if part == "mentions":
             also = None if single is None else single | _capitalised(question.text)
-            rows = {name: _row(name, graph) for name in left if _counts(name, also)}
-            left = [name for name in left if rows.get(name) is None]
-            found |= {name: row for name, row in rows.items() if row is not None}
-    return list(found.values()), left
+            rows = {name: _row(name, graph) for name in rest if _counts(name, also)}
+            rest = [name for name in rest if rows.get(name) is None]
+            row_of |= {name: row for name, row in rows.items() if row is not None}
+    return list(row_of.values()), rest
 
 
 def _row(name: str, graph: Graph) -> int | None:

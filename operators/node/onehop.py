@@ -63,23 +63,23 @@ def expand(
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """
-    seeds, given = best_of_each(nodes.ids, nodes.scores)
+    seeds, seed_scores = best_of_each(nodes.ids, nodes.scores)
     near = graph.adjacency[seeds]
     from_seed = np.repeat(np.arange(len(seeds)), np.diff(near.indptr))
     nodes_near, which = np.unique(near.indices.astype(np.int64), return_inverse=True)
-    values = given[from_seed]
+    values = seed_scores[from_seed]
     if score == "degree":
         values = (graph.degree[seeds[from_seed]] + graph.degree[near.indices]).astype(np.float64)
     total = np.zeros(len(nodes_near)) if score == "sum" else np.full(len(nodes_near), -np.inf)
     (np.add if score == "sum" else np.maximum).at(total, which, values)
-    kept = ~np.isin(nodes_near, seeds)
+    others = ~np.isin(nodes_near, seeds)
     if (typed := nodes_of(graph, types)) is not None:
-        kept &= typed[nodes_near]
-    best: Ranked[Node] = best_of(nodes_near[kept], total[kept], top_k or int(kept.sum()))
+        others &= typed[nodes_near]
+    best: Ranked[Node] = best_of(nodes_near[others], total[others], top_k or int(others.sum()))
     if alike:
         best = Ranked(best.ids, np.ones(len(best)))
     if not include_seeds:
         return best
-    own = dict(zip(seeds.tolist(), given.tolist(), strict=True))
+    own = dict(zip(seeds.tolist(), seed_scores.tolist(), strict=True))
     first = {node: own[node] for node in nodes.ids.tolist()}
     return Ranked[Node].of({**first, **dict(best.items())})

@@ -57,16 +57,16 @@ def _query(keywords: Keywords, node_query: NodeQuery) -> Query | None:
 
 
 def _in_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Ranked[Node]:
-    taken: dict[int, float] = {}
-    left = [iter(hit.items()) for hit in hits]
-    while left and len(taken) < top_k:
-        for rows in list(left):
-            new = next(((row, score) for row, score in rows if row not in taken), None)
+    score_of: dict[int, float] = {}
+    queues = [iter(hit.items()) for hit in hits]
+    while queues and len(score_of) < top_k:
+        for rows in list(queues):
+            new = next(((row, score) for row, score in rows if row not in score_of), None)
             if new is None or new[1] < min_score:
-                left.remove(rows)
-            elif len(taken) < top_k:
-                taken[new[0]] = new[1]
-    return Ranked.of(taken)
+                queues.remove(rows)
+            elif len(score_of) < top_k:
+                score_of[new[0]] = new[1]
+    return Ranked.of(score_of)
 
 
 @operator("node.by_step")

@@ -95,7 +95,7 @@ def members(
     nodes: dict[int, float] = {}
     rows: dict[int, float] = {}
     for path in along:
-        for held, members_of in ((nodes, path.nodes), (rows, path.relationships)):
+        for best, members_of in ((nodes, path.nodes), (rows, path.relationships)):
             for one in members_of:
-                held[one] = max(held.get(one, path.score), path.score)
+                best[one] = max(best.get(one, path.score), path.score)
     return Ranked.of(nodes), Ranked.of(rows)

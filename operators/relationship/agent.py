@@ -126,8 +126,8 @@ def _choices(
     """The named relations that the node has, each once, best first; ties in the model's order."""
     known = {normalise_name(name): name for name in sorted(directions)}
     best: dict[str, float] = {}
-    for said, score in scored:
-        if (name := known.get(normalise_name(said))) is not None:
+    for named, score in scored:
+        if (name := known.get(normalise_name(named))) is not None:
             best.setdefault(name, score)
     order = sorted(best, key=lambda name: -round(best[name], DECIMALS))
     return [Choice(topic, name, directions[name][0], best[name]) for name in order]
@@ -139,11 +139,11 @@ def _read(text: str, cut: bool) -> Scored:
     Raises UnreadableReply when there is none. Scores of which one is above 1 are divided by their
     sum.
     """
-    found = [pair for part in re.split(r"[{}\n;]", text) if (pair := _scored(part)) is not None]
-    if not found:
+    pairs = [pair for part in re.split(r"[{}\n;]", text) if (pair := _scored(part)) is not None]
+    if not pairs:
         raise UnreadableReply(PURPOSE, text)
-    whole = sum(score for _, score in found) if max(score for _, score in found) > 1 else 1.0
-    return tuple((name, score / whole) for name, score in found)
+    whole = sum(score for _, score in pairs) if max(score for _, score in pairs) > 1 else 1.0
+    return tuple((name, score / whole) for name, score in pairs)
 
 
 def _scored(line: str) -> tuple[str, float] | None:

@@ -37,7 +37,7 @@ def aggregator(
     """
     read = partial(_ends, node_scores, graph)
     scores = read()
-    held = RelationshipScores.later(read, graph.n_relationships)
+    every = RelationshipScores.later(read, graph.n_relationships)
     if unit == "fact":
         best = Ranked[Relationship].top(scores, top_k)
     else:
@@ -45,8 +45,8 @@ def aggregator(
         best = best_of(first, scores[first], top_k)
     if handed_on == "best":
         best = best.take(best.scores > 0)
-        held = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)
-    return best, held
+        every = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)
+    return best, every
 
 
 def _ends(node_scores: NodeScores, graph: Graph) -> FloatArray:

@@ -36,11 +36,11 @@ def triple_scores(
     lower id.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; our specification of path pooling, 4.2.
     """
-    vectors = embedder.encode([asked.text for asked in question], kind="question")
+    vectors = embedder.encode([one.text for one in question], kind="question")
     means = cache(lambda: means_of(graph.source, graph.target, graph.n_nodes))
     rankings = []
-    for vector, given, linked in zip(vectors, relationships, nodes, strict=True):
-        rows = _some(given, graph.n_relationships)
+    for vector, ranked, linked in zip(vectors, relationships, nodes, strict=True):
+        rows = _some(ranked, graph.n_relationships)
         if isinstance(triple_scorer, VectorIndex):
             index = triple_scorer.vectors
             cosine = (index if rows is None else index[rows]) @ vector

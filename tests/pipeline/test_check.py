@@ -96,7 +96,7 @@ def test_a_problem_is_told_with_its_place(steps: Any, place: str, problem: str) 
 
 def test_given_slots_resources_and_attributes_are_checked() -> None:
     pipeline, _ = build({"generate": [ANSWER]})
-    assert pipeline.check(given=frozenset({"chunks"})) == []
+    assert pipeline.check(slots=frozenset({"chunks"})) == []
     (found,) = problems([], [ECHO], resources={"graph", "bm25"})
     assert found.startswith("generate.0 tiny.echo needs 'llm'") and "bm25, graph" in found
     steps = [{"op": "tiny.typed"}, CHUNKS]
