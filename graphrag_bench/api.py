@@ -75,8 +75,8 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
             gathered.errors.append(UserError(f"There is no setting '{name}'. {hint}"))
     gathered.refuse()
     plain: dict[str, Any] = composed(method=raw)["method"]
-    given = tuple(f"method.{name}" for name in settings if name in known)
-    return Pipeline(plain, run_settings, given, copy.deepcopy(plain))
+    paths = tuple(f"method.{name}" for name in settings if name in known)
+    return Pipeline(plain, run_settings, paths, copy.deepcopy(plain))
 
 
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
@@ -89,14 +89,14 @@ _ROLES = ("llm_build", "llm_judge")
 class Pipeline:
     """A method that can be looked at, changed, asked and run.
 
-    `given` are the paths of the parameters that were set, `made` is the method before its steps
+    `given` are the paths of the parameters that were set, `original` is the method before its steps
     were changed: what was set by hand is kept under the common context budget.
     """
 
     method: dict[str, Any]
     settings: dict[str, Any] = field(default_factory=dict)
     given: tuple[str, ...] = ()
-    made: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    original: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def steps(self) -> Steps:
@@ -127,7 +127,7 @@ class Pipeline:
     def _changed(self) -> Iterator[str]:
         for stage in STAGES:
             for row, step in enumerate(self.method.get(stage) or []):
-                if step not in (self.made.get(stage) or []):
+                if step not in (self.original.get(stage) or []):
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
     def run(self, data: Dataset | str, **settings: Any) -> "Run":
@@ -206,11 +206,11 @@ class Run:
         stored = StoredRun(self.result.folder, self.experiment.dataset)
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
-        found = of_run(stored, stored.rows[name])
+        record = of_run(stored, stored.rows[name])
         folders = (self.experiment.artifacts, self.experiment.shared_artifacts)
-        names = Names.read([folder for folder in folders if folder], found.artifacts)
+        names = Names.read([folder for folder in folders if folder], record.artifacts)
         calls = Calls(stored, self.experiment.home).of(name)
-        return AnsweredInRun({**question_whole(stored, found, names), "calls": calls})
+        return AnsweredInRun({**question_whole(stored, record, names), "calls": calls})
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,8 +223,8 @@ class AnsweredInRun:
     told: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        asked, answer = short(self.told["question"], 80), short(str(self.told["answer"]), 80)
-        return f"<Question {asked!r}: {answer!r}; a notebook shows its graph>"
+        question, answer = short(self.told["question"], 80), short(str(self.told["answer"]), 80)
+        return f"<Question {question!r}: {answer!r}; a notebook shows its graph>"
 
     def _repr_html_(self) -> str:
         return question_html(self.told)

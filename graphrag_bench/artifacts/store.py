@@ -200,9 +200,9 @@ def _missing(meters: Sequence[Meter]) -> str:
 def _stopped(
     planned: Planned, error: RunStopped | CallFailed, meters: Sequence[Meter]
 ) -> UserError:
-    n_asked = sum(meter.n_asked for meter in meters)
+    n_prompts = sum(meter.n_prompts for meter in meters)
     n_missing = sum(meter.n_missing for meter in meters)
-    parts = f" {n_missing} of the {n_asked} parts of its step are missing." if n_missing else ""
+    parts = f" {n_missing} of the {n_prompts} parts of its step are missing." if n_missing else ""
     message = (
         f"{planned.resource} ({planned.builder.name}) is not built: {str(error).rstrip('.')}."
         f"{parts} Replies are cached: the same command requests what is missing alone"

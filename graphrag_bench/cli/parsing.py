@@ -217,12 +217,12 @@ def with_folders(words: Sequence[str]) -> list[str]:
     options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for flags in (("--config-dir", "-cd"), ("--config-path", "-cp")):
         options.add_argument(*flags, action="append", default=[], dest="folders")
-    asked, rest = options.parse_known_args(words)
+    values, rest = options.parse_known_args(words)
     texts = {name_of(word): word.partition("=")[2] for word in rest}
     plugins = _list_of(texts, "plugins")
     if file := file_of("experiment", texts.get("experiment", "")):
         plugins += read(file).get("plugins") or []
-    search_in([*asked.folders, *_list_of(texts, "hydra.searchpath"), *config_folders(plugins)])
+    search_in([*values.folders, *_list_of(texts, "hydra.searchpath"), *config_folders(plugins)])
     return [word for word in rest if not word.startswith("hydra.searchpath=")]
 
 
@@ -239,16 +239,16 @@ def is_setting(argument: str) -> bool:
 
 
 def refuse_but(
-    command: str, words: Sequence[str], taken: Sequence[str], own: Sequence[str] = ()
+    command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
     """Raise one UserError that names every setting of a run that a command does not take.
 
-    `taken` are first parts of the settings that it takes, `own` the settings that only it has.
+    `settings` are first parts of the settings that it takes, `own` the settings that only it has.
     """
     problems = []
     for name in map(name_of, filter(is_setting, words)):
-        if not _within(name, taken):
-            hint = did_you_mean(name.partition(".")[0], [*taken, *own])
+        if not _within(name, settings):
+            hint = did_you_mean(name.partition(".")[0], [*settings, *own])
             problems.append(f"'{name}' is not a setting of {command}. {hint}")
     if problems:
         raise UserError("\n".join(problems))

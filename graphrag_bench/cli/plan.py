@@ -60,7 +60,7 @@ def main(options: Namespace) -> int:
     if not n_failed:
         refuse_unused([word for cell in every for word in cell], list(seen.values()))
     rows = [one for cell in seen.values() for one in plans.with_references(cell)]
-    print(_work_left(list({identity(one): one for one in rows}.values())))
+    print(_work_ahead(list({identity(one): one for one in rows}.values())))
     text = f"{config.hydra.sweeper.get('n_trials')}, each as this one but for what the sweeper "
     text += "chooses"
     if chosen:
@@ -71,7 +71,7 @@ def main(options: Namespace) -> int:
     return 1 if n_failed else 0
 
 
-def _work_left(experiments: Sequence[Experiment]) -> str:
+def _work_ahead(experiments: Sequence[Experiment]) -> str:
     builds: dict[str, Estimate] = {}
     questions: list[Estimate] = []
     for experiment in experiments:

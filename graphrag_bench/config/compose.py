@@ -168,15 +168,15 @@ def settings_of(
     own = plain["method"] = {key: of for key, of in plain["method"].items() if key not in KEYS}
     if own.get("prompts", "") is None:
         del own["prompts"]
-    given = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
+    paths = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
     if method is None:
         choices = hydra.runtime.choices
         file = without_chunks(_changed(method_file(str(choices.method)), choices))
         if own.get("name") != file.get("name"):
             raise UserError(f"method.name={own.get('name')}: a method is chosen by method=NAME.")
-        given += [f"method.{key}" for key in own if own[key] != file.get(key)]
-    given = [path for path in dict.fromkeys(given) if path.startswith("method.")]
-    return {**_resolved(plain), "given": given}
+        paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
+    paths = [path for path in dict.fromkeys(paths) if path.startswith("method.")]
+    return {**_resolved(plain), "given": paths}
 
 
 def method_of(name: str, profile: str, fidelity: str) -> dict[str, Any]:

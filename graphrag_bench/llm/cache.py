@@ -205,12 +205,12 @@ class Cache:
 
     def _use_log(self) -> None:
         """Turn the write-ahead log on; who meets another process at it does not wait by itself."""
-        for left in reversed(range(_TRIES)):
+        for tries in reversed(range(_TRIES)):
             try:
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 return
             except sqlite3.OperationalError:
-                if not left:
+                if not tries:
                     raise
                 time.sleep(_PAUSE)
 
@@ -232,10 +232,10 @@ class Cache:
         try:
             with self._lock:
                 query = f"SELECT {_COLUMNS} FROM cache WHERE kind = ? AND {condition}"
-                found = self._connection.execute(query, values).fetchall()
+                rows = self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise RunStopped(f"The cache {self.path} cannot be read: {error}.") from None
-        return [_row(*columns) for columns in found]
+        return [_row(*columns) for columns in rows]
 
     def _put(self, row: Row, *, replace: bool) -> Row:
         """Store a row and return the stored one: a readable one that is there stays."""
@@ -308,8 +308,8 @@ def _as_rows(table: str) -> str:
 
 
 def _row(kind: str, key: str, identity: str, value: bytes, more: str) -> Any:
-    made = _KINDS[kind]
-    return made(key=key, identity=identity, **{made.VALUE: value}, **json.loads(more))
+    row_type = _KINDS[kind]
+    return row_type(key=key, identity=identity, **{row_type.VALUE: value}, **json.loads(more))
 
 
 def vector_key(identity: str, kind: str, text: str) -> str:

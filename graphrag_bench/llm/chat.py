@@ -157,7 +157,7 @@ class ChatModel(ABC):
             Request(prompt, max_tokens, tuple(stop), schema, self.trial) for prompt in prompts
         ]
         meter, outcomes = self.meter, dict[int, CallOutcome]()
-        meter.n_asked, meter.arrived = len(requests), []
+        meter.n_prompts, meter.arrived = len(requests), []
         arriving = self._arrivals(requests, list(items) or [""] * len(requests))
         try:
             with closing(arriving):

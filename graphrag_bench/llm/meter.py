@@ -89,7 +89,7 @@ class Meter:
 
     `structured.ask` counts what it put right or replaced by a fallback. `lost` holds a digest of
     every prompt without a reply because the server failed. `arrived` are the replies to the last
-    list of `n_asked` prompts, in whichever order.
+    list of `n_prompts` prompts, in whichever order.
     """
 
     replies: list[CallOutcome] = field(default_factory=list)
@@ -97,13 +97,13 @@ class Meter:
     unreadable: int = 0
     corrected: int = 0
     fallbacks: int = 0
-    n_asked: int = 0
+    n_prompts: int = 0
     arrived: list[Completion] = field(default_factory=list)
 
     @property
     def n_missing(self) -> int:
         """How many prompts of the last list are without a reply."""
-        return self.n_asked - len(self.arrived)
+        return self.n_prompts - len(self.arrived)
 
     @property
     def usage(self) -> Calls:

@@ -63,5 +63,5 @@ def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
     if window is None:
         return most
     prompt = STAND_IN * sum(count_tokens(message.content) for message in chat)
-    left = int(window - prompt) // STEP * STEP
-    return min(most, max(left, sure_tokens(most, window)))
+    rest = int(window - prompt) // STEP * STEP
+    return min(most, max(rest, sure_tokens(most, window)))

@@ -53,8 +53,8 @@ class WorldReader(Scripted):
         system = "\n".join(one.content for one in chat if one.role == "system")
         user = "\n".join(one.content for one in chat if one.role == "user").rstrip()
         notes = Notes(user, self.believes == "rumours")
-        for told, cue, reply in _TASKS:
-            if cue in (system if told == "system" else user[-40:]):
+        for place, cue, reply in _TASKS:
+            if cue in (system if place == "system" else user[-40:]):
                 return reply(notes)
         raise RunStopped(
             f"The world reader has no answer to this prompt: {user[:300]!r}. It answers questions "
@@ -76,13 +76,13 @@ class Notes:
 
         It does so for a question that a synthetic world cannot have asked: it is never unknown.
         """
-        said = self.line("Question:")
-        if (found := parse_question(said)) is None:
+        text = self.line("Question:")
+        if (parsed := parse_question(text)) is None:
             raise RunStopped(
-                f"{said!r} is not a question of a synthetic world, and llm=world_reader answers no "
+                f"{text!r} is not a question of a synthetic world, and llm=world_reader answers no "
                 "other: take dataset=world, or another model."
             )
-        return found
+        return parsed
 
     @cached_property
     def stated(self) -> tuple[Statement, ...]:
@@ -99,12 +99,12 @@ class Notes:
 
     @cached_property
     def _facts(self) -> Mapping[tuple[str, str], Statement]:
-        found: dict[tuple[str, str], Statement] = {}
+        facts: dict[tuple[str, str], Statement] = {}
         believed = [one for one in self.stated if not one.rumour]
         believed += [one for one in self.stated if one.rumour and self.gullible]
         for one in believed:
-            found.setdefault((self.known(one.head), one.phrase), one)
-        return found
+            facts.setdefault((self.known(one.head), one.phrase), one)
+        return facts
 
     def known(self, name: str) -> str:
         """The normalised name of an entity that is called by its name or an alias."""
@@ -113,14 +113,14 @@ class Notes:
 
     def chain(self) -> list[Statement]:
         """The facts of the question's chain that are stated, up to the first that is not."""
-        held = []
+        chain = []
         entity = self.known(self.question.start)
         for phrase in self.question.phrases:
             if (fact := self._facts.get((entity, phrase))) is None:
                 break
-            held.append(fact)
+            chain.append(fact)
             entity = self.known(fact.tail)
-        return held
+        return chain
 
     def answer(self) -> str | None:
         """The end of the chain; None where one of its facts is not stated."""
@@ -129,8 +129,8 @@ class Notes:
 
     def line(self, head: str) -> str:
         """What follows `head` on the last line that begins with it; "" without one."""
-        found = re.findall(rf"(?m)^{re.escape(head)}(.*)$", self.text)
-        return found[-1].strip() if found else ""
+        rest = re.findall(rf"(?m)^{re.escape(head)}(.*)$", self.text)
+        return rest[-1].strip() if rest else ""
 
 
 def _short(notes: Notes) -> str:
@@ -165,11 +165,11 @@ def _triples(notes: Notes) -> str:
 
 
 def _keywords(notes: Notes) -> str:
-    said = {
+    keywords = {
         "high_level_keywords": [BY_PHRASE[phrase].role for phrase in notes.question.phrases],
         "low_level_keywords": [notes.question.start],
     }
-    return json.dumps(said, ensure_ascii=False)
+    return json.dumps(keywords, ensure_ascii=False)
 
 
 def _points(notes: Notes) -> str:
@@ -196,12 +196,12 @@ def _points(notes: Notes) -> str:
 def _follow_ups(notes: Notes) -> str:
     points = json.loads(_points(notes))["points"]
     open_part = [] if notes.answer() else [_next_evidence(notes)]
-    said = {
+    reply = {
         "answer": " ".join(point["description"] for point in points),
         "score": max(point["score"] for point in points),
         "follow_ups": open_part,
     }
-    return json.dumps(said, ensure_ascii=False)
+    return json.dumps(reply, ensure_ascii=False)
 
 
 def _next_evidence(notes: Notes) -> str:
@@ -219,8 +219,8 @@ def _thought(notes: Notes) -> str:
 
 def _sub_questions(notes: Notes) -> str:
     start, phrases = notes.question.start, notes.question.phrases
-    found = [question(start, phrases[:hops]) for hops in range(1, len(phrases))]
-    return json.dumps({"sub_questions": found}, ensure_ascii=False)
+    questions = [question(start, phrases[:hops]) for hops in range(1, len(phrases))]
+    return json.dumps({"sub_questions": questions}, ensure_ascii=False)
 
 
 def _order(notes: Notes) -> str:
@@ -228,9 +228,9 @@ def _order(notes: Notes) -> str:
     chain = Notes("\n".join(passages), notes.gullible).chain()
 
     def use(number: int) -> tuple[int, int]:
-        said = list(statements(passages[number - 1]))
-        asked_for = any(one.phrase in notes.question.phrases for one in said)
-        return -sum(one in chain for one in said), -int(asked_for)
+        facts = list(statements(passages[number - 1]))
+        asked_for = any(one.phrase in notes.question.phrases for one in facts)
+        return -sum(one in chain for one in facts), -int(asked_for)
 
     return json.dumps({"order": sorted(range(1, len(passages) + 1), key=use)})
 
