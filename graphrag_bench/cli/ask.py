@@ -49,7 +49,7 @@ def main(options: Namespace) -> None:
     for settings in _by_method(words):
         experiments.append(Experiment.prepare(composed(settings)))
         refuse_unused(settings, experiments[-1:])
-    answers = [Answered.of(experiment, questions[0]).told for experiment in experiments]
+    answers = [Answered.of(experiment, questions[0]).plain for experiment in experiments]
     if options.json:
         print(json.dumps(answers, ensure_ascii=False, indent=1))
         return

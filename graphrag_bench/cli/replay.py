@@ -63,9 +63,9 @@ def main(options: Namespace) -> None:
     print(flipped_line(options.metric, before.scores, after.scores))
     for line in _why(moved(before, after, options.metric)):
         print(line)
-    for line in failures(after.found):
+    for line in failures(after.retrieval):
         print(f"! {line}")
-    computed, reused = after.found.computed, sum(after.found.reused.values())
+    computed, reused = after.retrieval.computed, sum(after.retrieval.reused.values())
     labels = ", ".join(label for label, count in computed.items() if count) or "none"
     counts = f"computed {sum(computed.values()):,} results of steps ({labels})"
     print(f"\n{counts}; {reused:,} are those of the run")

@@ -132,8 +132,8 @@ def _print_passage(run: StoredRun, question_id: str, document: str, home: Path) 
     if not player.questions:
         raise UserError(f"The run was not scored on the question '{question_id}'.")
     replayed = player.as_it_is()
-    (finished,) = replayed.found.finished
-    passage = Passage.of(document, replayed.found.of(finished))
+    (finished,) = replayed.retrieval.finished
+    passage = Passage.of(document, replayed.retrieval.of(finished))
     dataset = replayed.experiment.dataset
     if not len(passage.rows["chunks"]):
         hint = did_you_mean(document, [row.id for row in dataset.documents[:20000]])

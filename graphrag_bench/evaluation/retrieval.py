@@ -20,12 +20,12 @@ def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | 
     return len(wanted.intersection(documents[:k])) / len(wanted)
 
 
-def evidence_cut(kept: Sequence[str], cut: Sequence[str], evidence: Sequence[str]) -> float:
+def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[str]) -> float:
     """1.0 when a document of the evidence was cut from the context and nothing of it kept, else 0.
 
     Raises ValueError without evidence.
     """
-    return float(bool(_wanted(evidence).intersection(cut).difference(kept)))
+    return float(bool(_wanted(evidence).intersection(cut).difference(packed)))
 
 
 def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:

@@ -29,7 +29,7 @@ class Worth:
 
     part: str
     what: str
-    found: Difference | None
+    difference: Difference | None
     failed: str = ""
 
 
@@ -132,30 +132,30 @@ def _worth(part: str, what: str, variant: Replayed, whole: Replayed, metric: str
         for name, scores in whole.scores.items()
         if metric in scores and metric in variant.scores.get(name, {})
     ]
-    failed = next(iter(failures(variant.found)), "")
+    failed = next(iter(failures(variant.retrieval)), "")
     if not shared:
         return Worth(part, what, None, failed)
     scopes = {q.id: q.scope for q in variant.experiment.dataset.questions}
     before, after = ([side.scores[name][metric] for name in shared] for side in (whole, variant))
-    found = paired_difference(before, after, scopes=[scopes[name] for name in shared])
-    return Worth(part, what, found, failed)
+    difference = paired_difference(before, after, scopes=[scopes[name] for name in shared])
+    return Worth(part, what, difference, failed)
 
 
 def ablation_table(of_method: Ablation) -> Table:
     """Return a row for each variant: its mean, the difference from the whole, Holm's p."""
     metric = of_method.metric
-    tested = [row.found for row in of_method.rows if row.found is not None]
-    corrected = iter(holm([found.p for found in tested]))
+    tested = [one for row in of_method.rows if (one := row.difference) is not None]
+    corrected = iter(holm([one.p for one in tested]))
     values = [scores[metric] for scores in of_method.whole.scores.values() if metric in scores]
     mean = f"{sum(values) / len(values):.3f}"
     rows = [("the whole method", "", str(len(values)), mean, MISSING, MISSING, MISSING)]
     for row in of_method.rows:
-        if (found := row.found) is None:
+        if (one := row.difference) is None:
             cells = ("0", MISSING, MISSING, MISSING, MISSING)
         else:
-            change = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-            counts = f"{found.wins}/{found.ties}/{found.losses}"
-            cells = (str(found.n), f"{found.second:.3f}", change, shown_p(next(corrected)), counts)
+            change = f"{one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
+            counts = f"{one.wins}/{one.ties}/{one.losses}"
+            cells = (str(one.n), f"{one.second:.3f}", change, shown_p(next(corrected)), counts)
         rows.append((row.part, row.what + (" !" if row.failed else ""), *cells))
     heads = ("step", "change", "n", metric, "difference [95 %]", p_head([len(tested)]),
              "win/tie/loss")  # fmt: skip

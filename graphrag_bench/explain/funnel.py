@@ -191,15 +191,15 @@ def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -
     passages = [Passage(one, chunks, built.graph) for one in dict.fromkeys(evidence)]
     trace = _Trace(row, built)
     linked = trace.linked(passages) if "linked" in built.stages else None
-    found = []
+    fates = []
     for passage in passages:
         verdicts = trace.verdicts(passage)
         if linked is not None and "extracted" in verdicts:
             verdicts["linked"] = bool(verdicts["extracted"]) and passage.document in linked
         verdicts |= {"replied": row["status"] != "failed", "answered": right}
         had = {stage: verdict for stage, verdict in verdicts.items() if stage in built.stages}
-        found.append(Fate(row["question"], passage.document, had, right))
-    return found
+        fates.append(Fate(row["question"], passage.document, had, right))
+    return fates
 
 
 class _Trace:
@@ -214,7 +214,7 @@ class _Trace:
         context = self.context or {}
         self.documents = [documents_in(piece) for piece in context.get("pieces", ())]
         self.cut = {(kind, name) for kind, name in context.get("cut", ())}
-        self.found = {at for slot in _ROWS for at in _relationship_rows(self.last.get(slot))}
+        self.hits = {at for slot in _ROWS for at in _relationship_rows(self.last.get(slot))}
 
     def verdicts(self, passage: Passage) -> dict[str, bool | None]:
         built = self.built
@@ -249,8 +249,8 @@ class _Trace:
         if self.row["status"] == "failed" or "trace" not in self.row:
             return None
         if self.built.graph is None:
-            return None if self.found else False
-        return bool(self.found & set(passage.rows["relationships"].tolist()))
+            return None if self.hits else False
+        return bool(self.hits & set(passage.rows["relationships"].tolist()))
 
     def _names(self, passage: Passage) -> set[tuple[str, str]]:
         """The kinds and ids under which a context may name a passage; paths count from the best."""
@@ -267,8 +267,8 @@ class _Trace:
             paths = sorted(
                 paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
             )
-            found = [bool(rows.intersection(path["relationships"])) for path in paths]
-            names |= {("path", str(place)) for place, one in enumerate(found) if one}
+            hits = [bool(rows.intersection(path["relationships"])) for path in paths]
+            names |= {("path", str(place)) for place, one in enumerate(hits) if one}
         return names
 
     def _starts(self, graph: Graph) -> IntArray | None:

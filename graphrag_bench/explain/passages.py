@@ -98,12 +98,12 @@ class Passage:
 
     def standings(self, finished: Finished) -> list[Standing]:
         """Return where it stands after each step that ranks or packs something, in order."""
-        found = (
+        standings = (
             self._standing(step.step, slot, value)
             for step in finished.trace
             for slot, value in step.wrote.items()
         )
-        return [standing for standing in found if standing is not None]
+        return [one for one in standings if one is not None]
 
     def _standing(self, step: str, slot: str, value: Any) -> Standing | None:
         if isinstance(value, Context):

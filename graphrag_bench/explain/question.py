@@ -89,14 +89,14 @@ def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[QuestionReco
     """Yield stored questions of a run in the order of `rows`; its files are read once."""
     dataset, path = run.dataset, run.folder.path
     texts = context_texts(run.folder, rows, dataset) if dataset else {}
-    asked = {one.id: one.text for one in dataset.questions} if dataset else {}
+    questions = {one.id: one.text for one in dataset.questions} if dataset else {}
     references = read_references(run.folder) or References("", {})
     seconds: dict[str, dict[str, float]] = {}
     for one in run.folder.timing():
         seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
     for name, row in rows.items():
         yield QuestionRecord(
-            asked.get(name, name),
+            questions.get(name, name),
             str(run.metrics.get("dataset") or path.parent.parent.name),
             str(run.metrics.get("method") or path.parent.name),
             str(run.metrics.get("title") or path.parent.name),
@@ -153,7 +153,7 @@ class Answered:
     context: Context
     trace: tuple[StepTrace, ...]
     fallbacks: tuple[str, ...] = ()
-    told: Mapping[str, Any] = field(default_factory=dict)
+    plain: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, experiment: Experiment, text: str) -> "Answered":
@@ -168,13 +168,13 @@ class Answered:
             raise AnsweringFailed("\n".join([f"{state.step}: {state.message}", *state.where]))
         context = state.get("context") or Context(())
         method, table = experiment.method, resources["chunk_table"]
-        asked = QuestionRecord(
+        own = QuestionRecord(
             text, experiment.dataset.name, method.name, method.title, experiment.key,
             record(finished, table), tuple(piece.text for piece in context.pieces),
             {row["step"]: row["seconds"] for row in timing_rows(finished)},
         )  # fmt: skip
-        told = explanation(asked, Names.of(resources))
-        return cls(state.get("answer").text, context, finished.trace, finished.fallbacks, told)
+        plain = explanation(own, Names.of(resources))
+        return cls(state.get("answer").text, context, finished.trace, finished.fallbacks, plain)
 
     def __repr__(self) -> str:
         size = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
@@ -182,7 +182,7 @@ class Answered:
 
     def report(self) -> str:
         """Return the answer, the fallbacks taken, its context, and its steps by name, as text."""
-        return clean("\n".join(explained_lines(self.told)))
+        return clean("\n".join(explained_lines(self.plain)))
 
 
 def evidence_of(row: Row, gold: Gold) -> dict[str, list[str]]:

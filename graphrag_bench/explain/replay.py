@@ -45,7 +45,7 @@ class Replayed:
     """A retrieval of the questions of a run, with the metrics of each question."""
 
     experiment: Experiment
-    found: Retrieved
+    retrieval: Retrieved
     scores: Scores
 
 
@@ -111,28 +111,28 @@ class Player:
     def played(self, experiment: Experiment) -> Replayed:
         """Return the questions by an experiment of this player."""
         try:
-            found = retrieved(experiment, self.questions, self.results, self.progress)
+            retrieval = retrieved(experiment, self.questions, self.results, self.progress)
         except RunStopped as stop:
             if self.calls:
                 raise
             raise UserError(
                 "A step asks a model for a reply that is not stored; --calls lets it ask."
             ) from stop
-        return Replayed(experiment, found, _scores(experiment, found))
+        return Replayed(experiment, retrieval, _scores(experiment, retrieval))
 
 
-def _scores(experiment: Experiment, found: Retrieved) -> Scores:
-    asked, gold = experiment.settings.evaluation, experiment.dataset.gold
+def _scores(experiment: Experiment, retrieval: Retrieved) -> Scores:
+    settings, gold = experiment.settings.evaluation, experiment.dataset.gold
     rows, texts = {}, {}
-    for one in found.finished:
+    for one in retrieval.finished:
         if isinstance(one.outcome, RetrievalState):
-            rows[one.question.id] = record(one, found.of(one)["chunk_table"])
+            rows[one.question.id] = record(one, retrieval.of(one)["chunk_table"])
             context = one.outcome.get("context")
             if isinstance(context, Context):
                 texts[one.question.id] = [piece.text for piece in context.pieces]
     scoring = Scoring(
-        reading=Reading(containment=asked.containment),
-        cuts=asked.cuts, evidence_tokens=asked.evidence_tokens, texts=texts,
+        reading=Reading(containment=settings.containment),
+        cuts=settings.cuts, evidence_tokens=settings.evidence_tokens, texts=texts,
     )  # fmt: skip
     return {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
 
@@ -144,9 +144,9 @@ def check_metric(metric: str, replayed: Replayed, fault: str) -> None:
         raise UserError(f"{fault} '{metric}'. {did_you_mean(metric, known)}")
 
 
-def failures(found: Retrieved) -> list[str]:
+def failures(retrieval: Retrieved) -> list[str]:
     """Return what failed, each as its step and message, once."""
-    failed = (one.failure for one in found.finished if one.failure is not None)
+    failed = (one.failure for one in retrieval.finished if one.failure is not None)
     return list(dict.fromkeys(f"{failure.step}: {failure.message}" for failure in failed))
 
 
@@ -154,7 +154,7 @@ def moved(before: Replayed, after: Replayed, metric: str) -> list[Moved]:
     """Return each gold passage that rose or fell, of the questions whose metric differs."""
     gold = before.experiment.dataset.gold
     moves = []
-    for pair in zip(before.found.finished, after.found.finished, strict=True):
+    for pair in zip(before.retrieval.finished, after.retrieval.finished, strict=True):
         name = pair[0].question.id
         first, second = (side.scores.get(name, {}).get(metric) for side in (before, after))
         if first is None or second is None or first == second:
@@ -162,7 +162,7 @@ def moved(before: Replayed, after: Replayed, metric: str) -> list[Moved]:
         named = (one for item in gold[name].evidence for one in documents_of(gold[name], item))
         for document in dict.fromkeys(named):
             standings = [
-                Passage.of(document, side.found.of(one)).standings(one)
+                Passage.of(document, side.retrieval.of(one)).standings(one)
                 for side, one in zip((before, after), pair, strict=True)
             ]
             if (step := first_move(*standings)) is not None:

@@ -67,14 +67,14 @@ class Fate:
 class StageCount:
     """One stage: what was lost there, and what is left behind it.
 
-    `lost` and `left` count documents of evidence; `questions` those whose first loss is here;
+    `lost` and `rest` count documents of evidence; `questions` those whose first loss is here;
     `otherwise` documents that did not pass and were found on another way; `anyway` lost ones whose
     question was answered right all the same; `unknown` those of which nothing can be told.
     """
 
     stage: str
     lost: int
-    left: int
+    rest: int
     questions: int
     otherwise: int
     anyway: int
@@ -83,7 +83,7 @@ class StageCount:
     @property
     def is_unknown(self) -> bool:
         """Whether nothing can be told of any document that came to the stage."""
-        return bool(self.unknown) and self.unknown == self.left + self.lost
+        return bool(self.unknown) and self.unknown == self.rest + self.lost
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,14 @@ class Funnel:
 
     def counts(self) -> tuple[StageCount, ...]:
         """Return a row for each stage; the losses and what is left in the end sum to all."""
-        left, rows = len(self.fates), []
+        rest, rows = len(self.fates), []
         for stage in self.stages:
             lost = [fate for fate in self.fates if fate.lost == stage]
-            left -= len(lost)
+            rest -= len(lost)
             row = StageCount(
                 stage,
                 len(lost),
-                left,
+                rest,
                 questions=len(self.questions_at(stage)),
                 otherwise=sum(stage in fate.reached_otherwise for fate in self.fates),
                 anyway=sum(fate.right is True for fate in lost),
@@ -148,9 +148,9 @@ def stage_table(of_run: Funnel) -> Table:
     """Return a row for each stage: the documents left behind it, and those that it lost."""
     rows = []
     for one in of_run.counts():
-        counts = (one.left, one.lost, one.questions, one.anyway, one.otherwise, one.unknown)
+        counts = (one.rest, one.lost, one.questions, one.anyway, one.otherwise, one.unknown)
         cells = ["?"] * 5 if one.is_unknown else [str(n) if n else "" for n in counts[1:]]
-        rows.append((SAID[one.stage], "?" if one.is_unknown else str(one.left), *cells))
+        rows.append((SAID[one.stage], "?" if one.is_unknown else str(one.rest), *cells))
     n = f"{len(of_run.fates)} documents of evidence, {len(of_run.lost)} of {of_run.n_rows}"
     caption = f"{of_run.title} on {of_run.dataset}: {n} questions have some"
     notes = (

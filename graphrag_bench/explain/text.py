@@ -12,26 +12,26 @@ _WIDE, _TEXT = 110, 90
 Plain = Mapping[str, Any]
 
 
-def explained_lines(told: Plain, *, whole: bool = False) -> Iterator[str]:
+def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
     """Yield the answer, what was fallen back on, the context with its scores, and the steps.
 
-    `told` has them as `question.explanation` gives them. The `whole` context has every text as it
+    `plain` has them as `question.explanation` gives them. The `whole` context has every text as it
     was sent.
     """
-    yield str(told["answer"]) if told["answer"] is not None else "(no answer was asked for)"
-    yield from (f"fallback: {reason}" for reason in told["fallbacks"])
+    yield str(plain["answer"]) if plain["answer"] is not None else "(no answer was asked for)"
+    yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     yield ""
-    n_tokens = sum(piece["tokens"] for piece in told["context"])
-    yield f"context: {len(told['context'])} rows, {n_tokens} tokens"
-    for piece in told["context"]:
+    n_tokens = sum(piece["tokens"] for piece in plain["context"])
+    yield f"context: {len(plain['context'])} rows, {n_tokens} tokens"
+    for piece in plain["context"]:
         yield from _piece(piece, whole)
-    if cut := told.get("cut"):
+    if cut := plain.get("cut"):
         yield f"  cut by the budget: {', '.join(' '.join(map(str, item)) for item in cut)}"
     yield ""
     yield "steps"
-    if not told["steps"]:
+    if not plain["steps"]:
         yield "  none were kept (trace=off)"
-    for step in told["steps"]:
+    for step in plain["steps"]:
         seconds = f"  {step['seconds']:.3f} s" if "seconds" in step else ""
         yield f"  {step['step']}{seconds}{_used(step.get('usage', {}))}"
         if step.get("reads"):

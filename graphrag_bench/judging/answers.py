@@ -183,11 +183,11 @@ def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
     """The texts of each context of which all are known."""
-    found = context_texts(stored.folder, stored.rows, stored.require_dataset())
+    contexts = context_texts(stored.folder, stored.rows, stored.require_dataset())
     known = {
-        name: tuple(text for text in texts if text is not None) for name, texts in found.items()
+        name: tuple(text for text in texts if text is not None) for name, texts in contexts.items()
     }
-    return {name: texts for name, texts in known.items() if len(texts) == len(found[name])}
+    return {name: texts for name, texts in known.items() if len(texts) == len(contexts[name])}
 
 
 def _todo(folder: Path, name: str, cases: Sequence[Case], models: Models) -> list[Case]:

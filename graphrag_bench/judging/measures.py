@@ -108,21 +108,21 @@ def judge(metric: Metric, bench: Bench, cases: Sequence[Case]) -> list[Judgement
     judgements: dict[int, Judgement] = {}
     replies: dict[int, Any] = dict.fromkeys(range(len(cases)))
     while replies:
-        asked: dict[int, Ask] = {}
+        asks: dict[int, Ask] = {}
         for row, reply in replies.items():
             step = _next(judgings[row], reply)
             if isinstance(step, Ask):
-                asked[row] = step
+                asks[row] = step
             else:
                 judgements[row] = step
         replies = {}
-        for kind in dict.fromkeys((one.purpose, one.reply) for one in asked.values()):
-            rows = [row for row, one in asked.items() if (one.purpose, one.reply) == kind]
-            found = ask_each(
-                bench.llm, [asked[row].chat for row in rows], json_reading(kind[1], kind[0]),
+        for kind in dict.fromkeys((one.purpose, one.reply) for one in asks.values()):
+            rows = [row for row, one in asks.items() if (one.purpose, one.reply) == kind]
+            answers = ask_each(
+                bench.llm, [asks[row].chat for row in rows], json_reading(kind[1], kind[0]),
                 max_tokens=MAX_TOKENS, items=[cases[row].id for row in rows],
             )  # fmt: skip
-            replies |= zip(rows, found, strict=True)
+            replies |= zip(rows, answers, strict=True)
     return [judgements[row] for row in range(len(cases))]
 
 

@@ -81,8 +81,8 @@ class DataSet(_Entry):
 
     def words(self, *, corpus: bool = False) -> list[str]:
         """The settings that choose the set, with the questions made for it; or its corpus alone."""
-        made = [f"dataset.questions=questions/{self.ran}/abstract"] if self.abstract else []
-        return [f"dataset={self.ran}", *([] if corpus else made), *self.run]
+        questions = [f"dataset.questions=questions/{self.ran}/abstract"] if self.abstract else []
+        return [f"dataset={self.ran}", *([] if corpus else questions), *self.run]
 
 
 class Making(_Entry):

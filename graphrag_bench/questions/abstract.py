@@ -58,11 +58,11 @@ def abstract_questions(llm: ChatModel, description: str, n: int = MOST) -> list[
     ]
     per_task = min(QUESTIONS_OF_TASK, -(-n // max(len(chosen), 1)))
     chosen = chosen[: -(-n // max(per_task, 1))]
-    asked = [{**about, "user": user, "task": task} for user, task in chosen]
-    found = _lists(llm, ABSTRACT, asked, per_task, "questions")
+    cases = [{**about, "user": user, "task": task} for user, task in chosen]
+    lists = _lists(llm, ABSTRACT, cases, per_task, "questions")
     questions = [
         Made(text, "abstract", origin=chosen[row])
-        for nth in zip_longest(*found)
+        for nth in zip_longest(*lists)
         for row, text in enumerate(nth)
         if text is not None
     ]
@@ -70,15 +70,15 @@ def abstract_questions(llm: ChatModel, description: str, n: int = MOST) -> list[
 
 
 def _lists(
-    llm: ChatModel, prompt: Prompt, asked: Sequence[Mapping[str, str]], n: int, what: str
+    llm: ChatModel, prompt: Prompt, cases: Sequence[Mapping[str, str]], n: int, what: str
 ) -> list[list[str]]:
-    lists: list[list[str]] = [[] for _ in asked]
+    lists: list[list[str]] = [[] for _ in cases]
     for _ in range(_ROUNDS):
         short = [row for row, items in enumerate(lists) if len(items) < n]
         if not short:
             break
         chats = [
-            prompt.render({**asked[row], "have": lists[row], "n": n - len(lists[row])})
+            prompt.render({**cases[row], "have": lists[row], "n": n - len(lists[row])})
             for row in short
         ]
         replies = ask_each(llm, chats, json_reading(Items, what), max_tokens=MAX_TOKENS)

@@ -186,10 +186,10 @@ def _by_template(case: _Case) -> str:
 
 
 def _by_model(llm: ChatModel, cases: Sequence[_Case], wanted: int) -> tuple[list[Made], int]:
-    made: list[Made] = []
+    questions: list[Made] = []
     refused = 0
     for part in (cases[:wanted], cases[wanted:]):
-        part = part[: wanted - len(made)]
+        part = part[: wanted - len(questions)]
         chats = [
             SPECIFIC.render(
                 {"passages": case.passages, "facts": case.facts, "first": case.names[0],
@@ -202,5 +202,5 @@ def _by_model(llm: ChatModel, cases: Sequence[_Case], wanted: int) -> tuple[list
         pairs = [(case, " ".join(text)) for case, text in zip(part, texts, strict=True)]
         worded = [case.worded(text) for case, text in pairs if text and not case.leaks(text)]
         refused += len(part) - len(worded)
-        made += worded
-    return made, refused
+        questions += worded
+    return questions, refused

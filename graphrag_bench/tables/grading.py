@@ -109,7 +109,7 @@ def grade(one: Offered, recipe: Recipe) -> Grade:
     place, kind = recipe.place, recipe.metric.kind
     same = place.card == one.card
     sizes = printed_sizes(recipe.table.paper_name, one.card) if same else ()
-    others = [said for size in sizes if (said := size.differs(one.sizes.get(size.what, 0)))]
+    others = [words for size in sizes if (words := size.differs(one.sizes.get(size.what, 0)))]
     if sizes and not one.sizes:
         others = ["corpus: the data set of the run is not at hand, so that no size is known"]
     if kind == "count":
@@ -152,7 +152,7 @@ def _part(one: Offered, recipe: Recipe) -> list[str]:
         parts.append(f"questions: limit={metrics['limit']}")
     if metrics.get("split", "all") != "all":
         parts.append(f"questions: split={metrics['split']}")
-    return [said for said in parts if said]
+    return [words for words in parts if words]
 
 
 def _other_number(one: Offered, recipe: Recipe) -> list[str]:
@@ -277,8 +277,7 @@ def fitting(recipe: Recipe, offered: Sequence[Offered]) -> list[Offered]:
 
 def _of_another_set(recipe: Recipe, one: Offered) -> bool:
     place, table = recipe.place, recipe.table
-    made = one.card != one.run.metrics["dataset"]
-    asks_others = not one.abstract if place.abstract else made
+    asks_others = not one.abstract if place.abstract else one.card != one.run.metrics["dataset"]
     if not table.counts:
         return place.abstract and asks_others and one.card == place.card
     return one.card != place.card or (table.counts_questions and asks_others)

@@ -154,8 +154,8 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
     notes = [f"grade {letters}: {'; '.join(shared) or 'nothing differs in all rows'}"]
     if any(set(one.differences) - set(shared) for one in grades if not one.comparable):
         notes.append("rows of grade C differ in settings too: --format csv names them")
-    said = [one.others or one.differences for one in grades]
-    return notes, ["; ".join(words for words in row if words not in shared) for row in said]
+    own = [one.others or one.differences for one in grades]
+    return notes, ["; ".join(words for words in row if words not in shared) for row in own]
 
 
 def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:

@@ -57,7 +57,7 @@ def test_losses_and_what_passed_sum_to_all_documents() -> None:
     counts = {count.stage: count for count in made.counts()}
     assert "replied" not in counts
     assert [counts[stage].lost for stage in counts] == [0, 0, 1, 0, 1, 0, 0, 1]
-    assert [counts[stage].left for stage in counts] == [4, 4, 3, 3, 2, 2, 2, 1]
+    assert [counts[stage].rest for stage in counts] == [4, 4, 3, 3, 2, 2, 2, 1]
     assert counts["retrieved"].questions == counts["extracted"].questions == 1
     assert counts["answered"].questions == 0  # a lost evidence before it could be answered
     assert made.questions_at("retrieved") == ["a"]

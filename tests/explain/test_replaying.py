@@ -103,7 +103,7 @@ def test_a_replay_gives_the_scores_of_a_run_with_that_setting(home: Path, tmp_pa
 def test_only_what_comes_after_the_change_is_computed(home: Path) -> None:
     player = Player.of_run(run(home), home)
     player.as_it_is()
-    after = player.with_changes([read_change("set", "context.chunks.top_k=1")]).found
+    after = player.with_changes([read_change("set", "context.chunks.top_k=1")]).retrieval
     computed = " ".join(label for label, n in after.computed.items() if n)
     assert "context.chunks" in computed and "node.ppr" not in computed
     for change, message in (
@@ -138,12 +138,12 @@ def test_a_flip_is_told_with_the_step_that_moved_the_passage(home: Path) -> None
 def test_the_standing_of_a_passage_is_its_rank_after_each_step(home: Path) -> None:
     player = Player.of_run(run(home), home)
     replayed = player.as_it_is()
-    for finished in replayed.found.finished:
+    for finished in replayed.retrieval.finished:
         chunks = finished.outcome.get("chunks")
-        table = replayed.found.of(finished)["chunk_table"]
+        table = replayed.retrieval.of(finished)["chunk_table"]
         for rank, row in enumerate(chunks.ids, 1):
             (document,) = table.documents_of(int(row))
-            found = Passage.of(document, replayed.found.of(finished)).standings(finished)
+            found = Passage.of(document, replayed.retrieval.of(finished)).standings(finished)
             assert [one.rank for one in found if one.slot == "chunks"][-1] == rank
             in_context = finished.outcome.get("context").pieces
             place = next((n for n, p in enumerate(in_context, 1) if p.id == document), None)
@@ -159,7 +159,7 @@ def test_show_names_the_way_of_a_passage_and_where_it_was_lost(home: Path) -> No
     assert "chunks: 1 of" in shown.out or "chunks: 2 of" in shown.out
     assert "shortest ways" in shown.out
     replayed = Player.of_run(run(home), home)
-    finished = replayed.as_it_is().found.finished[0]
+    finished = replayed.as_it_is().retrieval.finished[0]
     kept = {piece.id for piece in finished.outcome.get("context").pieces}
     out = next(row.id for row in replayed.experiment.dataset.documents if row.id not in kept)
     lost = command("show", path, finished.question.id, out)
@@ -199,8 +199,8 @@ def test_an_ablation_has_every_step_that_can_be_without_and_says_what_cannot(hom
     branch = "retrieve.0 branch"
     assert (branch, "without arm 'graph'") in parts and (branch, "without arm 'dense'") in parts
     for row in made.rows:
-        assert row.found is not None and not row.failed
-    dense = parts[branch, "without arm 'graph'"].found
+        assert row.difference is not None and not row.failed
+    dense = parts[branch, "without arm 'graph'"].difference
     alone = player.with_changes([])
     assert alone.scores == made.whole.scores
     assert dense is not None
