@@ -48,7 +48,7 @@ from graphrag_bench.world.facts import WorldSettings
 from graphrag_bench.world.making import make_world
 
 N_PASSAGES, N_CHUNKS, N_REPEATS, SIZES = 1000, 10_000, 3, (1000, 10_000, 100_000)
-N_ADDED, NOISE, N_WORDS = 3, 0.1, 66
+N_ADDED, NOISE = 3, 0.1
 QUIET = Progress(quiet=True)
 N_SENTENCES, N_NAMES, N_OF_DOCUMENT = 4, 2, 4
 TAIL, FLAT = 1.43, 30.0
@@ -229,7 +229,7 @@ def of_world(size: int, home: str, *more: str) -> Experiment:
     """The default method on a world of so many documents."""
     words = (
         "dataset=world", f"dataset.size={round(size * (1 - NOISE))}", f"dataset.noise={NOISE}",
-        f"dataset.words={N_WORDS}", "method=entitypassage", "answer=off", "reference_rows=off",
+        "method=entitypassage", "answer=off", "reference_rows=off",
         f"paths.home={home}", *more,
     )  # fmt: skip
     return Experiment.prepare(composed(words))
