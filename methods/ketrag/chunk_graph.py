@@ -60,7 +60,7 @@ def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> K
     texts, of_chunk = _sentences(chunk_table, nlp, progress)
     holds, words = words_of(texts)
     if not words:
-        raise UserError("The keyword graph has no keyword: the corpus holds stop words alone.")
+        raise UserError("The keyword graph has no keyword: the corpus has stop words at most.")
     sentence_chunk = cells(*of_chunk, (len(texts), len(chunk_table)))
     keyword_chunk = holds.T.astype(np.int64) @ sentence_chunk.astype(np.int64)
     rows = np.flatnonzero(np.diff(holds.indptr))
@@ -82,11 +82,11 @@ def keyword_index(
     with the question, -1..1.
     Source: KET-RAG (Huang et al. 2025), keyword embeddings; released code 3738db4.
     """
-    told = index_texts(list(keyword_graph.sentences), embedder, progress, "sentences of keywords")
+    index = index_texts(list(keyword_graph.sentences), embedder, progress, "sentences of keywords")
     holds = keyword_graph.keyword_sentence.astype(np.float64)
     n_sentences = np.diff(holds.indptr)[:, None]
-    means = (holds @ np.asarray(told.vectors, np.float64)) / n_sentences
-    return VectorIndex(means.astype(np.float32), told.statistics)
+    means = (holds @ np.asarray(index.vectors, np.float64)) / n_sentences
+    return VectorIndex(means.astype(np.float32), index.statistics)
 
 
 def words_of(texts: list[str]) -> tuple[Any, list[str]]:
@@ -111,8 +111,8 @@ def _sentences(
 ) -> tuple[list[str], tuple[IntArray, IntArray]]:
     rows: dict[str, int] = {}
     sentences, chunks = [], []
-    for chunk, (title, found) in enumerate(read_chunks(chunk_table, nlp, progress)):
-        for text in (title, *(sentence.text for sentence in found)):
+    for chunk, (title, of_text) in enumerate(read_chunks(chunk_table, nlp, progress)):
+        for text in (title, *(sentence.text for sentence in of_text)):
             if line := " ".join(text.split()):
                 sentences.append(rows.setdefault(line, len(rows)))
                 chunks.append(chunk)
@@ -142,7 +142,7 @@ def chunk_graph(
     by_words, n_words, n_frequent = _by_words(chunk_table.passages, lexical, max_df, progress)
     by_vectors = _by_vectors(chunk_index, semantic, progress)
     n = len(chunk_table)
-    codes = [found.min(axis=0) * n + found.max(axis=0) for found in (by_words, by_vectors)]
+    codes = [near.min(axis=0) * n + near.max(axis=0) for near in (by_words, by_vectors)]
     pairs = np.unique(np.concatenate(codes))
     kinds = np.isin(pairs, codes[0]) + 2 * np.isin(pairs, codes[1]) - 1
     relations = Texts.of([_RELATIONS[kind] for kind in kinds])
@@ -172,22 +172,22 @@ def core_chunks(chunk_graph: Graph, share: float, damping: float) -> IntArray:
 def _by_words(
     passages: list[str], k: int, max_df: int | None, progress: Progress
 ) -> tuple[IntArray, int, int]:
-    held, words = words_of(passages)
-    frequent = held.getnnz(axis=0) > (len(passages) if max_df is None else max_df)
-    held = held[:, np.flatnonzero(~frequent)].astype(np.int32)
-    turned = held.T.tocsr()
-    found = [np.zeros((2, 0), np.int64)]
+    holds, words = words_of(passages)
+    frequent = holds.getnnz(axis=0) > (len(passages) if max_df is None else max_df)
+    holds = holds[:, np.flatnonzero(~frequent)].astype(np.int32)
+    turned = holds.T.tocsr()
+    pairs = [np.zeros((2, 0), np.int64)]
     with progress.task("nearest chunks by words", len(passages)) as advance:
         for first in range(0, len(passages), _BLOCK):
-            shared = (held[first : first + _BLOCK] @ turned).tocoo()
+            shared = (holds[first : first + _BLOCK] @ turned).tocoo()
             row, other = shared.row.astype(np.int64) + first, shared.col.astype(np.int64)
             order = np.lexsort((other, -shared.data, row))
             order = order[row[order] != other[order]]
             row, other = row[order], other[order]
             place = np.arange(len(row)) - np.searchsorted(row, row)
-            found.append(np.stack([row[place < k], other[place < k]]))
+            pairs.append(np.stack([row[place < k], other[place < k]]))
             advance(min(_BLOCK, len(passages) - first))
-    return np.concatenate(found, axis=1), len(words), int(frequent.sum())
+    return np.concatenate(pairs, axis=1), len(words), int(frequent.sum())
 
 
 def _by_vectors(index: VectorIndex, k: int, progress: Progress) -> IntArray:

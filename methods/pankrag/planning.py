@@ -61,9 +61,9 @@ class _Lenient(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, given: Any) -> Any:
-        held = given if isinstance(given, Mapping) else {cls.BARE: given}
-        return {name: read(_first(held, *names)) for name, (read, names) in cls.FIELDS.items()}
+    def _read(cls, value: Any) -> Any:
+        fields = value if isinstance(value, Mapping) else {cls.BARE: value}
+        return {name: read(_first(fields, *names)) for name, (read, names) in cls.FIELDS.items()}
 
 
 class HopReply(_Lenient):
@@ -129,14 +129,14 @@ class PlanReply(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _flat(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        if "path" not in given and not {"sequences", "final_query"} & set(given):
-            return given
-        path = given.get("path", given)
+    def _flat(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        if "path" not in value and not {"sequences", "final_query"} & set(value):
+            return value
+        path = value.get("path", value)
         return {
-            "query": str(given.get("query") or ""),
+            "query": str(value.get("query") or ""),
             "path": {} if path in (None, "none", "null") else path,
         }
 
@@ -156,12 +156,12 @@ def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan
 
     Ids become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
     placeholder that names a sub-question makes it a dependency. The final question is `original`,
-    or the plan's own wording when `rewritten` is set. `mended` lists every change.
+    or the plan's own wording when `rewritten` is set. `fixes` lists every change.
     Source: PankRAG (2025), section 3.1; the rules are on the method's page.
     """
-    hops, said = _hops(reply.path.sequences)
+    hops, fixes = _hops(reply.path.sequences)
     known = {one.id for one in hops}
-    linked = [_with_placeholders(one, known, said) for one in hops]
+    linked = [_with_placeholders(one, known, fixes) for one in hops]
     closing = reply.path.final_query[0] if reply.path.final_query else None
     text = (closing.final_query if closing and rewritten else "") or original
     final = SubQuestion(
@@ -170,36 +170,36 @@ def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan
         "abstract" if closing is not None and closing.if_abstract else "specific",
         _ids(closing.dependencies) if closing is not None else (),
     )
-    return checked_plan(linked, final, said)
+    return checked_plan(linked, final, fixes)
 
 
 def placeholders(text: str) -> list[tuple[str, str]]:
     """Every placeholder of a text as (its text, the id it names), in order."""
     return [
-        (found[0], "-".join(str(int(part)) for part in found.groups() if part is not None))
-        for found in _BRACKETED.finditer(text)
+        (match[0], "-".join(str(int(part)) for part in match.groups() if part is not None))
+        for match in _BRACKETED.finditer(text)
     ]
 
 
 def _hops(sequences: Sequence[SequenceReply]) -> tuple[list[SubQuestion], list[str]]:
-    found: dict[str, SubQuestion] = {}
-    said: list[str] = []
+    hops: dict[str, SubQuestion] = {}
+    fixes: list[str] = []
     for place, sequence in enumerate(sequences):
         digits = re.search(r"\d+", sequence.sequence_id)
         for row, hop in enumerate(sequence.hop):
             if not hop.sub_query:
-                said.append(f"sub-question {hop.hop_id or row + 1} has no text")
+                fixes.append(f"sub-question {hop.hop_id or row + 1} has no text")
                 continue
             named = _ID.search(hop.hop_id)
             prefix = int(digits[0]) if digits else place + 1
             name = f"{int(named[1])}-{int(named[2])}" if named else f"{prefix}-{row + 1}"
-            if name in found:
-                new = next(f"{name}.{n}" for n in range(2, 10_000) if f"{name}.{n}" not in found)
-                said.append(f"two sub-questions are called {name}: the later one is {new}")
+            if name in hops:
+                new = next(f"{name}.{n}" for n in range(2, 10_000) if f"{name}.{n}" not in hops)
+                fixes.append(f"two sub-questions are called {name}: the later one is {new}")
                 name = new
             kind: Kind = "abstract" if hop.if_abstract else "specific"
-            found[name] = SubQuestion(name, hop.sub_query, kind, _ids(hop.dependencies))
-    return list(found.values()), said
+            hops[name] = SubQuestion(name, hop.sub_query, kind, _ids(hop.dependencies))
+    return list(hops.values()), fixes
 
 
 def _with_placeholders(one: SubQuestion, known: set[str], fixes: list[str]) -> SubQuestion:
@@ -210,8 +210,8 @@ def _with_placeholders(one: SubQuestion, known: set[str], fixes: list[str]) -> S
 
 
 def _ids(texts: Sequence[str]) -> tuple[str, ...]:
-    found = ((text, _ID.search(text)) for text in texts)
-    return tuple(f"{int(m[1])}-{int(m[2])}" if m else text.strip() for text, m in found)
+    pairs = ((text, _ID.search(text)) for text in texts)
+    return tuple(f"{int(m[1])}-{int(m[2])}" if m else text.strip() for text, m in pairs)
 
 
 PLAN = Prompt("methods:pankrag/prompts/plan.j2")
