@@ -40,8 +40,8 @@ def evidence(
     lines += list(subgraph.texts)
     if not lines:
         return before
-    said = reply(llm, prompt.render({"triples": lines}), max_tokens=max_tokens).text.strip()
-    text = f"{label}: {said}"
+    summary = reply(llm, prompt.render({"triples": lines}), max_tokens=max_tokens).text.strip()
+    text = f"{label}: {summary}"
     piece = Piece("evidence", label, text, 1.0, tokenizer.count(text), chunks=())
     return Context((*before.pieces, piece), before.cut, before.share)
 

@@ -105,9 +105,9 @@ class Found(BaseModel):
 
     @field_validator("score", mode="before")
     @classmethod
-    def _clamped(cls, given: object) -> int:
+    def _clamped(cls, score: object) -> int:
         try:
-            return max(1, min(100, round(float(str(given)))))
+            return max(1, min(100, round(float(str(score)))))
         except (ValueError, OverflowError):
             return 1
 
@@ -219,12 +219,12 @@ def primer(
     failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
     if failures and len(failures) == len(results):
         raise failures[-1]
-    found = [settled(llm, one, Found(answer="")) for one in results]
-    texts = follow_ups(found, max_follow_ups)
+    replies = [settled(llm, one, Found(answer="")) for one in results]
+    texts = follow_ups(replies, max_follow_ups)
     if not texts:
         none = UnreadableReply("follow-up questions", "none in any reply")
         texts = settled(llm, none, (question.text,))
-    findings = tuple(one for reply in found for one in reply.findings)
+    findings = tuple(one for reply in replies for one in reply.findings)
     trail = Trail(tuple(FollowUp(text, 1) for text in texts), findings)
     return trail, trail.query
 
@@ -296,8 +296,8 @@ def answer(
         purpose="DRIFT local search",
         fallback=reply_of(max_follow_ups)(answer=""),
     )
-    next_asked = follow_ups([finding], max_follow_ups)
-    return _onward(trail.searched(finding.findings, next_asked, max_depth))
+    further = follow_ups([finding], max_follow_ups)
+    return _onward(trail.searched(finding.findings, further, max_depth))
 
 
 def _onward(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:

@@ -72,10 +72,10 @@ def _shape_of(config: Mapping[str, Any], model: str) -> tuple[Shape, bool]:
             f"graph.checkpoint: config.json of '{model}' has no model_config with an entity_model."
         )
     for name, value in FIXED.items():
-        found = network.get(name, model_config.get(name, value))
-        if found != value:
+        own = network.get(name, model_config.get(name, value))
+        if own != value:
             raise UserError(
-                f"graph.checkpoint: the network of '{model}' has {name}={found!r}; only {value!r} "
+                f"graph.checkpoint: the network of '{model}' has {name}={own!r}; only {value!r} "
                 "can be computed here."
             )
     text, hidden = model_config.get("feat_dim"), network.get("input_dim")

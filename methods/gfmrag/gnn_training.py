@@ -91,10 +91,10 @@ def messages(state: "Tensor", relation: "Tensor", edges: Grouped) -> "Tensor":
         @staticmethod
         def forward(ctx: Any, state: "Tensor", relation: "Tensor") -> "Tensor":
             ctx.save_for_backward(state, relation)
-            starts, held = edges.by_target
+            starts, grouped = edges.by_target
             along = relation.numpy()
             sums = [
-                sums_of_products(starts, held.source, held.kind, one.numpy(), along)
+                sums_of_products(starts, grouped.source, grouped.kind, one.numpy(), along)
                 for one in state
             ]
             return torch.from_numpy(np.stack(sums))
@@ -106,17 +106,17 @@ def messages(state: "Tensor", relation: "Tensor", edges: Grouped) -> "Tensor":
             (starts, back), (first, same) = edges.by_source, edges.by_kind
             along = relation.numpy()
             of_states, of_relations = [], np.zeros_like(along)
-            for one, held in zip(gradient, state, strict=True):
+            for one, before in zip(gradient, state, strict=True):
                 of_states.append(
                     sums_of_products(starts, back.target, back.kind, one.numpy(), along)
                 )
                 of_relations += sums_of_products(
-                    first, same.source, same.target, held.numpy(), one.numpy()
+                    first, same.source, same.target, before.numpy(), one.numpy()
                 )
             return torch.from_numpy(np.stack(of_states)), torch.from_numpy(of_relations)
 
-    found: Tensor = Messages.apply(state, relation)
-    return found
+    sums: Tensor = Messages.apply(state, relation)
+    return sums
 
 
 def logits(
@@ -138,9 +138,9 @@ def logits(
     def linear(name: str, inputs: "Tensor") -> "Tensor":
         return functional.linear(inputs, weights[f"{name}.weight"], weights[f"{name}.bias"])
 
-    asked = linear("question_mlp", questions)
+    question = linear("question_mlp", questions)
     first = linear("rel_mlp", relations)
-    began = start.unsqueeze(-1) * asked.unsqueeze(1)
+    began = start.unsqueeze(-1) * question.unsqueeze(1)
     state = began
     for at in range(shape.layers):
         layer = f"entity_model.layers.{at}"
@@ -152,14 +152,14 @@ def logits(
             scale, shift = (weights[f"{layer}.layer_norm.{part}"] for part in ("weight", "bias"))
             output = functional.layer_norm(output, (shape.hidden,), scale, shift, EPSILON)
         state = torch.relu(output) + state
-    held = torch.cat([state, asked.unsqueeze(1).expand_as(state)], dim=-1)
+    output = torch.cat([state, question.unsqueeze(1).expand_as(state)], dim=-1)
     for at in range(shape.mlp_layers):
-        held = linear(f"entity_model.mlp.{2 * at}", held)
-        held = torch.relu(held) if at < shape.mlp_layers - 1 else held
-    return held.squeeze(-1)
+        output = linear(f"entity_model.mlp.{2 * at}", output)
+        output = torch.relu(output) if at < shape.mlp_layers - 1 else output
+    return output.squeeze(-1)
 
 
-def loss_of(found: "Tensor", wanted: "Tensor") -> "Tensor":
+def loss_of(scores: "Tensor", wanted: "Tensor") -> "Tensor":
     """The release's loss of logits (questions, nodes) against entities that are wanted, 0 or 1.
 
     A share of 0.3 is cross-entropy per entity: the mean over the wanted ones and the mean over
@@ -170,10 +170,10 @@ def loss_of(found: "Tensor", wanted: "Tensor") -> "Tensor":
     import torch
     from torch.nn import functional
 
-    chance = torch.sigmoid(found)
-    each = functional.binary_cross_entropy_with_logits(found, wanted, reduction="none")
+    chance = torch.sigmoid(scores)
+    each = functional.binary_cross_entropy_with_logits(scores, wanted, reduction="none")
     n_wanted = wanted.sum(dim=1, keepdim=True)
-    hard = (found.detach() / TEMPERATURE).masked_fill(wanted > 0, -torch.inf)
+    hard = (scores.detach() / TEMPERATURE).masked_fill(wanted > 0, -torch.inf)
     weight = wanted / n_wanted + torch.softmax(hard, dim=1)
     entity = (each * weight).sum(dim=1) / weight.sum(dim=1)
     share = chance / (chance.sum(dim=1, keepdim=True) + _LEAST)
@@ -233,8 +233,8 @@ def trained_weights(
         raise UserError("build.gnn_weights.readings must name a reading: stated, tagged or both.")
     chance = np.random.default_rng(training_seed)
     seed = WORLD_SEED + training_seed
-    asked = {"size": world_size, "n_questions": questions, "seed": seed}
-    world = make_world(WorldSettings.model_validate(asked))
+    sizes = {"size": world_size, "n_questions": questions, "seed": seed}
+    world = make_world(WorldSettings.model_validate(sizes))
     is_dev = np.zeros(questions, bool)
     is_dev[chance.permutation(questions)[: max(1, round(dev_share * questions))]] = True
     table = chunks_of(world)
@@ -315,7 +315,7 @@ def _trained(
         for name, values in first_parameters(shape, chance)
     }
     steps = torch.optim.AdamW(list(weights.values()), lr=learning_rate)
-    best, kept = np.inf, GnnWeights({})
+    best, best_weights = np.inf, GnnWeights({})
     with one_thread(), progress.task("training epochs", epochs) as advance:
         for epoch in range(1, epochs + 1):
             loss = _epoch(weights, learnt, shape, batch, chance, steps)
@@ -324,20 +324,20 @@ def _trained(
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
                 statistics = {"epoch": epoch, "train_loss": round(loss, 6), **measured}
-                arrays = {name: held.detach().numpy().copy() for name, held in weights.items()}
-                kept = GnnWeights(arrays, statistics=statistics)
+                arrays = {name: values.detach().numpy().copy() for name, values in weights.items()}
+                best_weights = GnnWeights(arrays, statistics=statistics)
     if not np.isfinite(best):
         raise UserError(
             f"The graph network did not learn: its loss is no number after {epochs} "
             f"epochs. Lower build.gnn_weights.learning_rate, which is {learning_rate}."
         )
     progress.say(
-        f"graph network: {kept.statistics['dev_recall']:.0%} of the wanted entities of "
+        f"graph network: {best_weights.statistics['dev_recall']:.0%} of the wanted entities of "
         f"{int(is_dev.sum())} development questions are among the {N_BEST} best "
-        f"(epoch {kept.statistics['epoch']:.0f} of {epochs})"
+        f"(epoch {best_weights.statistics['epoch']:.0f} of {epochs})"
     )
     n_questions = {"train_questions": int((~is_dev).sum()), "dev_questions": int(is_dev.sum())}
-    return replace(kept, statistics={**kept.statistics, **n_questions})
+    return replace(best_weights, statistics={**best_weights.statistics, **n_questions})
 
 
 def _batches(rows: IntArray, size: int) -> list[IntArray]:
@@ -384,11 +384,11 @@ def _measured(
     with torch.no_grad():
         for one in learnt:
             for rows in _batches(np.flatnonzero(one.is_dev), batch):
-                found, wanted = _recalled(weights, one, shape, rows)
-                losses += float(loss_of(found, wanted)) * len(rows)
-                for row, scores in zip(rows.tolist(), found.numpy(), strict=True):
+                logit, wanted = _recalled(weights, one, shape, rows)
+                losses += float(loss_of(logit, wanted)) * len(rows)
+                for row, scores in zip(rows.tolist(), logit.numpy(), strict=True):
                     best: Ranked[Any] = Ranked.top(scores, N_BEST)
-                    held = one.wanted[row]
-                    shares.append(float(held[best.ids].sum(dtype=float) / held.sum(dtype=float)))
+                    gold = one.wanted[row]
+                    shares.append(float(gold[best.ids].sum(dtype=float) / gold.sum(dtype=float)))
     mean = {"dev_loss": losses / len(shares), "dev_recall": float(np.mean(shares))}
     return {name: round(value, 6) for name, value in mean.items()}

@@ -85,8 +85,8 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    told = sizes.chunk * max(sizes.n_chunks / _MOST_CLUSTERS, 1.0)
-    return template_tokens(settings["summary_prompt"]) + told, (settings["max_tokens"] or _SURE) / 2
+    text = sizes.chunk * max(sizes.n_chunks / _MOST_CLUSTERS, 1.0)
+    return template_tokens(settings["summary_prompt"]) + text, (settings["max_tokens"] or _SURE) / 2
 
 
 @artifact(
@@ -232,23 +232,23 @@ def grow(
     least_change: float,
 ) -> Graph:
     """The graph with its layers; `cluster` groups the rows of vectors that `embed` gives."""
-    made = Layers.above(base)
+    layers = Layers.above(base)
     pool: IntArray = np.arange(base.n_nodes)
     n_layers, before = 0, _FIRST_SPARSITY
     while n_layers < max_layers and len(pool) > _FEW:
-        clusters = cluster(embed([made.node_text(row) for row in pool.tolist()]))
+        clusters = cluster(embed([layers.node_text(row) for row in pool.tolist()]))
         sparsity = cluster_sparsity([len(rows) for rows in clusters], len(pool))
         families = [pool[rows].tolist() for rows in clusters if len(rows) > 1]
         still = abs(sparsity - before) <= least_change * before
         if sparsity >= most_sparse or still or not families:
             break
         n_layers, before = n_layers + 1, sparsity
-        told = summarise(made, families, f"layer {n_layers}")
-        pairs = zip(families, told, strict=True)
-        fresh = [made.summarise(family, one) for family, said in pairs for one in said]
+        summaries = summarise(layers, families, f"layer {n_layers}")
+        pairs = zip(families, summaries, strict=True)
+        fresh = [layers.summarise(family, one) for family, entities in pairs for one in entities]
         alone = [int(pool[rows[0]]) for rows in clusters if len(rows) == 1]
         pool = np.unique(np.array([*alone, *fresh], np.int64))
-    return _joined(base, made, {"layers": n_layers, "sparsity": round(before, 6)})
+    return _joined(base, layers, {"layers": n_layers, "sparsity": round(before, 6)})
 
 
 def cluster_sparsity(sizes: Sequence[int], n: int) -> float:
@@ -264,16 +264,16 @@ def _central(
     embedder: Embedder,
     progress: Progress,
     most_tokens: int,
-    made: Layers,
+    layers: Layers,
     families: Sequence[Sequence[int]],
     kind: str,
 ) -> list[list[Entity]]:
-    told = [
-        [said for row in family for said in split_sentences(made.texts[row] or made.names[row])]
+    sentences = [
+        [one for row in family for one in split_sentences(layers.texts[row] or layers.names[row])]
         for family in families
     ]
-    texts = central_texts(told, most_tokens, embedder, progress)
-    names = [", ".join(made.first_names(family)) for family in families]
+    texts = central_texts(sentences, most_tokens, embedder, progress)
+    names = [", ".join(layers.first_names(family)) for family in families]
     return [[Entity(name, kind, text)] for name, text in zip(names, texts, strict=True)]
 
 
@@ -283,19 +283,19 @@ def _written(
     prompt: Prompt,
     most_tokens: int | None,
     central: Summarise,
-    made: Layers,
+    layers: Layers,
     families: Sequence[Sequence[int]],
     kind: str,
 ) -> list[list[Entity]]:
     room = room_for(llm, prompt, most_tokens or _SURE)
     chats = [
-        prompt.render({"entities": cut("\n".join(made.node_text(row) for row in family), room)})
+        prompt.render({"entities": cut("\n".join(layers.node_text(row) for row in family), room)})
         for family in families
     ]
     replies = Extractor(llm, most_tokens, progress).ask(
         chats,
         list_reading(SummaryEntities, "entities", STEP),
-        [", ".join(made.first_names(family)) for family in families],
+        [", ".join(layers.first_names(family)) for family in families],
         "build.graph=layered takes central sentences.",
         was="was of use",
     )
@@ -303,7 +303,7 @@ def _written(
         progress.say(f"{STEP}: {n_failed} of {len(replies)} replies were not of use")
     pairs = zip(families, replies, strict=True)
     lacking = [family for family, one in pairs if not isinstance(one, Listed)]
-    stand_ins = iter(central(made, lacking, kind) if lacking else [])
+    stand_ins = iter(central(layers, lacking, kind) if lacking else [])
     return [
         [
             Entity(normalise_name(one.name) or one.name, one.type or kind, one.description)
@@ -315,26 +315,26 @@ def _written(
     ]
 
 
-def _joined(base: Graph, made: Layers, statistics: Mapping[str, float]) -> Graph:
+def _joined(base: Graph, layers: Layers, statistics: Mapping[str, float]) -> Graph:
     from scipy.sparse import csr_matrix, vstack
 
     assert base.facts is not None and base.node_fragments is not None
     known = sentence_chunks(base.node_fragments.pairs())
     above = [
         (row, WHOLE, chunk)
-        for row in range(base.n_nodes, len(made.names))
-        for chunk in chunks_of(made.texts[row], known)
+        for row in range(base.n_nodes, len(layers.names))
+        for chunk in chunks_of(layers.texts[row], known)
     ]
-    n_new, n_pairs = len(made.names) - base.n_nodes, len(made.pairs)
-    ends = np.array(list(made.pairs), np.int64).reshape(-1, 2)
+    n_new, n_pairs = len(layers.names) - base.n_nodes, len(layers.pairs)
+    ends = np.array(list(layers.pairs), np.int64).reshape(-1, 2)
     no_chunk = csr_matrix((n_new, base.n_chunks), dtype=bool)
     return replace(
         with_rows(base, ends[:, 0], ends[:, 1], np.ones(n_pairs), SUMMARISES),
-        names=Texts.of(made.names),
-        types=Texts.of(made.types),
-        descriptions=Texts.of(made.texts),
+        names=Texts.of(layers.names),
+        types=Texts.of(layers.types),
+        descriptions=Texts.of(layers.texts),
         facts=Texts.of([*base.facts, *[""] * n_pairs]),
         node_chunk=vstack([base.node_chunk, no_chunk]).tocsr(),
-        node_fragments=Fragments.of([*base.node_fragments, *above], len(made.names)),
+        node_fragments=Fragments.of([*base.node_fragments, *above], len(layers.names)),
         statistics={**base.statistics, **statistics, "summary entities": n_new},
     )

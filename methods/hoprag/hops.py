@@ -161,13 +161,13 @@ def chosen(
         replies = ask_each(
             llm, chats, ReplyFormat(PURPOSE, _number), max_tokens=max_tokens, retry=False
         )
-        found = []
+        picks = []
         for reply, rows in zip(replies, leaving, strict=True):
             if isinstance(reply, int) and reply > len(rows):
                 reply = UnreadableReply(PURPOSE, str(reply))
             number = settled(llm, reply, 0 if isinstance(reply, UnreadableReply) else None)
-            found.append(int(rows[number - 1]) if number else NONE)
-        return found
+            picks.append(int(rows[number - 1]) if number else NONE)
+        return picks
 
     return _visited(relationships, graph, n_hops, width, choose)
 
@@ -204,6 +204,6 @@ def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
 
 
 def _number(text: str, cut: bool) -> int:
-    if (found := re.search(r"\d+", text)) is None:
+    if (digits := re.search(r"\d+", text)) is None:
         raise UnreadableReply(PURPOSE, text)
-    return int(found[0])
+    return int(digits[0])

@@ -49,8 +49,8 @@ def nearest(
     vector = embedder.encode([question.text], kind="question")
 
     def judge(nodes: Sequence[int]) -> Sequence[bool]:
-        held = (row_ids(graph.node_chunk, node) for node in nodes)
-        near = (products(vector, chunk_index.vectors, rows[None, :])[0] for rows in held)
+        chunks = (row_ids(graph.node_chunk, node) for node in nodes)
+        near = (products(vector, chunk_index.vectors, rows[None, :])[0] for rows in chunks)
         return [bool((cosine > least).any()) for cosine in near]
 
     return _counted(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
@@ -137,6 +137,6 @@ def _counted(
 
 
 def _yes(text: str, cut: bool) -> bool:
-    if (found := re.search(r"\b(yes|no)\b", text.lower())) is None:
+    if (word := re.search(r"\b(yes|no)\b", text.lower())) is None:
         raise UnreadableReply(PURPOSE, text)
-    return found[0] == "yes"
+    return word[0] == "yes"

@@ -98,14 +98,14 @@ def heterogeneous(
     describe = partial(_described, llm_build, embedder, progress)
     attributes = partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens)
     elements = partial(describe, ELEMENT, element_prompt, element_tokens)
-    made = _Nodes(len(chunk_table))
-    _base(made, text_extraction, chunk_table, relationship_tokens)
-    _attributes(made, attributes, pivots)
-    found = _elements(made, elements, seed)
-    _join_elements(made, found, embedder, progress, cluster_size, seed)
-    _texts(made, chunk_table)
-    _join_similar(made, embedder, progress, neighbours)
-    return _weighed(made, balance)
+    nodes = _Nodes(len(chunk_table))
+    _base(nodes, text_extraction, chunk_table, relationship_tokens)
+    _attributes(nodes, attributes, pivots)
+    elements_of = _elements(nodes, elements, seed)
+    _join_elements(nodes, elements_of, embedder, progress, cluster_size, seed)
+    _texts(nodes, chunk_table)
+    _join_similar(nodes, embedder, progress, neighbours)
+    return _weighed(nodes, balance)
 
 
 def _described(
@@ -116,19 +116,19 @@ def _described(
     prompt: Prompt,
     most_tokens: int,
     names: Sequence[str],
-    told: Sequence[Sequence[str]],
+    texts_of: Sequence[Sequence[str]],
 ) -> list[str]:
-    written: list[str | None] = [None] * len(told)
+    written: list[str | None] = [None] * len(texts_of)
     if llm is not None:
         room = room_for(llm, prompt, most_tokens)
-        cut = [decode(encode("\n".join(texts))[:room]) for texts in told]
+        cut = [decode(encode("\n".join(texts))[:room]) for texts in texts_of]
         pairs = zip(names, cut, strict=True)
         chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
         advice = "build.graph=heterogeneous takes central sentences."
         written = written_texts(llm, chats, names, most_tokens, f"write {kind}s", advice, progress)
     if None not in written:
         return [text for text in written if text is not None]
-    central = central_texts(told, most_tokens, embedder, progress)
+    central = central_texts(texts_of, most_tokens, embedder, progress)
     return [text or other for text, other in zip(written, central, strict=True)]
 
 
@@ -169,9 +169,9 @@ class _Nodes:
 
     def graph(self) -> Graph:
         ends = np.array(list(self.pairs), np.int64).reshape(-1, 2)
-        sizes = [len(held) for held in self.chunks]
+        sizes = [len(own) for own in self.chunks]
         of = np.repeat(np.arange(len(sizes)), sizes)
-        columns = np.array([chunk for held in self.chunks for chunk in held], np.int64)
+        columns = np.array([chunk for own in self.chunks for chunk in own], np.int64)
         node_chunk = cells(of, columns, (len(sizes), self.n_chunks))
         whole = [(row, WHOLE, chunk) for row in self.of(UNIT, TEXT) for chunk in self.chunks[row]]
         edges = Graph.from_arrays(
@@ -194,53 +194,53 @@ class _Nodes:
 
 
 def _base(
-    made: _Nodes, extraction: TextExtraction, chunk_table: ChunkTable, most_tokens: int
+    nodes: _Nodes, extraction: TextExtraction, chunk_table: ChunkTable, most_tokens: int
 ) -> None:
     base = text_graph(extraction, chunk_table, keywords=False, most_tokens=most_tokens)
     assert base.facts is not None and base.fact_fragments is not None
     for row, name in enumerate(base.names):
-        made.add(ENTITY, name, name, row_ids(base.node_chunk, row).tolist())
+        nodes.add(ENTITY, name, name, row_ids(base.node_chunk, row).tolist())
     for row, fact in enumerate(base.facts):
         ends = int(base.source[row]), int(base.target[row])
-        told = ", ".join(filter(None, (base.names[ends[0]], fact, base.names[ends[1]])))
-        held = row_ids(base.relationship_chunk, row).tolist()
-        node = made.add(RELATIONSHIP, str(row), told, held)
-        made.join(node, ends)
-        made.read += [(node, *one) for one in base.fact_fragments.of_row(row)]
+        text = ", ".join(filter(None, (base.names[ends[0]], fact, base.names[ends[1]])))
+        chunks = row_ids(base.relationship_chunk, row).tolist()
+        node = nodes.add(RELATIONSHIP, str(row), text, chunks)
+        nodes.join(node, ends)
+        nodes.read += [(node, *one) for one in base.fact_fragments.of_row(row)]
     units: dict[str, tuple[dict[int, None], dict[int, None]]] = {}
     for chunk, records in enumerate(extraction.rows):
-        said: list[tuple[tuple[str, ...], str]] = [
+        described: list[tuple[tuple[str, ...], str]] = [
             ((one.name,), one.description) for one in records.entities
         ]
-        said += [((one.source, one.target), one.description) for one in records.relationships]
-        for names, text in said:
+        described += [((one.source, one.target), one.description) for one in records.relationships]
+        for names, text in described:
             if text := " ".join(text.split()):
-                named, held_by = units.setdefault(text, ({}, {}))
+                named, in_chunks = units.setdefault(text, ({}, {}))
                 rows = (base.row_of.get(normalise_name(name)) for name in names)
                 named.update(dict.fromkeys(row for row in rows if row is not None))
-                held_by[chunk] = None
+                in_chunks[chunk] = None
     if not units:
         raise UserError(
             "The graph has no semantic unit: no record of the extraction has a description. "
             "build.text_extraction=nlp describes every entity by its sentence."
         )
-    for number, (text, (named, held_by)) in enumerate(units.items()):
-        made.join(made.add(UNIT, str(number), text, held_by), named)
+    for number, (text, (named, in_chunks)) in enumerate(units.items()):
+        nodes.join(nodes.add(UNIT, str(number), text, in_chunks), named)
 
 
-def _attributes(made: _Nodes, tell: Tell, pivots: int) -> None:
-    graph = made.graph()
+def _attributes(nodes: _Nodes, tell: Tell, pivots: int) -> None:
+    graph = nodes.graph()
     important = important_nodes(graph, pivots)
-    is_unit = np.array([kind == UNIT for kind in made.types])
-    near = {entity: row_ids(graph.adjacency, entity) for entity in made.of(ENTITY)}
+    is_unit = np.array([kind == UNIT for kind in nodes.types])
+    near = {entity: row_ids(graph.adjacency, entity) for entity in nodes.of(ENTITY)}
     units = {entity: rows[is_unit[rows]].tolist() for entity, rows in near.items()}
     chosen = [entity for entity, rows in units.items() if important[entity] and len(rows) > 1]
     chosen = chosen or [max(units, key=lambda entity: len(units[entity]))]
-    names = [made.names[entity] for entity in chosen]
-    texts = tell(names, [made.texts_of(units[entity]) for entity in chosen])
+    names = [nodes.names[entity] for entity in chosen]
+    texts = tell(names, [nodes.texts_of(units[entity]) for entity in chosen])
     for entity, text in zip(chosen, texts, strict=True):
-        attribute = made.add(ATTRIBUTE, made.names[entity], text, made.chunks[entity])
-        made.join(attribute, [entity])
+        attribute = nodes.add(ATTRIBUTE, nodes.names[entity], text, nodes.chunks[entity])
+        nodes.join(attribute, [entity])
 
 
 def important_nodes(graph: Graph, pivots: int) -> Any:
@@ -258,69 +258,69 @@ def important_nodes(graph: Graph, pivots: int) -> Any:
     return core | (between > between.mean() * round(math.log10(n)) + 1e-9)
 
 
-def _elements(made: _Nodes, tell: Tell, seed: int) -> Mapping[int, list[int]]:
-    graph = made.graph()
-    telling = set(made.of(UNIT, ATTRIBUTE))
+def _elements(nodes: _Nodes, tell: Tell, seed: int) -> Mapping[int, list[int]]:
+    graph = nodes.graph()
+    telling = set(nodes.of(UNIT, ATTRIBUTE))
     communities = leiden(graph=graph, max_cluster_size=max(graph.n_nodes, 1), seed=seed)
-    titles, told = [], []
+    titles, sources = [], []
     for number in range(len(communities)):
         members = row_ids(communities.nodes, number)
-        named = members[[made.types[row] == ENTITY for row in members.tolist()]]
-        said = [row for row in members.tolist() if row in telling]
-        if len(named) and said:
+        named = members[[nodes.types[row] == ENTITY for row in members.tolist()]]
+        rows = [row for row in members.tolist() if row in telling]
+        if len(named) and rows:
             named = named[best_first(graph.degree[named].astype(np.float64), named)][:_IN_TITLE]
-            titles.append(", ".join(made.names[row] for row in named.tolist()))
-            told.append(said)
-    texts = tell(titles, [made.texts_of(rows) for rows in told])
-    found: dict[int, list[int]] = {}
-    for number, (title, text, said) in enumerate(zip(titles, texts, told, strict=True)):
-        held = [chunk for row in said for chunk in made.chunks[row]]
-        element = made.add(ELEMENT, str(number), text, held)
-        made.join(made.add(TITLE, title, title, held), [element])
-        found[element] = said
-    return found
+            titles.append(", ".join(nodes.names[row] for row in named.tolist()))
+            sources.append(rows)
+    texts = tell(titles, [nodes.texts_of(rows) for rows in sources])
+    elements: dict[int, list[int]] = {}
+    for number, (title, text, rows) in enumerate(zip(titles, texts, sources, strict=True)):
+        chunks = [chunk for row in rows for chunk in nodes.chunks[row]]
+        element = nodes.add(ELEMENT, str(number), text, chunks)
+        nodes.join(nodes.add(TITLE, title, title, chunks), [element])
+        elements[element] = rows
+    return elements
 
 
 def _join_elements(
-    made: _Nodes,
+    nodes: _Nodes,
     elements: Mapping[int, list[int]],
     embedder: Embedder,
     progress: Progress,
     cluster_size: int,
     seed: int,
 ) -> None:
-    told = [*elements, *(row for said in elements.values() for row in said)]
-    n_clusters = math.ceil(math.sqrt(len(told)))
-    cluster = np.zeros(len(made.names), np.int64)
-    if told and len(told) / n_clusters > cluster_size:
-        vectors = vectors_of(made.texts_of(told), embedder, progress, "embedding elements")
-        cluster[told] = kmeans(vectors, n_clusters, seed)
-    for element, said in elements.items():
-        made.join(element, [row for row in said if cluster[row] == cluster[element]])
+    rows = [*elements, *(row for telling in elements.values() for row in telling)]
+    n_clusters = math.ceil(math.sqrt(len(rows)))
+    cluster = np.zeros(len(nodes.names), np.int64)
+    if rows and len(rows) / n_clusters > cluster_size:
+        vectors = vectors_of(nodes.texts_of(rows), embedder, progress, "embedding elements")
+        cluster[rows] = kmeans(vectors, n_clusters, seed)
+    for element, telling in elements.items():
+        nodes.join(element, [row for row in telling if cluster[row] == cluster[element]])
 
 
-def _texts(made: _Nodes, chunk_table: ChunkTable) -> None:
-    first = len(made.names)
-    units = made.of(UNIT)
+def _texts(nodes: _Nodes, chunk_table: ChunkTable) -> None:
+    first = len(nodes.names)
+    units = nodes.of(UNIT)
     for row, passage in enumerate(chunk_table.passages):
-        made.add(TEXT, str(row), passage, (row,))
+        nodes.add(TEXT, str(row), passage, (row,))
     for unit in units:
-        made.join(unit, [first + chunk for chunk in made.chunks[unit]])
+        nodes.join(unit, [first + chunk for chunk in nodes.chunks[unit]])
 
 
-def _weighed(made: _Nodes, balance: bool) -> Graph:
-    graph = made.graph()
+def _weighed(nodes: _Nodes, balance: bool) -> Graph:
+    graph = nodes.graph()
     if not balance:
         return graph
     degree = graph.degree
     return replace(graph, weight=1.0 / np.maximum(degree[graph.source], degree[graph.target]))
 
 
-def _join_similar(made: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:
+def _join_similar(nodes: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:
     if not neighbours:
         return
-    rows = made.of(*EMBEDDED)
-    vectors = vectors_of(made.texts_of(rows), embedder, progress, "embedding nodes")
+    rows = nodes.of(*EMBEDDED)
+    vectors = vectors_of(nodes.texts_of(rows), embedder, progress, "embedding nodes")
     for row, near in zip(rows, VectorIndex(vectors).search(vectors, neighbours + 1), strict=True):
         others: IntArray = np.array(rows, np.int64)[near.ids]
-        made.join(row, others[others != row][:neighbours].tolist())
+        nodes.join(row, others[others != row][:neighbours].tolist())

@@ -30,12 +30,12 @@ class StepsReply(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        fields = {_plain(str(key)): value for key, value in given.items()}
+    def _read(cls, reply: Any) -> Any:
+        if not isinstance(reply, Mapping):
+            return reply
+        fields = {_plain(str(key)): value for key, value in reply.items()}
         if "reasoning steps" not in fields:
-            return given
+            return reply
         steps = _texts(fields["reasoning steps"])
         return {
             "reasoning_steps": steps,
@@ -53,12 +53,12 @@ def _texts(value: Any) -> list[str]:
     return [text for item in items if item is not None and (text := str(item).strip())]
 
 
-def _by_step(steps: Sequence[str], given: Any) -> list[list[str]]:
-    if isinstance(given, Mapping):
-        named = {_plain(str(key)): _texts(value) for key, value in given.items()}
+def _by_step(steps: Sequence[str], queries: Any) -> list[list[str]]:
+    if isinstance(queries, Mapping):
+        named = {_plain(str(key)): _texts(value) for key, value in queries.items()}
         placed = list(named.values())
     else:
-        named, placed = {}, [_texts(item) for item in given] if isinstance(given, list) else []
+        named, placed = {}, [_texts(item) for item in queries] if isinstance(queries, list) else []
     return [
         named.get(_plain(step), placed[row] if row < len(placed) else [])
         for row, step in enumerate(steps)
@@ -82,21 +82,21 @@ def reasoning_steps_llm(
     itself, which gives no path.
     Source: PathCoRAG, section 4.1; what happens to damaged replies is ours.
     """
-    asked = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
+    values = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
     nothing = StepsReply(reasoning_steps=[], extended_queries=[])
     read = ask(
-        llm, prompt.render(asked), StepsReply, max_tokens=max_tokens, purpose="reasoning steps",
+        llm, prompt.render(values), StepsReply, max_tokens=max_tokens, purpose="reasoning steps",
         fallback=nothing,
     )  # fmt: skip
     queries: dict[str, list[str]] = {}
     for row, step in enumerate(read.reasoning_steps):
-        held = read.extended_queries[row : row + 1] or [[]]
-        queries.setdefault(step, held[0][:n_queries])
+        own = read.extended_queries[row : row + 1] or [[]]
+        queries.setdefault(step, own[0][:n_queries])
     if not queries:
         return ReasoningSteps((question.text,), ((question.text,),))
-    kept = list(queries.items())[:n_steps]
-    padded = [(*held, *[step] * (n_queries - len(held))) for step, held in kept]
-    return ReasoningSteps(tuple(step for step, _ in kept), tuple(padded))
+    first = list(queries.items())[:n_steps]
+    padded = [(*own, *[step] * (n_queries - len(own))) for step, own in first]
+    return ReasoningSteps(tuple(step for step, _ in first), tuple(padded))
 
 
 @operator("question.reasoning_steps.nlp")
@@ -113,9 +113,9 @@ def reasoning_steps_nlp(
     (sentences,) = nlp.sentences([question.text])
     names = unique([name for sentence in sentences for name, _ in sentence.entities])
     phrases = unique([phrase for sentence in sentences for phrase in sentence.phrases])
-    found = [names, tuple(phrase for phrase in phrases if phrase not in names), (question.text,)]
-    kept = [queries[:n_queries] for queries in found if queries][:n_steps]
-    return ReasoningSteps(tuple(", ".join(queries) for queries in kept), tuple(kept))
+    groups = [names, tuple(phrase for phrase in phrases if phrase not in names), (question.text,)]
+    steps = [queries[:n_queries] for queries in groups if queries][:n_steps]
+    return ReasoningSteps(tuple(", ".join(queries) for queries in steps), tuple(steps))
 
 
 @operator("relationship.among", unordered="the order of the node that comes first, then by id")

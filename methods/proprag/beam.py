@@ -95,7 +95,7 @@ class _Search:
         self.going: list[FactPath] = [
             (place,) for place in best_first(self.scores)[:width].tolist()
         ]
-        self.found = {steps: float(self.scores[steps[0]]) for steps in self.going}
+        self.scored = {steps: float(self.scores[steps[0]]) for steps in self.going}
 
     def longer(self, n_parallel: int, n_rescored: int) -> list[FactPath]:
         first = best_first(self.scores)[:n_parallel]
@@ -123,18 +123,18 @@ class _Search:
         scores = np.array([float(self.vector @ vector) for _, vector in ordered])
         best = best_first(scores)[:width].tolist()
         self.going = [ordered[row][0] for row in best]
-        self.found |= {ordered[row][0]: float(scores[row]) for row in best}
+        self.scored |= {ordered[row][0]: float(scores[row]) for row in best}
 
     def text(self, steps: FactPath) -> str:
         assert self.graph.descriptions is not None
         return " ".join(self.graph.descriptions.take(self.facts[list(steps)]))
 
     def paths(self) -> Iterator[Path]:
-        kept = sorted(self.found, key=lambda steps: (len(steps), steps))
-        best = best_first(np.array([self.found[steps] for steps in kept]))
-        for steps in (kept[row] for row in best.tolist()):
+        ordered = sorted(self.scored, key=lambda steps: (len(steps), steps))
+        best = best_first(np.array([self.scored[steps] for steps in ordered]))
+        for steps in (ordered[row] for row in best.tolist()):
             nodes, rows = _walk(self.graph, self.facts[list(steps)].tolist())
-            yield Path(nodes, rows, self.found[steps])
+            yield Path(nodes, rows, self.scored[steps])
 
 
 def _joined(graph: Graph, facts: IntArray) -> Any:
@@ -204,12 +204,12 @@ def of_paths(
     """
     typed = nodes_of(graph, types)
     starts = [path for path in paths.paths if len(path.nodes) == 1]
-    found: dict[int, float] = {}
+    scores: dict[int, float] = {}
     for some in (paths.paths[:n_paths], starts):
         for entity, weight in _entities(some, graph, typed, top_k).items():
-            found[entity] = max(weight, found.get(entity, 0.0))
-    rows = np.array(list(found), np.int64)
-    return best_of(rows, np.array(list(found.values())), len(rows))
+            scores[entity] = max(weight, scores.get(entity, 0.0))
+    rows = np.array(list(scores), np.int64)
+    return best_of(rows, np.array(list(scores.values())), len(rows))
 
 
 def _entities(

@@ -73,14 +73,14 @@ def triples_context(
 
 
 def _lines(graph: Graph, rows: list[int], places: list[int], form: Form) -> Iterator[list[int]]:
-    held: list[int] = []
+    line: list[int] = []
     for at in places:
-        if held and (form == "triplets" or graph.target[rows[held[-1]]] != graph.source[rows[at]]):
-            yield held
-            held = []
-        held.append(at)
-    if held:
-        yield held
+        if line and (form == "triplets" or graph.target[rows[line[-1]]] != graph.source[rows[at]]):
+            yield line
+            line = []
+        line.append(at)
+    if line:
+        yield line
 
 
 def line(graph: Graph, rows: tuple[int, ...], form: Form) -> str:

@@ -123,17 +123,17 @@ def triple_weights(
 
     data = training.read(questions)
     chance = np.random.default_rng(training_seed)
-    found = examples_of(questions_of(data), negatives, chance)
-    n_asked = len(found.texts)
-    if n_asked < 2 or not 0 < found.label.sum() < len(found.label):
+    examples = examples_of(questions_of(data), negatives, chance)
+    n = len(examples.texts)
+    if n < 2 or not 0 < examples.label.sum() < len(examples.label):
         raise UserError(
-            f"Data set '{data.name}': {n_asked} training questions have topic entities and answers "
+            f"Data set '{data.name}': {n} training questions have topic entities and answers "
             "in their graphs; two at least are needed, and triples on and off the paths between."
         )
-    read = _vectors(found.names, found.relations, embedder, progress, "training names")
-    vectors = Vectors(embedder.encode(list(found.texts), kind="question"), *read)
-    n_dev = min(max(1, round(dev_share * n_asked)), n_asked - 1)
-    is_dev = np.isin(found.question, chance.permutation(n_asked)[:n_dev])
+    read = _vectors(examples.names, examples.relations, embedder, progress, "training names")
+    vectors = Vectors(embedder.encode(list(examples.texts), kind="question"), *read)
+    n_dev = min(max(1, round(dev_share * n)), n - 1)
+    is_dev = np.isin(examples.question, chance.permutation(n)[:n_dev])
     weights = _first_weights(embedder.dimension, hidden, chance)
     steps = torch.optim.Adam(list(weights.values()), lr=learning_rate)
     best, since, best_weights = np.inf, 0, _arrays(weights)
@@ -141,11 +141,11 @@ def triple_weights(
         for _ in range(epochs):
             for rows in _batches(chance.permutation(np.flatnonzero(~is_dev)), batch):
                 steps.zero_grad()
-                _loss(weights, found, vectors, rows).backward()
+                _loss(weights, examples, vectors, rows).backward()
                 steps.step()
             with torch.no_grad():
                 dev = _batches(np.flatnonzero(is_dev), batch)
-                losses = [_loss(weights, found, vectors, rows, "sum") for rows in dev]
+                losses = [_loss(weights, examples, vectors, rows, "sum") for rows in dev]
             loss = sum(map(float, losses)) / int(is_dev.sum())
             advance(1)
             if loss < best:
@@ -261,14 +261,14 @@ def questions_of(data: Dataset) -> Questions:
 
 
 def _of_subgraphs(data: Dataset) -> Questions:
-    held = data.subgraphs
-    assert held is not None  # a training set has subgraphs or is a world
-    row_of = {name: row for row, name in enumerate(held.names)}
+    graphs = data.subgraphs
+    assert graphs is not None  # a training set has subgraphs or is a world
+    row_of = {name: row for row, name in enumerate(graphs.names)}
 
     def labelled() -> Iterator[Labelled]:
         for question in data.questions:
-            here = held.rows(question.id)
-            triples = np.stack([held.head[here], held.relation[here], held.tail[here]])
+            here = graphs.rows(question.id)
+            triples = np.stack([graphs.head[here], graphs.relation[here], graphs.tail[here]])
             head, relation, tail = np.unique(triples.astype(np.int64), axis=1)
             answers = data.gold[question.id].answer_entities
             topics, ends = (
@@ -277,7 +277,7 @@ def _of_subgraphs(data: Dataset) -> Questions:
             )
             yield _labelled(question.text, (head, relation, tail), topics, ends)
 
-    return Questions(held.names, held.relations, labelled())
+    return Questions(graphs.names, graphs.relations, labelled())
 
 
 def _of_world(data: Dataset, world: World) -> Questions:
@@ -323,8 +323,8 @@ def examples_of(questions: Questions, negatives: int, chance: np.random.Generato
             continue
         nodes, place = np.unique(np.stack([one.head, one.tail]), return_inverse=True)
         head, tail = place.reshape(2, -1)
-        found = distances(means_of(head, tail, len(nodes)), np.isin(nodes, one.topics))
-        both = np.concatenate([found[ends] for ends in (head, tail)], axis=1)
+        reach = distances(means_of(head, tail, len(nodes)), np.isin(nodes, one.topics))
+        both = np.concatenate([reach[ends] for ends in (head, tail)], axis=1)
         rows = _drawn(one.label, both, negatives, chance)
         question = np.full(len(rows), len(texts))
         columns.append((question, *(c[rows] for c in (one.head, one.relation, one.tail)),
@@ -333,10 +333,10 @@ def examples_of(questions: Questions, negatives: int, chance: np.random.Generato
         texts.append(one.text)
     parts = [np.concatenate(part) for part in zip(*columns, strict=True)] if columns else []
     question, head, relation, tail, label = parts or [np.empty(0, np.int64)] * 5
-    held = np.concatenate(near) if near else np.empty((0, 0))
+    reaches = np.concatenate(near) if near else np.empty((0, 0))
     return Examples(
         tuple(texts), questions.names, questions.relations,
-        question, head, relation, tail, held.astype(np.float32), label.astype(bool),
+        question, head, relation, tail, reaches.astype(np.float32), label.astype(bool),
     )  # fmt: skip
 
 
@@ -349,9 +349,9 @@ def _drawn(
     half = near.shape[1] // 2
     reach = np.concatenate([near[:, 1:half:2], near[:, half + 1 :: 2]], axis=1)
     close = others[reach[others].any(axis=1)]
-    taken = chance.permutation(close)[: negatives // 2]
-    rest = chance.permutation(np.setdiff1d(others, taken))[: negatives - len(taken)]
-    return np.sort(np.concatenate([np.flatnonzero(label), taken, rest]))
+    drawn = chance.permutation(close)[: negatives // 2]
+    rest = chance.permutation(np.setdiff1d(others, drawn))[: negatives - len(drawn)]
+    return np.sort(np.concatenate([np.flatnonzero(label), drawn, rest]))
 
 
 def on_shortest_paths(

@@ -64,11 +64,11 @@ def if_enough(
         return None
     chat = prompt.render(_values(question, context))
     whole = answered(llm, chat, question, max_tokens)
-    said = whole.text
-    if not re.match(r"\W*yes\b", said, re.IGNORECASE):
+    words = whole.text
+    if not re.match(r"\W*yes\b", words, re.IGNORECASE):
         return None
-    rest = re.sub(r"\A\W*yes\b\W*", "", said, count=1, flags=re.IGNORECASE)
-    braces = [found for found in _BRACES.findall(said) if found.strip().lower() != "yes"]
+    rest = re.sub(r"\A\W*yes\b\W*", "", words, count=1, flags=re.IGNORECASE)
+    braces = [brace for brace in _BRACES.findall(words) if brace.strip().lower() != "yes"]
     text = (braces[0] if braces else rest).strip(" .{}\n")
     return replace(whole, text=text) if text else None
 

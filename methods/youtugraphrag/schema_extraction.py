@@ -131,8 +131,8 @@ class _Reader:
         return SchemaRecords(tuple(entities), tuple(triples), tuple(attributes))
 
     def _facts(self, sentence: Sentence) -> Iterator[Triple]:
-        kept = {name for name, _ in sentence.entities} | {*sentence.phrases, self.title} - {""}
-        return facts_of(sentence, self.title, kept)
+        names = {name for name, _ in sentence.entities} | {*sentence.phrases, self.title} - {""}
+        return facts_of(sentence, self.title, names)
 
     def _triples(
         self, facts: list[Triple], sentence: Sentence, named: dict[str, str]

@@ -82,9 +82,9 @@ def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
     """
     (sentences,) = nlp.sentences([question.text])
     named = [label for one in sentences for _, label in one.entities if label not in NUMERIC]
-    asked = [kind for words, types in _TYPES_OF if words.search(question.text) for kind in types]
+    wanted = [kind for words, types in _TYPES_OF if words.search(question.text) for kind in types]
     # of named types alone the answer itself might be left out
-    return Query((question.text,)), Involved(_normal([*asked, *named]) if asked else ())
+    return Query((question.text,)), Involved(_normal([*wanted, *named]) if wanted else ())
 
 
 @operator(
@@ -151,8 +151,8 @@ def _by_frequency(column: Iterable[str]) -> Names:
     return tuple(name for name, _ in counts.most_common())  # ties as first seen
 
 
-def _known(said: list[str], known: Names) -> Names:
-    return tuple(name for name in _normal(said) if name in known)
+def _known(names: list[str], known: Names) -> Names:
+    return tuple(name for name in _normal(names) if name in known)
 
 
 def _normal(names: Iterable[str]) -> Names:
