@@ -105,9 +105,9 @@ def _over_the_corpus(
             end.append(len(tokens))
         for number, window in enumerate(windows(tokens, size, overlap, tail)):
             start = number * (size - overlap)
-            held = slice(bisect_right(end, start), bisect_left(first, start + len(window)))
+            inside = slice(bisect_right(end, start), bisect_left(first, start + len(window)))
             text = decode(window).strip()
-            yield from ((name, "", text) for name in names[held])
+            yield from ((name, "", text) for name in names[inside])
 
 
 def _refuse(size: int, overlap: int) -> None:
@@ -116,19 +116,19 @@ def _refuse(size: int, overlap: int) -> None:
 
 
 def _merged(text: str, room: int) -> Iterator[str]:
-    held, n_held = "", 0
+    merged, n_merged = "", 0
     for piece in _SEPARATORS.split(text):
         n_tokens = count_tokens(piece)
-        if held and n_held + n_tokens > room:
-            yield held
-            held, n_held = "", 0
+        if merged and n_merged + n_tokens > room:
+            yield merged
+            merged, n_merged = "", 0
         if n_tokens > room:
             tokens = encode(piece)
             yield from (decode(part) for part in windows(tokens, room, 0))
             continue
-        held, n_held = held + piece, n_held + n_tokens
-    if held:
-        yield held
+        merged, n_merged = merged + piece, n_merged + n_tokens
+    if merged:
+        yield merged
 
 
 def _overlapped(texts: Iterator[str], overlap: int) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _overlapped(texts: Iterator[str], overlap: int) -> Iterator[str]:
 
 
 def _table(rows: Iterator[Row]) -> ChunkTable:
-    kept = [row for row in rows if row[2]]
-    if not kept:
+    filled = [row for row in rows if row[2]]
+    if not filled:
         raise UserError("Chunking left nothing: every document of the corpus is blank.")
-    return ChunkTable.of(kept)
+    return ChunkTable.of(filled)

@@ -120,30 +120,30 @@ def dual(
     computes it.
     """
     vectors = vectors_of(subgraph_texts(graph), embedder, progress, "embedding subgraphs")
-    made = _Detection(
+    dual = _Detection(
         graph, np.asarray(vectors, np.float64), _leading_to(graph), struct_weight,
         members_per_cluster, most_clusters, min_similarity, most_members, seed,
     )  # fmt: skip
-    found: list[IntArray] = []
-    clusters = made.clusters(np.arange(graph.n_nodes))
+    groups: list[IntArray] = []
+    clusters = dual.clusters(np.arange(graph.n_nodes))
     with progress.task("detecting communities", len(clusters)) as advance:
         for cluster in clusters:
-            found += [cluster] if len(cluster) <= _SMALL else made.merged(made.clusters(cluster))
+            groups += [cluster] if len(cluster) <= _SMALL else dual.merged(dual.clusters(cluster))
             advance(1)
-    kept = sorted((np.sort(one) for one in found if len(one) > 1), key=lambda one: int(one[0]))
-    return communities_of([(0, -1, members.tolist()) for members in kept], graph)
+    parts = sorted((np.sort(one) for one in groups if len(one) > 1), key=lambda one: int(one[0]))
+    return communities_of([(0, -1, members.tolist()) for members in parts], graph)
 
 
 def subgraph_texts(graph: Graph) -> list[str]:
     """What each node states: its triples as a head and its attributes, else its name."""
     names, relations = list(graph.names), list(graph.relations)
-    told: list[list[str]] = [[] for _ in names]
+    facts: list[list[str]] = [[] for _ in names]
     for row, (head, tail) in enumerate(zip(graph.source, graph.target, strict=True)):
-        told[head].append(f"{names[head]} {relations[row]} {names[tail]}")
-    if (held := graph.node_attributes) is not None:
-        for row, node in enumerate(held.node.tolist()):
-            told[node].append(f"{names[node]} {held.text_of(row)}")
-    return [" ".join(dict.fromkeys(texts)) or names[row] for row, texts in enumerate(told)]
+        facts[head].append(f"{names[head]} {relations[row]} {names[tail]}")
+    if (own := graph.node_attributes) is not None:
+        for row, node in enumerate(own.node.tolist()):
+            facts[node].append(f"{names[node]} {own.text_of(row)}")
+    return [" ".join(dict.fromkeys(texts)) or names[row] for row, texts in enumerate(facts)]
 
 
 def keywords_of(
@@ -180,8 +180,8 @@ class _Detection:
         if len(nodes) <= 2 or distinct == 1:
             return [nodes] if len(nodes) else []
         label = kmeans(self.vectors[nodes], min(wanted, distinct), self.seed)
-        found = [nodes[label == one] for one in np.unique(label)]
-        return sorted(found, key=lambda one: int(one[0]))
+        parts = [nodes[label == one] for one in np.unique(label)]
+        return sorted(parts, key=lambda one: int(one[0]))
 
     def merged(self, parts: Sequence[IntArray]) -> list[IntArray]:
         weight = self.struct_weight
@@ -195,11 +195,11 @@ class _Detection:
             if similar[i, j] >= self.min_similarity
         ]
         of = list(range(len(parts)))
-        taken: set[int] = set()
+        used: set[int] = set()
         for _, i, j in sorted(pairs):
             room = len(parts[i]) + len(parts[j]) <= self.most_members
-            if room and i not in taken and j not in taken:
-                taken |= {i, j}
+            if room and i not in used and j not in used:
+                used |= {i, j}
                 of[j] = i
         return [
             np.concatenate([parts[j] for j in range(len(parts)) if of[j] == i])

@@ -71,26 +71,26 @@ def entity_passage(
     titles = read_titles(chunk_table, nlp) if title_weight else {}
     readings = read_names(chunk_table, nlp, titles, progress)
     redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
-    made = resolution(readings, redirects, resolve)
-    merges = (*_bracketed(chunk_table, titles), *made.merges)
+    resolved = resolution(readings, redirects, resolve)
+    merges = (*_bracketed(chunk_table, titles), *resolved.merges)
     if counts := Counter(merge.rule for merge in merges):
-        told = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
-        progress.say(f"names merged: {told} (graph/merges.jsonl)")
+        counted = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
+        progress.say(f"names merged: {counted} (graph/merges.jsonl)")
     names: dict[str, str] = {}
-    several = _of_several(readings, made)
-    passages = [_passage(row, made, several, names, title_weight) for row in readings]
+    several = _of_several(readings, resolved)
+    passages = [_passage(row, resolved, several, names, title_weight) for row in readings]
     own = {row.title.key for row in readings if row.title}
-    kept = _linked_names(names, passages, own, min_chunks)
-    if not kept:
+    linked = _linked_names(names, passages, own, min_chunks)
+    if not linked:
         raise UserError(NO_NAMES)
     cells = {
-        (kept[key], chunk): weight
+        (linked[key], chunk): weight
         for chunk, passage in enumerate(passages)
         for key, weight in passage.items()
-        if key in kept
+        if key in linked
     }
-    matrix = _counts(cells, (len(kept), len(passages)))
-    graph = Graph.from_arrays([], [], matrix, names=[names[key] for key in kept])
+    matrix = _counts(cells, (len(linked), len(passages)))
+    graph = Graph.from_arrays([], [], matrix, names=[names[key] for key in linked])
     return replace(graph, merges=tuple(merges))
 
 
@@ -123,8 +123,8 @@ def read_names(
             title, inside = titles.get(chunk_table.titles[row], (None, ()))
             every = (*inside, *_named(sentences, name_of))
             names = tuple(name for name in every if len(name.key) > 1)
-            held = title if title and len(title.key) > 1 else None
-            readings.append(ChunkNames(chunk_table.documents_of(row)[0], held, names, texts[row]))
+            own = title if title and len(title.key) > 1 else None
+            readings.append(ChunkNames(chunk_table.documents_of(row)[0], own, names, texts[row]))
             advance(1)
     return readings
 
@@ -138,20 +138,20 @@ def _bracketed(chunk_table: ChunkTable, titles: NamedTitles) -> Iterator[Merge]:
             yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document, True)
 
 
-def _of_several(readings: Sequence[ChunkNames], made: Resolution) -> frozenset[str]:
+def _of_several(readings: Sequence[ChunkNames], resolved: Resolution) -> frozenset[str]:
     first: dict[str, str] = {}
-    found = []
+    several = []
     for reading in readings:
         for name in reading.names:
-            stands_for = made.name(name.key, reading.document)
+            stands_for = resolved.name(name.key, reading.document)
             if first.setdefault(name.key, stands_for) != stands_for:
-                found.append(name.key)
-    return frozenset(found)
+                several.append(name.key)
+    return frozenset(several)
 
 
 def _passage(
     reading: ChunkNames,
-    made: Resolution,
+    resolved: Resolution,
     several: frozenset[str],
     names: dict[str, str],
     title_weight: int,
@@ -162,14 +162,14 @@ def _passage(
     """
     weights: Passage = {}
     for name in (*((reading.title,) if reading.title else ()), *reading.names):
-        key = made.name(name.key, reading.document)
-        names.setdefault(key, name.shown if key == name.key else made.shown[key])
+        key = resolved.name(name.key, reading.document)
+        names.setdefault(key, name.shown if key == name.key else resolved.shown[key])
         weights[key] = 1
         if name.key in several:
             names.setdefault(name.key, name.shown)
             weights[name.key] = 1
     if reading.title:
-        weights[made.name(reading.title.key, reading.document)] = title_weight
+        weights[resolved.name(reading.title.key, reading.document)] = title_weight
     return weights
 
 
@@ -180,8 +180,8 @@ def _linked_names(
     for passage in passages:
         for key in passage:
             n_chunks[key] += 1
-    held = [key for key, n in n_chunks.items() if n >= min_chunks or key in titles]
-    return {key: row for row, key in enumerate(held)}
+    linked = [key for key, n in n_chunks.items() if n >= min_chunks or key in titles]
+    return {key: row for row, key in enumerate(linked)}
 
 
 @artifact("tri_graph")

@@ -164,7 +164,7 @@ def gleaned(
                     going.append(row)
         return going
 
-    def said(rows: Sequence[int], prompt: Prompt) -> list[Chat]:
+    def say(rows: Sequence[int], prompt: Prompt) -> list[Chat]:
         messages = prompt.render({"keywords": keywords})
         for row in rows:
             talks[row] = (*talks[row], *messages)
@@ -176,11 +176,11 @@ def gleaned(
         if number:
             about = [items[row] for row in going]
             more = ReplyFormat("anything left", _is_yes)
-            answers = asking.ask(said(going, more_prompt), more, about, retry=False)
+            answers = asking.ask(say(going, more_prompt), more, about, retry=False)
             going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
             for row in going:
                 talks[row] = (*talks[row], Message("assistant", "YES"))
-        said(going, continue_prompt)
+        say(going, continue_prompt)
         fitting = [row for row in going if extractor.fits(talks[row])]
         prompts, about = [talks[row] for row in fitting], [items[row] for row in fitting]
         results = extractor.ask(prompts, _of_rounds(reading), about, retry=False)

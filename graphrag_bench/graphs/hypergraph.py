@@ -83,7 +83,7 @@ def hypergraph_synonymy(
 @dataclass
 class _Facts:
     entities: dict[str, int] = field(default_factory=dict)
-    told: list[dict[str, None]] = field(default_factory=list)
+    texts: list[dict[str, None]] = field(default_factory=list)
     facts: dict[str, int] = field(default_factory=dict)
     completeness: list[float] = field(default_factory=list)
     edges: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -102,10 +102,10 @@ class _Facts:
             if not (name := normalise_name(entity.name)):
                 continue
             row = self.entities.setdefault(name, len(self.entities))
-            if row == len(self.told):
-                self.told.append({})
+            if row == len(self.texts):
+                self.texts.append({})
             if described := " ".join(entity.description.split()):
-                self.told[row][described] = None
+                self.texts[row][described] = None
                 self.read.append((row, described, chunk))
             edge = self.edges.setdefault((fact, row), len(self.edges))
             self.entity_chunks.append((row, chunk))
@@ -115,8 +115,8 @@ class _Facts:
         n, n_facts = len(self.entities), len(self.facts)
         ends: IntArray = np.array(list(self.edges), np.int64).reshape(-1, 2)
         weights = np.maximum(self.completeness, _LEAST_WEIGHT)
-        pairs = zip(self.entities, self.told, strict=True)
-        described = [_described(name, said, description_tokens) for name, said in pairs]
+        pairs = zip(self.entities, self.texts, strict=True)
+        described = [_described(name, texts, description_tokens) for name, texts in pairs]
         of_facts = [(n + fact, chunk) for fact, chunk in self.fact_chunks]
         rows, chunks = np.array([*self.entity_chunks, *of_facts], np.int64).T
         edge_rows, edge_chunks = np.array(self.edge_chunks, np.int64).T
@@ -140,19 +140,19 @@ class _Facts:
 
 
 def _read(extraction: FactExtraction) -> _Facts:
-    found = _Facts()
+    facts = _Facts()
     for chunk, row in enumerate(extraction.rows):
-        for told in row.facts:
-            text = " ".join(told.text.split())
-            if text and any(normalise_name(entity.name) for entity in told.entities):
-                found.add(text, told, chunk)
-    if not found.facts:
+        for fact in row.facts:
+            text = " ".join(fact.text.split())
+            if text and any(normalise_name(entity.name) for entity in fact.entities):
+                facts.add(text, fact, chunk)
+    if not facts.facts:
         raise UserError(
             "The hypergraph has no fact that names an entity. Likely causes: the model is too "
             "small to extract, its context window cuts the prompt, or the texts name nothing. "
             "build.fact_extraction=nlp takes sentences as facts."
         )
-    return found
+    return facts
 
 
 def _described(name: str, texts: Iterable[str], most_tokens: int | None) -> str:

@@ -217,9 +217,9 @@ def synonym_pairs(
     with progress.task("comparing names", n) as advance:
         for start in range(0, n, _BLOCK):
             block = vectors[start : start + _BLOCK]
-            found, ids = faiss.knn(block, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
+            similar, ids = faiss.knn(block, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
             rows = np.arange(start, start + len(block))
-            rounded = np.round(found, DECIMALS)
+            rounded = np.round(similar, DECIMALS)
             near = (rounded >= threshold) & (ids != rows[:, None])
             row, other = np.repeat(rows, near.sum(axis=1)), ids[near]
             codes.append(np.minimum(row, other) * n + np.maximum(row, other))
@@ -310,14 +310,14 @@ def _subgraphs(corpus: Dataset) -> Subgraphs:
 
 
 def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
-    found = {row.id: chunk_table.chunks_of(row.id) for row in corpus.documents}
-    for name, chunks in found.items():
+    of_document = {row.id: chunk_table.chunks_of(row.id) for row in corpus.documents}
+    for name, chunks in of_document.items():
         if len(chunks) != 1:
             raise UserError(
                 f"Document '{name}' is {len(chunks)} chunks; a subgraph belongs to one: "
                 "chunking=presplit."
             )
-    return {name: chunks[0] for name, chunks in found.items()}
+    return {name: chunks[0] for name, chunks in of_document.items()}
 
 
 def _rows(corpus: Dataset, of: Subgraphs, chunk: Mapping[str, int]) -> tuple[IntArray, IntArray]:

@@ -157,10 +157,10 @@ def _most_frequent(kinds: Sequence[str]) -> str:
 
 
 def _grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    found: list[list[str]] = [[] for _ in range(n_rows)]
+    groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
-        found[row].append(text)
-    return found
+        groups[row].append(text)
+    return groups
 
 
 def _joined(
@@ -180,8 +180,8 @@ def fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
 
 
 def _fragments(notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int) -> Fragments:
-    found = ((row, text, chunks[0]) for row, text, chunks in notes if len(chunks) == 1)
-    return Fragments.of(found, n_rows)
+    pairs = ((row, text, chunks[0]) for row, text, chunks in notes if len(chunks) == 1)
+    return Fragments.of(pairs, n_rows)
 
 
 def _incidence(pairs: Iterable[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:

@@ -64,8 +64,8 @@ def passage(
     names: dict[str, int] = {}
     mentions: list[list[int]] = []
     for own, sentences in read_chunks(chunk_table, nlp, progress):
-        found = [own, *(name for one in sentences for name in named_entities(one))]
-        normal = dict.fromkeys(filter(None, map(normalise_name, found)))
+        entities = [own, *(name for one in sentences for name in named_entities(one))]
+        normal = dict.fromkeys(filter(None, map(normalise_name, entities)))
         mentions.append([names.setdefault(name, len(names)) for name in normal])
     matrix = incidence(mentions, len(names)).astype(np.int64)
     frequency = np.asarray(matrix.sum(axis=0)).ravel()
@@ -170,7 +170,7 @@ def llm_questions(
     """
     passages = chunk_table.passages
     items = documents_of_chunks(chunk_table)
-    asked: list[tuple[int, bool, str]] = []
+    questions: list[tuple[int, bool, str]] = []
     extractor = Extractor(llm_build, max_tokens, progress)
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
         purpose = "questions answered" if answered else "questions raised"
@@ -180,12 +180,12 @@ def llm_questions(
         replies = extractor.ask(chats, reading, items, advice)
         for chunk, reply in enumerate(replies):
             texts = reply.value.questions if isinstance(reply, Listed) else []
-            asked += [(chunk, answered, text.strip()) for text in texts if text.strip()]
-    asked.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
-    read = nlp.sentences([text for _, _, text in asked])
+            questions += [(chunk, answered, text.strip()) for text in texts if text.strip()]
+    questions.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
+    read = nlp.sentences([text for _, _, text in questions])
     rows = [
         (*row, tuple(name for one in sentences for name in named_entities(one)))
-        for row, sentences in zip(asked, read, strict=True)
+        for row, sentences in zip(questions, read, strict=True)
     ]
     return replace(_pseudo_questions(rows), statistics=extractor.statistics)
 
@@ -248,17 +248,17 @@ def hop(
     order = np.lexsort((answering, -np.round(similarity, 6), pairs))
     order = order[np.diff(pairs[order], prepend=-1) > 0]
     per_chunk = max(1.0, float(np.log(n))) if edges_per_chunk is None else edges_per_chunk
-    kept = order[best_first(similarity[order])][: max(1, int(n * per_chunk))]
-    kept = kept[np.argsort(pairs[kept])]
-    if not len(kept):
+    best = order[best_first(similarity[order])][: max(1, int(n * per_chunk))]
+    best = best[np.argsort(pairs[best])]
+    if not len(best):
         raise UserError(
             "No passage leads to another: the corpus has one passage, or none raises a question."
         )
-    raised, answering = raised[kept], answering[kept]
+    raised, answering = raised[best], answering[best]
     names = pseudo_questions.question_name
     both = in_order(names[raised] + names[answering])
-    relations = Texts.of([LEADS_TO] * len(kept))
-    graph = chunks_as_nodes(n, np.stack([of[raised], of[answering]]), similarity[kept], relations)
+    relations = Texts.of([LEADS_TO] * len(best))
+    graph = chunks_as_nodes(n, np.stack([of[raised], of[answering]]), similarity[best], relations)
     return replace(
         graph,
         descriptions=Texts.of(chunk_table.passages),
@@ -279,7 +279,7 @@ def _matched(
     frequent = named[answering].getnnz(axis=0) > (len(answering) if max_df is None else max_df)
     proposing = named[:, np.flatnonzero(~frequent)]
     turned = proposing[answering].T.tocsr()
-    found: list[tuple[IntArray, IntArray, FloatArray]] = []
+    matches: list[tuple[IntArray, IntArray, FloatArray]] = []
     with progress.task("matching questions", len(raised)) as advance:
         for first in range(0, len(raised), _BLOCK):
             rows = raised[first : first + _BLOCK]
@@ -294,11 +294,11 @@ def _matched(
             similarity = _similarity(head, tail, named, vectors)
             order = np.lexsort((tail, -np.round(similarity, 6), head))
             order = order[np.diff(head[order], prepend=-1) > 0]
-            found.append((head[order], tail[order], similarity[order]))
+            matches.append((head[order], tail[order], similarity[order]))
             advance(len(rows))
     none = np.zeros(0, np.int64)
-    found.append((none, none, np.zeros(0)))
-    heads, tails, similarities = zip(*found, strict=True)
+    matches.append((none, none, np.zeros(0)))
+    heads, tails, similarities = zip(*matches, strict=True)
     return np.concatenate(heads), np.concatenate(tails), np.concatenate(similarities)
 
 

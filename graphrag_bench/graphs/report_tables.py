@@ -173,10 +173,10 @@ def _line(*cells: object) -> str:
 
 
 def _fitting(lines: Iterable[str], budget: int) -> list[str]:
-    kept, left = [], budget
+    fitting, room = [], budget
     for line in lines:
-        left -= count_tokens(line) + 1
-        if left < 0:
+        room -= count_tokens(line) + 1
+        if room < 0:
             break
-        kept.append(line)
-    return kept
+        fitting.append(line)
+    return fitting

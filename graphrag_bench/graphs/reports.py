@@ -87,8 +87,8 @@ def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any
     columns = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
     known = sentence_chunks(pair for fragments in columns for pair in fragments.pairs())
     own = (row_ids(communities.chunks, row).tolist() for row in range(len(communities)))
-    found = (set(chunks_of(text, known)) for text in texts)
-    return incidence(map(set.intersection, found, map(set, own)), graph.n_chunks)
+    of_texts = (set(chunks_of(text, known)) for text in texts)
+    return incidence(map(set.intersection, of_texts, map(set, own)), graph.n_chunks)
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:

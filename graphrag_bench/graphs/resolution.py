@@ -35,9 +35,9 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
     Source: Schwartz and Hearst 2003, "A simple algorithm for identifying abbreviation definitions
     in biomedical text". Deviation: two capitals, where theirs takes any letter.
     """
-    for found in _BRACKETS.finditer(text):
-        inside = re.split(r"[;,]", found[1])[0].strip()
-        before = _SENTENCE_END.split(text[: found.start()])[-1].split()
+    for bracket in _BRACKETS.finditer(text):
+        inside = re.split(r"[;,]", bracket[1])[0].strip()
+        before = _SENTENCE_END.split(text[: bracket.start()])[-1].split()
         if not before:
             continue
         if _is_short(inside):
@@ -104,41 +104,41 @@ class Resolution:
     def __init__(self) -> None:
         self.shown: dict[str, str] = {}
         self._names: dict[tuple[str, str], str] = {}
-        self._found: list[tuple[Name, str, str, str, bool]] = []
+        self._merges: list[tuple[Name, str, str, str, bool]] = []
 
     @property
     def merges(self) -> tuple[Merge, ...]:
         """All merges in the order they were found, each with the name at the end of its chain."""
         return tuple(
             Merge(alias.shown, self.shown[self.name(key, document)], rule, document, everywhere)
-            for alias, key, rule, document, everywhere in self._found
+            for alias, key, rule, document, everywhere in self._merges
         )
 
     def name(self, key: str, document: str) -> str:
         """The key that a key stands for in a document, along the merges; itself where none is."""
         for _ in range(_LONGEST_CHAIN):
-            found = self._next(key, document)
-            if found == key:
+            other = self._next(key, document)
+            if other == key:
                 break
-            key = found
+            key = other
         return key
 
     def merge(self, alias: Name, name: Name, rule: str, document: str, everywhere: bool) -> None:
         """Take an alias for a name, unless it is taken already or the name stands for it."""
         scope = "" if everywhere else document
-        taken = self._next(alias.key, scope) != alias.key
-        if taken or self.name(name.key, scope) == alias.key:
+        known = self._next(alias.key, scope) != alias.key
+        if known or self.name(name.key, scope) == alias.key:
             return
         self._names[scope, alias.key] = name.key
         self.shown.setdefault(name.key, name.shown)
-        self._found.append((alias, name.key, rule, document, everywhere))
+        self._merges.append((alias, name.key, rule, document, everywhere))
 
     def merge_agreed(self, pairs: Pairs, titles: Collection[str], rule: str) -> None:
         """Take aliases for names everywhere where all pairs of an alias have the same name."""
-        found: dict[str, dict[str, tuple[Name, Name, str]]] = {}
+        by_alias: dict[str, dict[str, tuple[Name, Name, str]]] = {}
         for alias, name, document in _to_titles(pairs, titles):
-            found.setdefault(alias.key, {}).setdefault(name.key, (alias, name, document))
-        for names in found.values():
+            by_alias.setdefault(alias.key, {}).setdefault(name.key, (alias, name, document))
+        for names in by_alias.values():
             if len(names) == 1:
                 alias, name, document = next(iter(names.values()))
                 self.merge(alias, name, rule, document, everywhere=True)
@@ -161,9 +161,9 @@ def resolution(
     comes as often (names of several words: everywhere), never of persons. A title of a passage is
     not merged into another name.
     """
-    made, labels = Resolution(), _Labels(readings)
+    merges, labels = Resolution(), _Labels(readings)
     if "redirects" in rules:
-        made.merge_agreed(_redirected(readings, redirects), labels.titles, "redirects")
+        merges.merge_agreed(_redirected(readings, redirects), labels.titles, "redirects")
     if "acronyms" in rules:
         defined = (
             (Name.of(short), Name.of(long), row.document)
@@ -172,24 +172,24 @@ def resolution(
         )
         pairs = list(_to_titles(defined, labels.titles))
         for alias, name, document in pairs:
-            made.merge(alias, name, "acronyms", document, everywhere=False)
-        made.merge_agreed(pairs, labels.titles, "acronyms")
+            merges.merge(alias, name, "acronyms", document, everywhere=False)
+        merges.merge_agreed(pairs, labels.titles, "acronyms")
     by_document: dict[str, list[ChunkNames]] = {}
     for reading in readings:
         by_document.setdefault(reading.document, []).append(reading)
-    for document, held in by_document.items():
-        inside = _Document(document, held, labels, made)
+    for document, of_document in by_document.items():
+        inside = _Document(document, of_document, labels, merges)
         if "initials" in rules:
             inside.merge_persons("initials", _way_of_initials, _abbreviates)
         if "surnames" in rules:
             inside.merge_persons("surnames", _way_of_ends, _ends)
         if "plurals" in rules:
             for alias, name in _plurals(inside.names, labels, several_words=False):
-                made.merge(alias, name, "plurals", document, everywhere=False)
+                merges.merge(alias, name, "plurals", document, everywhere=False)
     if "plurals" in rules:
         several = _plurals(labels.names, labels, several_words=True)
-        made.merge_agreed(((*pair, "") for pair in several), labels.titles, "plurals")
-    return made
+        merges.merge_agreed(((*pair, "") for pair in several), labels.titles, "plurals")
+    return merges
 
 
 def _to_titles(pairs: Pairs, titles: Collection[str]) -> Pairs:
@@ -234,9 +234,9 @@ class _Document:
     """
 
     def __init__(
-        self, document: str, readings: Iterable[ChunkNames], labels: _Labels, made: Resolution
+        self, document: str, readings: Iterable[ChunkNames], labels: _Labels, resolved: Resolution
     ) -> None:
-        self.document, self.labels, self.made = document, labels, made
+        self.document, self.labels, self.resolved = document, labels, resolved
         self.names: dict[str, Name] = {}
         self.kinds: dict[str, set[str]] = {}
         for row in readings:
@@ -263,13 +263,13 @@ class _Document:
             longer: dict[str, Name] = {}
             for name in self.longer.get(way(words), ()):
                 if len(name.key) > len(short.key) and fits(words, _words(name.key)):
-                    longer.setdefault(self.made.name(name.key, self.document), name)
+                    longer.setdefault(self.resolved.name(name.key, self.document), name)
                 if len(longer) > 1:
                     break
             if len(longer) == 1:
                 key, name = next(iter(longer.items()))
                 if self.labels.of(key) == _PERSON or self.labels.of(name.key) == _PERSON:
-                    self.made.merge(short, name, rule, self.document, everywhere=False)
+                    self.resolved.merge(short, name, rule, self.document, everywhere=False)
 
 
 def _words(key: str) -> list[str]:
@@ -305,12 +305,12 @@ def _abbreviates(short: list[str], longer: list[str]) -> bool:
         return False
     rest = iter(longer[:-1])
     return _is(short[0], longer[0]) and all(
-        any(_is(word, given) for given in rest) for word in short[:-1]
+        any(_is(word, other) for other in rest) for word in short[:-1]
     )
 
 
-def _is(word: str, given: str) -> bool:
-    return word == given or (len(word) == 1 and given.startswith(word))
+def _is(word: str, other: str) -> bool:
+    return word == other or (len(word) == 1 and other.startswith(word))
 
 
 def _plurals(
@@ -321,8 +321,8 @@ def _plurals(
         if (" " in key) != several_words or key in labels.titles or kind in ("", _PERSON):
             continue
         for ending, single in _PLURALS:
-            found = names.get(f"{key.removesuffix(ending)}{single}")
-            if key.endswith(ending) and found and labels.of(found.key) in ("", kind):
-                if labels.n[found.key] >= labels.n[key]:
-                    yield name, found
+            singular = names.get(f"{key.removesuffix(ending)}{single}")
+            if key.endswith(ending) and singular and labels.of(singular.key) in ("", kind):
+                if labels.n[singular.key] >= labels.n[key]:
+                    yield name, singular
                 break

@@ -51,14 +51,14 @@ def together(names: Sequence[str], title: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def facts_of(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:
+def facts_of(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
     """Yield the relations between kept names; `subject` replaces a personal pronoun."""
     for relation in sentence.relations:
         head, tail = (
             subject if part in sentence.pronouns else part
             for part in (relation.head, relation.tail)
         )
-        if head in kept and tail in kept and head != tail:
+        if head in names and tail in names and head != tail:
             yield Triple(head, relation.relation, tail)
 
 
@@ -100,9 +100,9 @@ class Sentences:
         """
         distinct = tuple(dict.fromkeys(texts))
         rows = [row for row, text in enumerate(distinct) if among is None or text in among]
-        told = [" ".join(distinct[row].split()[:_WORDS]) for row in rows]
+        heads = [" ".join(distinct[row].split()[:_WORDS]) for row in rows]
         vectors = np.zeros((len(distinct), embedder.dimension), np.float32)
-        vectors[rows] = vectors_of(told, embedder, progress, "embedding sentences")
+        vectors[rows] = vectors_of(heads, embedder, progress, "embedding sentences")
         return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
 
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
@@ -114,11 +114,11 @@ class Sentences:
         unless there is none.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
         """
-        given = list(dict.fromkeys(rows))
-        if sum(self.n_tokens[row] for row in given) <= max_tokens:
-            return given
-        long = [row for row in given if len(self.texts[row].split()) >= _FEW_WORDS]
-        pool = long or given
+        distinct = list(dict.fromkeys(rows))
+        if sum(self.n_tokens[row] for row in distinct) <= max_tokens:
+            return distinct
+        long = [row for row in distinct if len(self.texts[row].split()) >= _FEW_WORDS]
+        pool = long or distinct
         vectors = np.asarray(self.vectors[pool], np.float64)
         chosen: list[int] = []
         room = max_tokens
@@ -148,11 +148,11 @@ class Sentences:
 
 
 def central_texts(
-    told: Sequence[Sequence[str]], max_tokens: int, embedder: Embedder, progress: Progress
+    groups: Sequence[Sequence[str]], max_tokens: int, embedder: Embedder, progress: Progress
 ) -> list[str]:
     """One text for each list of sentences: its central ones, at most `max_tokens` together."""
-    known = Sentences.of([text for texts in told for text in texts], embedder, progress)
-    return [known.summary(texts, max_tokens) for texts in told]
+    known = Sentences.of([text for texts in groups for text in texts], embedder, progress)
+    return [known.summary(texts, max_tokens) for texts in groups]
 
 
 def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
@@ -167,11 +167,11 @@ def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
 
 def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
     """The sentences of some texts, each with the chunks that a text with it was read from."""
-    found: dict[str, set[int]] = {}
+    chunks: dict[str, set[int]] = {}
     for text, chunk in read:
         for sentence in split_sentences(text):
-            found.setdefault(sentence, set()).add(chunk)
-    return found
+            chunks.setdefault(sentence, set()).add(chunk)
+    return chunks
 
 
 def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:

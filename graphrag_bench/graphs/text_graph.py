@@ -110,19 +110,19 @@ def text_graph(
     With `titles="entity"` each title is a node as well, the first of its chunk.
     """
     merger = Merger()
-    found_any = any(row.entities or row.relationships for row in extraction.rows)
+    any_record = any(row.entities or row.relationships for row in extraction.rows)
     for number, row in enumerate(extraction.rows):
-        if titles == "entity" and found_any:
+        if titles == "entity" and any_record:
             merger.node(chunk_table.titles[number], chunks=(number,))
         for entity in row.entities:
             merger.node(entity.name, entity.type, entity.description, (number,))
-        for told in row.relationships:
+        for one in row.relationships:
             merger.relationship(
-                told.source,
-                told.target,
-                description=told.description,
-                keywords=told.keywords,
-                weight=max(told.strength, 0.0),
+                one.source,
+                one.target,
+                description=one.description,
+                keywords=one.keywords,
+                weight=max(one.strength, 0.0),
                 chunks=(number,),
             )
     if not merger.nodes:

@@ -224,10 +224,10 @@ def _extractive(
 def _read(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
     assert graph.descriptions is not None
     known = sentence_chunks((text, row) for row, texts in enumerate(sentences) for text in texts)
-    found = [(row, WHOLE, row) for row in range(len(sentences))]
+    fragments = [(row, WHOLE, row) for row in range(len(sentences))]
     for row in range(len(sentences), graph.n_nodes):
-        found += [(row, WHOLE, chunk) for chunk in chunks_of(graph.descriptions[row], known)]
-    return Fragments.of(found, graph.n_nodes)
+        fragments += [(row, WHOLE, chunk) for chunk in chunks_of(graph.descriptions[row], known)]
+    return Fragments.of(fragments, graph.n_nodes)
 
 
 def _graph(

@@ -64,7 +64,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Fact:
-    """Head and tail are ids of entities; `said` are their names as the sentence writes them.
+    """Head and tail are ids of entities; `names` are their names as the sentence writes them.
 
     `passage` is the id of the passage that states it, None for a fact that was removed.
     """
@@ -73,7 +73,7 @@ class Fact:
     head: int
     phrase: str
     tail: int
-    said: tuple[str, str]
+    names: tuple[str, str]
     passage: str | None
 
 

@@ -146,8 +146,8 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 def _sentence(part: str) -> Iterator[Statement]:
-    if found := _STATED.fullmatch(part):
-        head, phrase, tail = found.groups()
+    if match := _STATED.fullmatch(part):
+        head, phrase, tail = match.groups()
         rumour = head.casefold().startswith(RUMOUR.casefold() + " ")
         yield Statement(head[len(RUMOUR) + 1 :] if rumour else head, phrase.lower(), tail, rumour)
 

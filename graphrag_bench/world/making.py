@@ -49,7 +49,7 @@ def make_world(settings: WorldSettings) -> World:
     introduced = frozenset(
         id_
         for fact in facts
-        for id_, name in zip((fact.head, fact.tail), fact.said, strict=True)
+        for id_, name in zip((fact.head, fact.tail), fact.names, strict=True)
         if name == entities[id_].alias
     )
     outsiders, distractors, contradictions, extra = _noise(settings, entities, facts, chains)
@@ -96,9 +96,9 @@ def _tail(of_type: str, size: int, draw: float, never: Sequence[int]) -> int:
     offset = TYPES.index(of_type)
     n_such = (size - offset + len(TYPES) - 1) // len(TYPES)
     place = int(draw * n_such)
-    while (found := place % n_such * len(TYPES) + offset) in never:
+    while (tail := place % n_such * len(TYPES) + offset) in never:
         place += 1
-    return found
+    return tail
 
 
 def _facts(settings: WorldSettings, entities: Sequence[Entity]) -> list[Fact]:
@@ -115,12 +115,12 @@ def _facts(settings: WorldSettings, entities: Sequence[Entity]) -> list[Fact]:
             row = len(facts)
             relation = _OF_HEAD[head.type][choices[head.id][place]]
             tail = entities[_tail(relation.tail, settings.size, draws[head.id][place], [head.id])]
-            said = (
+            names = (
                 head.alias if 2 * row in aliased else head.name,
                 tail.alias if 2 * row + 1 in aliased else tail.name,
             )
             passage = None if row in removed else f"p{head.id}"
-            facts.append(Fact(row, head.id, relation.phrase, tail.id, said, passage))
+            facts.append(Fact(row, head.id, relation.phrase, tail.id, names, passage))
     return facts
 
 
@@ -163,7 +163,7 @@ def _passage(entity: Entity, introduced: bool, facts: Sequence[Fact]) -> Passage
 
 
 def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
-    return Statement(fact.said[0], fact.phrase, fact.said[1], rumour)
+    return Statement(fact.names[0], fact.phrase, fact.names[1], rumour)
 
 
 def _noise(
@@ -176,8 +176,8 @@ def _noise(
     n_noise = round(settings.noise * settings.size / (1 - settings.noise))
     random = _random(settings, "noise")
     shuffled = random.permutation(len(facts)).tolist()
-    asked = {row for chain in chains for row in chain.facts}
-    targets = sorted(shuffled, key=lambda row: row not in asked)  # stable: the asked ones first
+    chained = {row for chain in chains for row in chain.facts}
+    targets = sorted(shuffled, key=lambda row: row not in chained)  # stable: the asked ones first
     draws: FloatArray = random.random((n_noise, 3))
     names = Names(_random(settings, "outsiders"))
     outsiders: list[Entity] = []

@@ -23,9 +23,7 @@ def world(**settings: object) -> World:
 
 def stated(one: World) -> list[tuple[str, str, str]]:
     """Every fact that a passage states, under the names it uses."""
-    return [
-        (fact.said[0], fact.phrase, fact.said[1]) for fact in one.facts if fact.passage is not None
-    ]
+    return [(fact.names[0], fact.phrase, fact.names[1]) for fact in one.facts if fact.passage]
 
 
 # ---- sizes and shares
@@ -52,7 +50,7 @@ def test_questions_have_every_number_of_hops_in_equal_shares() -> None:
 def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduces() -> None:
     made = world(alias_rate=0.25)
     aliases = {entity.alias for entity in made.entities}
-    said = [name for fact in made.facts for name in fact.said]
+    said = [name for fact in made.facts for name in fact.names]
     assert sum(name in aliases for name in said) == 120  # a quarter of 2 x 240 mentions
     introduced = {
         one.tail for p in made.passages for one in statements(p.text) if one.phrase == ALSO
@@ -183,7 +181,7 @@ def test_gold_is_name_and_alias_and_the_passages_of_the_chain_in_order() -> None
         assert gold.answers == (answer.name, answer.alias)
         assert gold.entities == (made.entities[chain.start].name,)
         for row, evidence in zip(chain.facts, gold.evidence, strict=True):
-            head, tail = made.facts[row].said
+            head, tail = made.facts[row].names
             assert f"{head} {made.facts[row].phrase} {tail}." in texts[evidence]
 
 
