@@ -31,8 +31,8 @@ def suites() -> list[str]:
 
 def cases(suite: str) -> Mapping[str, Case]:
     """The cases of a suite by name."""
-    found: Mapping[str, Case] = importlib.import_module(f"bench_{suite}").CASES
-    return found
+    cases: Mapping[str, Case] = importlib.import_module(f"bench_{suite}").CASES
+    return cases
 
 
 def row(suite: str, case: str) -> Row:
@@ -57,8 +57,8 @@ def measured(suite: str, case: str) -> Row:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"{suite} {case} ended with exit code {done.returncode}; its error is above.")
-    found: Row = json.loads(done.stdout.splitlines()[-1])
-    return found
+    row: Row = json.loads(done.stdout.splitlines()[-1])
+    return row
 
 
 def main() -> int:

@@ -58,19 +58,19 @@ _KINDS = ("PERSON", "ORG", "GPE", "ORG")
 
 def _word(number: int) -> str:
     """A capitalised word, another for each number."""
-    made = ""
-    while number or len(made) < 4:
+    word = ""
+    while number or len(word) < 4:
         number, place = divmod(number, len(_SYLLABLES) // 2)
-        made += _SYLLABLES[2 * place : 2 * place + 2]
-    return made.capitalize()
+        word += _SYLLABLES[2 * place : 2 * place + 2]
+    return word.capitalize()
 
 
 def _name(rank: int) -> tuple[str, str]:
     """The name of a rank and its label: persons, bodies with an acronym, towns, and companies."""
     kind = rank % len(_KINDS)
     word = _word(rank // 2)
-    made = (f"{_word(rank % 331)} {word}", f"{word} Health Office", word, f"The {word} Works")
-    return made[kind], _KINDS[kind]
+    names = (f"{_word(rank % 331)} {word}", f"{word} Health Office", word, f"The {word} Works")
+    return names[kind], _KINDS[kind]
 
 
 class MadeUp:
@@ -138,17 +138,19 @@ def grown(prepare: Callable[[int], Callable[[], Graph]]) -> dict[str, float]:
     build, save = {}, {}
     for size in SIZES:
         call = prepare(size)
-        made: list[Graph] = []
-        build[size] = seconds(lambda call=call, made=made: made.append(call()), time.process_time)
+        graphs: list[Graph] = []
+        build[size] = seconds(
+            lambda call=call, graphs=graphs: graphs.append(call()), time.process_time
+        )
         with TemporaryDirectory() as folder:
-            save[size] = seconds(partial(made[0].save, Path(folder)), time.process_time)
+            save[size] = seconds(partial(graphs[0].save, Path(folder)), time.process_time)
     return {**exponents(build), "growth_files": list(exponents(save).values())[-1]}
 
 
 def of_spacy() -> Numbers:
     """Text to entity-passage graph by the packaged model, against the model alone."""
-    made = make_world(WorldSettings(size=N_PASSAGES)).passages[:N_PASSAGES]
-    table = ChunkTable.of([(one.id, one.title, one.text) for one in made])
+    passages = make_world(WorldSettings(size=N_PASSAGES)).passages[:N_PASSAGES]
+    table = ChunkTable.of([(one.id, one.title, one.text) for one in passages])
     texts, nlp = [*dict.fromkeys(table.titles), *table.texts], Spacy()
     raw = nlp._loaded
 
@@ -246,9 +248,9 @@ def versions(size: int) -> list[Step]:
         list(experiment.models["nlp"].sentences(["Norvik is a city."]))
 
         def built(missing: list[int]) -> Step:
-            left = frozenset(missing)
-            kept = tuple(row for place, row in enumerate(documents) if place not in left)
-            return built_anew(experiment, replace(experiment.dataset, documents=kept))
+            absent = frozenset(missing)
+            rest = tuple(row for place, row in enumerate(documents) if place not in absent)
+            return built_anew(experiment, replace(experiment.dataset, documents=rest))
 
         return [built(late), *(built(late[n:]) for n in range(1, N_ADDED + 1)), built([])]
 
@@ -271,8 +273,8 @@ def of_growth(size: int, smaller: int) -> Numbers:
     """One document added to a world, against its first build."""
     _, *before, _ = versions(smaller)
     first, *added, percent = versions(size)
-    taken, taken_before = ([step.total for step in of] for of in (added, before))
-    took, took_before = statistics.median(taken), statistics.median(taken_before)
+    totals, totals_before = ([step.total for step in of] for of in (added, before))
+    took, took_before = statistics.median(totals), statistics.median(totals_before)
     middle = min(added, key=lambda step: abs(step.total - took))
     growth = math.log(size / smaller)
     more = {
@@ -285,7 +287,7 @@ def of_growth(size: int, smaller: int) -> Numbers:
         "mb": middle.n_bytes / 1e6,
         **{f"{name}_s": value for name, value in middle.seconds.items()},
     }
-    return rates(size, taken, [first.total], "documents/s", **more)
+    return rates(size, totals, [first.total], "documents/s", **more)
 
 
 CASES = {

@@ -40,8 +40,8 @@ def names(n_names: int) -> list[str]:
     parts = itertools.product(*(words.split() for words in (FIRST, LAST, PLACES, KINDS)))
     chosen = [row for row in parts if chance.random() < 0.5]
     order = chance.permutation(len(chosen))
-    made = (" ".join(chosen[place][: 1 + number % 4]) for number, place in enumerate(order))
-    return list(dict.fromkeys(made))[:n_names]
+    names = (" ".join(chosen[place][: 1 + number % 4]) for number, place in enumerate(order))
+    return list(dict.fromkeys(names))[:n_names]
 
 
 def passages(n_passages: int) -> list[str]:
@@ -55,10 +55,10 @@ def compared(texts: Sequence[str], kind: Kind, ours: Callable[[], Vectors]) -> N
     raw = SentenceEmbedder(precision="float32")._loaded
 
     def reference() -> Vectors:
-        found = raw.encode(
+        vectors = raw.encode(
             list(texts), batch_size=32, normalize_embeddings=True, show_progress_bar=False
         )
-        return np.asarray(found, np.float32)
+        return np.asarray(vectors, np.float32)
 
     worst = float(np.min(np.sum(ours() * reference(), axis=1)))
     if worst < LEAST_COSINE:
@@ -92,11 +92,11 @@ def of_the_store() -> Numbers:
     """Names whose vectors are stored already, against embedding them."""
     model, texts = SentenceEmbedder(), names(N_NAMES)
     with TemporaryDirectory() as folder:
-        kept = CachedEmbedder(model, Cache(Path(folder) / "vectors.sqlite"))
-        kept.encode(texts, kind="passage")
-        times = [seconds(lambda: kept.encode(texts, kind="passage")) for _ in range(N_REPEATS)]
+        cached = CachedEmbedder(model, Cache(Path(folder) / "vectors.sqlite"))
+        cached.encode(texts, kind="passage")
+        times = [seconds(lambda: cached.encode(texts, kind="passage")) for _ in range(N_REPEATS)]
         embedding = seconds(lambda: model.encode(texts, kind="passage"))
-        kept.cache.close()
+        cached.cache.close()
     return rates(len(texts), times, [embedding], "texts/s")
 
 

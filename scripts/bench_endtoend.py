@@ -64,8 +64,8 @@ def by_hand(experiment: Experiment, folder: Path) -> float:
     began = time.perf_counter()
     with (folder / "rows.jsonl").open("w", encoding="utf-8") as rows:
         for question in experiment.dataset.questions:
-            asked = embedder.encode([question.text], kind="question")
-            _, ids = faiss.knn(asked, vectors, K, metric=faiss.METRIC_INNER_PRODUCT)
+            vector = embedder.encode([question.text], kind="question")
+            _, ids = faiss.knn(vector, vectors, K, metric=faiss.METRIC_INNER_PRODUCT)
             text = "\n\n".join(passages[row] for row in ids[0].tolist())
             row = {"question": question.id, "context": text, "answer": REPLY}
             rows.write(json.dumps(row) + "\n")

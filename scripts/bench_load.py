@@ -134,23 +134,23 @@ def questions(folder: Path) -> dict[str, float]:
         rows = chance.integers(graph.n_nodes, size=N_SEEDS)
         text = f"What joins {' and '.join(graph.names.take(rows))}?"
         began = time.perf_counter()
-        found = np.array([row for _, row in graph.dictionary.matches(text)])
-        if not np.array_equal(found, rows):
-            raise AssertionError(f"the names of nodes {rows} were not found: {found}")
-        ((best, _),) = ppr([Ranked(found, np.ones(N_SEEDS))], graph=graph, top_k=10)
+        nodes = np.array([row for _, row in graph.dictionary.matches(text)])
+        if not np.array_equal(nodes, rows):
+            raise AssertionError(f"the names of nodes {rows} were not found: {nodes}")
+        ((best, _),) = ppr([Ranked(nodes, np.ones(N_SEEDS))], graph=graph, top_k=10)
         joined = onehop(best, graph=graph, top_k=100)
         occurrence(joined, graph=graph)
         fromrel(joined, graph=graph)
         seconds.append(time.perf_counter() - began)
-    held = _held()
+    memory = _memory()
     return {
-        "resident_mb": held["VmRSS"],
-        "private_mb": held["RssAnon"],
+        "resident_mb": memory["VmRSS"],
+        "private_mb": memory["RssAnon"],
         "question_ms": 1000 * statistics.median(seconds),
     }
 
 
-def _held() -> dict[str, float]:
+def _memory() -> dict[str, float]:
     """The memory of this process by kind, in megabytes."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     cells = (line.split() for line in lines if line.endswith(" kB"))

@@ -73,14 +73,14 @@ def flow_case(*, by_degree: bool) -> Numbers:
     questions = [drawn(chance, 40, by_degree=by_degree).tolist() for _ in range(N_QUESTIONS)]
 
     def ours(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:
-        found = flow_paths(graph, nodes, RULES, "both", Selection(None, "reversal", 15))
-        return [(path.nodes, path.score) for path in found]
+        paths = flow_paths(graph, nodes, RULES, "both", Selection(None, "reversal", 15))
+        return [(path.nodes, path.score) for path in paths]
 
     def reference(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:
-        found = slow_paths.flow_paths(
+        paths = slow_paths.flow_paths(
             near, nodes, alpha=RULES.alpha, theta=RULES.theta, max_hops=RULES.max_hops
         )
-        return found[:15]
+        return paths[:15]
 
     near = slow_paths.Lazy(graph)
     times, first = measured([lambda nodes=nodes: ours(nodes) for nodes in questions])
@@ -121,7 +121,7 @@ def k_shortest_case(*, by_degree: bool, n_sampled: int = 40) -> Numbers:
     pairs = np.concatenate(transitions)
     sample = np.sort(chance.choice(len(pairs), n_sampled, replace=False))
     near, alike = slow_paths.Lazy(graph), likeness(graph, similarity)
-    found = fewest_hops(graph, pairs, similarity, k=SEARCH.k, most=SEARCH.most)
+    routes = fewest_hops(graph, pairs, similarity, k=SEARCH.k, most=SEARCH.most)
     took = 0.0
     for row in sample.tolist():
         source, target = pairs[row].tolist()
@@ -129,11 +129,11 @@ def k_shortest_case(*, by_degree: bool, n_sampled: int = 40) -> Numbers:
         began = time.perf_counter()
         want = slow_paths.fewest_hops(near, source, target, alike, SEARCH.k, SEARCH.most)
         took += time.perf_counter() - began
-        here = found.pair == row
-        walks = [tuple(n for n in nodes if n >= 0) for nodes in found.nodes[here].tolist()]
-        totals = np.rint(found.scores[here] * found.hops[here] * 1e6).astype(int).tolist()
+        here = routes.pair == row
+        walks = [tuple(n for n in nodes if n >= 0) for nodes in routes.nodes[here].tolist()]
+        totals = np.rint(routes.scores[here] * routes.hops[here] * 1e6).astype(int).tolist()
         same(list(zip(walks, totals, strict=True)), want)
-    return rates(1, times, [took * len(pairs) / n_sampled], "questions/s", paths=len(found.hops))
+    return rates(1, times, [took * len(pairs) / n_sampled], "questions/s", paths=len(routes.hops))
 
 
 def likeness(graph: Graph, similarity: np.ndarray) -> Callable[[int, int], int]:
@@ -161,8 +161,8 @@ def path_pool_500() -> Numbers:
     questions = [question() for _ in range(20 * N_QUESTIONS)]
 
     def ours(ends: np.ndarray, scores: np.ndarray) -> list[int]:
-        found = pooled(*ends, scores, [20, 50], KERNELS, np.random.default_rng(0))
-        return best_first(found).tolist()
+        masses = pooled(*ends, scores, [20, 50], KERNELS, np.random.default_rng(0))
+        return best_first(masses).tolist()
 
     times, first = measured([lambda one=one: ours(*one) for one in questions])
     ends, scores = questions[0]

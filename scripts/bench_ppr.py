@@ -58,10 +58,10 @@ def seeds(walk: Walk, n_questions: int) -> list[IntArray]:
     chance = np.random.default_rng(2)
     joined = np.flatnonzero(walk.strength > 0)
     hubs = np.argsort(-walk.strength, kind="stable")[: 10 * n_questions]
-    found = [chance.choice(joined, 3, replace=False) for _ in range(n_questions)]
+    starts = [chance.choice(joined, 3, replace=False) for _ in range(n_questions)]
     for number in range(0, n_questions, 2):
-        found[number][0] = chance.choice(hubs)
-    return [np.unique(one) for one in found]
+        starts[number][0] = chance.choice(hubs)
+    return [np.unique(one) for one in starts]
 
 
 def same_in_igraph(walk: Walk) -> Any:
@@ -76,10 +76,10 @@ def same_in_igraph(walk: Walk) -> Any:
 
 def prpack(view: Any, rows: IntArray, damping: float) -> FloatArray:
     """The mass of all nodes by igraph, float64 (n_nodes,)."""
-    found = view.personalized_pagerank(
+    scores = view.personalized_pagerank(
         reset_vertices=rows.tolist(), damping=damping, weights="weight", implementation="prpack"
     )
-    return np.array(found)
+    return np.array(scores)
 
 
 def top100(damping: float) -> Numbers:
@@ -90,9 +90,9 @@ def top100(damping: float) -> Numbers:
 
     def ours(rows: IntArray) -> Ranked[Node]:
         start = Ranked[Node](rows, np.ones(len(rows)))
-        found = node_ppr([start], graph=graph, damping=damping, reset="uniform", top_k=TOP,
+        rankings = node_ppr([start], graph=graph, damping=damping, reset="uniform", top_k=TOP,
                          method="push")  # fmt: skip
-        return found[0][0]
+        return rankings[0][0]
 
     compiled = seconds(lambda: ours(questions[0]))
     mine, other, overlap = [], [], []
@@ -108,10 +108,10 @@ def top100(damping: float) -> Numbers:
 
 def dense(walk: Walk, questions: Sequence[IntArray]) -> FloatArray:
     """The resets of questions, (n_nodes, n_questions)."""
-    found = np.zeros((len(walk), len(questions)))
+    resets = np.zeros((len(walk), len(questions)))
     for column, rows in enumerate(questions):
-        found[rows, column] = 1.0 / len(rows)
-    return found
+        resets[rows, column] = 1.0 / len(rows)
+    return resets
 
 
 def exact(size: tuple[int, int], n_questions: int, damping: float = 0.5) -> Numbers:
@@ -151,7 +151,7 @@ def chunks_100k() -> Numbers:
     chance, walk_settings = np.random.default_rng(3), {"relationships": False, "contains": "one"}
     began = time.perf_counter()
     walk = walk_with_chunks(graph, **walk_settings)
-    made = time.perf_counter() - began
+    first = time.perf_counter() - began
     view = same_in_igraph(walk)
     nodes = Walk(None, walk.strength[: graph.n_nodes])
     mine, other, overlap = [], [], []
@@ -166,7 +166,7 @@ def chunks_100k() -> Numbers:
                              top_k=10)[0]  # fmt: skip
 
         if number == 0:
-            made += seconds(ours)
+            first += seconds(ours)
         mine.append(float(np.median([seconds(ours) for _ in range(N_REPEATS)])))
         reset = np.zeros(len(walk))
         reset[rows], reset[graph.n_nodes + near] = 1 / len(rows), 0.2 * weights / weights.sum()
@@ -178,7 +178,7 @@ def chunks_100k() -> Numbers:
         mass = np.array(theirs)[graph.n_nodes :]
         best = Ranked[Any].top(mass / mass.max(), 10).ids
         overlap.append(len(np.intersect1d(best, ours().ids)) / len(best))
-    return milliseconds(1, mine, other, overlap=float(np.mean(overlap)), first_call_s=made)
+    return milliseconds(1, mine, other, overlap=float(np.mean(overlap)), first_call_s=first)
 
 
 def passages() -> Graph:

@@ -50,14 +50,14 @@ def peak_mb() -> float:
 def built(experiment: Experiment, progress: Progress) -> dict[str, float]:
     """Build every artifact in its order; seconds and peak memory of each by name."""
     store = experiment.store(progress)
-    found: dict[str, float] = {}
+    sizes: dict[str, float] = {}
     for planned in experiment.plan:
         peak_from_here()
         began = time.perf_counter()
         store.resources(experiment.plan, {planned.resource}, experiment.models)
-        found[planned.resource] = time.perf_counter() - began
-        found[f"{planned.resource}_mb"] = peak_mb()
-    return found
+        sizes[planned.resource] = time.perf_counter() - began
+        sizes[f"{planned.resource}_mb"] = peak_mb()
+    return sizes
 
 
 def raw_rate(texts: Sequence[str]) -> float:
@@ -98,18 +98,18 @@ def of_size(n_chunks: int) -> Numbers:
         peak_from_here()
         world = Execution(resources, experiment.settings.workers, experiment.models.ledger)
 
-        def asked(questions: Sequence[Question]) -> tuple[float, list[Finished]]:
+        def trial(questions: Sequence[Question]) -> tuple[float, list[Finished]]:
             began = time.perf_counter()
             start = partial(start_state, experiment, table=table)
-            found = list(
+            rows = list(
                 run(questions, experiment.method.pipeline, world, answering=False, start=start)
             )
-            return 1000 * (time.perf_counter() - began) / len(questions), found
+            return 1000 * (time.perf_counter() - began) / len(questions), rows
 
         questions = experiment.dataset.questions
-        _, rows = asked(questions)  # compiles, and maps the files
-        block, _ = asked(questions)
-        alone = [asked([question])[0] for question in questions]
+        _, rows = trial(questions)  # compiles, and maps the files
+        block, _ = trial(questions)
+        alone = [trial([question])[0] for question in questions]
         seconds = sum(value for name, value in steps.items() if not name.endswith("_mb"))
         graph = resources["graph"]
         more = {

@@ -40,26 +40,26 @@ def mapped(n_rows: int) -> Iterator[VectorIndex]:
     """The index of so many vectors, mapped from a file."""
     with TemporaryDirectory() as folder:
         shape = (n_rows, DIMENSION)
-        held = open_memmap(Path(folder) / "vectors.npy", "w+", np.dtype(np.float32), shape)
+        vectors = open_memmap(Path(folder) / "vectors.npy", "w+", np.dtype(np.float32), shape)
         for start in range(0, n_rows, BLOCK):
-            held[start : start + BLOCK] = unit_rows(BLOCK, seed=start + 1)
-        del held
+            vectors[start : start + BLOCK] = unit_rows(BLOCK, seed=start + 1)
+        del vectors
         yield VectorIndex.load(Path(folder))
 
 
 def compared(n_rows: int, n_questions: int, n_repeats: int) -> Numbers:
     """Questions a second of both, the two in turns; raises AssertionError where ids differ."""
-    asked = unit_rows(n_questions, seed=0)
+    questions = unit_rows(n_questions, seed=0)
     with mapped(n_rows) as ours:
 
         def raw() -> Ids:
-            found = faiss.knn(asked, ours.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
-            return np.asarray(found[1])
+            hits = faiss.knn(questions, ours.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
+            return np.asarray(hits[1])
 
-        more = agreement(np.stack([found.ids for found in ours.search(asked, TOP_K)]), raw())
+        more = agreement(np.stack([ranked.ids for ranked in ours.search(questions, TOP_K)]), raw())
         if more["recall"] < LEAST_RECALL:
             raise AssertionError(f"recall against faiss is only {more['recall']:.4f}")
-        mine, other = in_turns(lambda: ours.search(asked, TOP_K), raw, n_repeats)
+        mine, other = in_turns(lambda: ours.search(questions, TOP_K), raw, n_repeats)
     return milliseconds(n_questions, mine, other, **more)
 
 

@@ -53,11 +53,11 @@ def main(words: Sequence[str]) -> int:
     right = 0
     for what, question, golds, answer, wanted in KNOWN:
         case = Case(what, question, answer, golds, listed=question == _LISTED)
-        (found,) = judge(MEASURES["judged_correctness"].metric, bench, [case])
-        right += found.value == wanted
-        said = f"missing ({found.missing})" if found.value is None else f"{found.value:.0f}"
-        word = "right" if found.value == wanted else "WRONG"
-        sys.stdout.write(f"{word}  {said}  {what}\n")
+        (mark,) = judge(MEASURES["judged_correctness"].metric, bench, [case])
+        right += mark.value == wanted
+        text = f"missing ({mark.missing})" if mark.value is None else f"{mark.value:.0f}"
+        word = "right" if mark.value == wanted else "WRONG"
+        sys.stdout.write(f"{word}  {text}  {what}\n")
         sys.stdout.flush()
     sys.stdout.write(f"{right} of {len(KNOWN)} marked rightly by {models.identity('llm_judge')}\n")
     return 0

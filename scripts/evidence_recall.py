@@ -96,20 +96,21 @@ ROWS: Sequence[RowSpec] = (
 
 def cells(spec: RowSpec, row: Row, first: Row) -> list[str]:
     """The cells of a row, with its difference from the first."""
-    shares = [held[IN_CONTEXT] for held in row.scores.values()]
+    shares = [scores[IN_CONTEXT] for scores in row.scores.values()]
     means = [f"{fmean(shares):.3f}", f"{row.n_tokens:,.0f}"]
     means += [f"{row.means[at]:.3f}" for at in range(3)]
     if row is first:
         return [*spec[:3], *means, NONE, NONE, NONE]
     pairs = [
-        (row.scores[one].get(COMPARED, 0.0), held[COMPARED]) for one, held in first.scores.items()
+        (row.scores[one].get(COMPARED, 0.0), scores[COMPARED])
+        for one, scores in first.scores.items()
     ]
-    found = paired_difference([other for _, other in pairs], [own for own, _ in pairs])
+    difference = paired_difference([other for _, other in pairs], [own for own, _ in pairs])
     better = sum(own > other for own, other in pairs)
     worse = sum(own < other for own, other in pairs)
     counts = f"{better} / {len(pairs) - better - worse} / {worse}"
-    interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-    return [*spec[:3], *means, interval, f"{found.p:.3f}", counts]
+    interval = f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
+    return [*spec[:3], *means, interval, f"{difference.p:.3f}", counts]
 
 
 def main() -> int:
@@ -118,20 +119,20 @@ def main() -> int:
     parser.add_argument("set", choices=PAGES)
     parser.add_argument("folder", nargs="?", default="")
     parser.add_argument("--home", default=".")
-    asked = parser.parse_args()
-    root = (f"dataset.root={asked.folder}",) if asked.folder else ()
-    words = (f"dataset={asked.set}", *root, "budget_context=native", "cache.mode=write")
-    known = [spec for spec in ROWS if ONLY.get(spec[1], asked.set) == asked.set]
-    first = run_alone(FIRST, (*words, *known[0][3]), asked.home)
-    page = PAGES[asked.set]
+    options = parser.parse_args()
+    root = (f"dataset.root={options.folder}",) if options.folder else ()
+    words = (f"dataset={options.set}", *root, "budget_context=native", "cache.mode=write")
+    known = [spec for spec in ROWS if ONLY.get(spec[1], options.set) == options.set]
+    first = run_alone(FIRST, (*words, *known[0][3]), options.home)
+    page = PAGES[options.set]
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     lines = {}
     for spec in known:
-        row = first if spec is known[0] else run_alone(spec[0], (*words, *spec[3]), asked.home)
+        row = first if spec is known[0] else run_alone(spec[0], (*words, *spec[3]), options.home)
         lines[spec[:3]] = cells(spec, row, first)
     at = HEADS.index("@5")
-    kept = sorted(lines.values(), key=lambda line: (-float(line[at]), line[:3]))
-    table = [HEADS, ["---"] * len(HEADS), *kept]
+    rows = sorted(lines.values(), key=lambda line: (-float(line[at]), line[:3]))
+    table = [HEADS, ["---"] * len(HEADS), *rows]
     text = "\n".join(f"| {' | '.join(line)} |" for line in table)
     page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
     print(page.relative_to(ROOT))

@@ -51,12 +51,12 @@ def pages() -> list[Path]:
 
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a page that have a language, in order."""
-    for language, title, held in _BLOCK.findall(text):
-        named = None if title or language in ("bash", "text") else _NAMED.match(held)
+    for language, title, body in _BLOCK.findall(text):
+        named = None if title or language in ("bash", "text") else _NAMED.match(body)
         if named:
-            yield Block(language, named[1], held[named.end() :], bool(named[2]))
+            yield Block(language, named[1], body[named.end() :], bool(named[2]))
         else:
-            yield Block(language, title, held)
+            yield Block(language, title, body)
 
 
 def write(block: Block, folder: Path) -> None:
@@ -95,8 +95,8 @@ def followed(page: Path, folder: Path, skip: list[str], *, show: bool) -> list[s
 
 def _ran(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    given = {**os.environ, "PATH": path, "COLUMNS": "100"}
-    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True)
+    env = {**os.environ, "PATH": path, "COLUMNS": "100"}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
 
 
 def main() -> int:
@@ -107,11 +107,11 @@ def main() -> int:
     parser.add_argument("page", nargs="*", type=Path)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--skip", default="gpt-4o-mini,OPENAI_API_KEY")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     failed = 0
-    for page in asked.page or pages():
+    for page in args.page or pages():
         with tempfile.TemporaryDirectory() as folder:
-            wrong = followed(page.resolve(), Path(folder), asked.skip.split(","), show=asked.show)
+            wrong = followed(page.resolve(), Path(folder), args.skip.split(","), show=args.show)
         print(f"{page.resolve().relative_to(ROOT)}: {'as it says' if not wrong else 'WRONG'}")
         for part in wrong:
             print(part)

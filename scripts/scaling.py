@@ -113,8 +113,8 @@ def draw(rows: Rows) -> None:
 
 def main() -> int:
     """Write tables and plot; the exit code is 0."""
-    found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    rows: Rows = {SIZES[row["case"]]: row for row in found}
+    cases = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    rows: Rows = {SIZES[row["case"]]: row for row in cases}
     page = PAGE.read_text(encoding="utf-8")
     for name, table in (("measured", measured(rows)), ("larger", extrapolated(rows))):
         begin, end = f"<!-- {name}: scripts/scaling.py -->", f"<!-- end of {name} -->"
