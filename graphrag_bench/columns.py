@@ -66,9 +66,9 @@ class Texts:
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _BLOCK):
             ends = self.offsets[start : start + _BLOCK + 1].tolist()
-            held = self.blob[ends[0] : ends[-1]].tobytes()
+            block = self.blob[ends[0] : ends[-1]].tobytes()
             for begin, end in pairwise(ends):
-                yield held[begin - ends[0] : end - ends[0]].decode()
+                yield block[begin - ends[0] : end - ends[0]].decode()
 
     def take(self, rows: ArrayLike) -> list[str]:
         """The texts of some rows, in the order given."""

@@ -116,9 +116,9 @@ class MLflow(Callback):
             folder.mkdir(parents=True, exist_ok=True)
             files = (folder / "artifacts").as_uri()
         client = MlflowClient(self.tracking_uri)
-        found = client.get_experiment_by_name(self.experiment)
-        if found is not None:
-            return client, found.experiment_id
+        known = client.get_experiment_by_name(self.experiment)
+        if known is not None:
+            return client, known.experiment_id
         return client, client.create_experiment(self.experiment, artifact_location=files)
 
 

@@ -60,17 +60,17 @@ def find(artifacts: Path, key: str) -> Stored:
 def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:
     """Return the artifact after everything it is built from, as far as it is there."""
     every = {item.place: item for item in stored(artifacts)}
-    found: dict[str, Stored] = {}
+    ordered: dict[str, Stored] = {}
 
     def visit(item: Stored) -> None:
         for resource, key in sorted(item.recipe["inputs"].items()):
             below = every.get(f"{item.dataset}/{resource}/{key}")
-            if below is not None and below.place not in found:
+            if below is not None and below.place not in ordered:
                 visit(below)
-        found[item.place] = item
+        ordered[item.place] = item
 
     visit(one)
-    return list(found.values())
+    return list(ordered.values())
 
 
 def export_artifacts(items: Sequence[Stored], file: Path) -> str:

@@ -18,7 +18,7 @@ from graphrag_bench.cli.parsing import Parser, show_settings
 from graphrag_bench.config.compose import PRIMARY, cells, composed, composition, parsed
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.plan import Estimate, describe, estimates, questions_left
+from graphrag_bench.run.plan import Estimate, describe, estimates, remaining
 from graphrag_bench.run.session import Identity, Session, identity, refuse_unused
 
 _WIDTH = 44
@@ -76,7 +76,7 @@ def _work_ahead(experiments: Sequence[Experiment]) -> str:
     questions: list[Estimate] = []
     for experiment in experiments:
         keys = {item.resource: item.key for item in experiment.plan}
-        for row in estimates(experiment, *questions_left(experiment)):
+        for row in estimates(experiment, *remaining(experiment)):
             if row.stage != "build":
                 questions.append(row)
             elif row.calls:

@@ -224,16 +224,16 @@ def differences(dataset: Dataset) -> list[str]:
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],
     }
-    found = [
+    faults = [
         f"{len(ids[kind])} {kind}, and the card says {n}"
         for kind, n in dataset.card.counts.items()
         if len(ids[kind]) != n
     ]
     for kind, pins in dataset.card.pinned.items():
         there = dict(enumerate(ids[kind])) | dict(enumerate(ids[kind], -len(ids[kind])))
-        found += [
+        faults += [
             f"row {row} of the {kind} is {there.get(row, 'nothing')}, and the card says {name}"
             for row, name in pins.items()
             if there.get(row) != name
         ]
-    return found
+    return faults

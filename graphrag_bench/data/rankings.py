@@ -108,12 +108,12 @@ def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
 
 
 def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator[Row]:
-    asked, lists = dataset.questions, item["retrieved_docs"]
-    answers = item.get("answers") or [None] * len(asked)
+    every, lists = dataset.questions, item["retrieved_docs"]
+    answers = item.get("answers") or [None] * len(every)
     for name, values in (("retrieved_docs", lists), ("answers", answers)):
-        if not isinstance(values, list) or len(values) != len(asked):
-            raise UserError(f"{place}: {name} is no list for the {len(asked)} questions in order.")
-    for question, passages, answer in zip(asked, lists, answers, strict=True):
+        if not isinstance(values, list) or len(values) != len(every):
+            raise UserError(f"{place}: {name} is no list for the {len(every)} questions in order.")
+    for question, passages, answer in zip(every, lists, answers, strict=True):
         yield place, question.id, _places(f"{place}, '{question.id}'", passages), _answer(answer)
 
 
@@ -141,7 +141,7 @@ class _Matcher:
         for document in dataset.documents:
             for text in (document.passage, document.text):
                 self._texts[_plain(text)][document.id] = None
-        self._asked = {question.id for question in dataset.questions}
+        self._ids = {question.id for question in dataset.questions}
         self._questions: dict[str, list[str]] = defaultdict(list)
         for question in dataset.questions:
             self._questions[_plain(question.text)].append(question.id)
@@ -157,11 +157,11 @@ class _Matcher:
         return [passage if len(passage.split()) == 1 else f"unmatched-{digest(passage)}"]
 
     def question(self, place: str, name: str) -> str:
-        if name in self._asked:
+        if name in self._ids:
             return name
         ids = self._questions.get(_plain(name), [])
         if len(ids) != 1:
             what = "is the text of several" if ids else "is neither id nor text of a question"
-            hint = f"{', '.join(ids)}." if ids else did_you_mean(name, sorted(self._asked))
+            hint = f"{', '.join(ids)}." if ids else did_you_mean(name, sorted(self._ids))
             raise UserError(f"{place}: '{name[:80]}' {what}. {hint}")
         return ids[0]

@@ -93,11 +93,11 @@ def training_set(dataset: Dataset) -> TrainingSet:
             "needs them, method.scorer=cosine does not."
         )
     path = dataset.training
-    asked = {question.id for question in dataset.questions}
+    ids = {question.id for question in dataset.questions}
 
     def read(n_questions: int) -> Dataset:
         rows = rog(path, path, n_questions)
-        for name in sorted(asked & rows.questions.keys()):
+        for name in sorted(ids & rows.questions.keys()):
             raise UserError(f"{rows.places['question', name]}: '{name}' is a question of the run.")
         return Dataset(
             f"{dataset.name}-training", tuple(rows.documents.values()),

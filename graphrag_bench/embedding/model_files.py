@@ -74,10 +74,10 @@ def cached_folder(name: str, revision: str) -> Path | None:
     from huggingface_hub import try_to_load_from_cache
 
     try:
-        found = try_to_load_from_cache(name, _CONFIG, revision=revision or None)
+        path = try_to_load_from_cache(name, _CONFIG, revision=revision or None)
     except ValueError:  # no name that the hub could have
         return None
-    return Path(found).parent if isinstance(found, str) else None
+    return Path(path).parent if isinstance(path, str) else None
 
 
 def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:

@@ -144,9 +144,9 @@ def _relations(span: Any, spans: dict[int, str]) -> Iterator[Relation]:
             continue
         subjects = [s for s in _subjects(verb) if s.i in spans]
         for subject in subjects:
-            for words, found in _objects(verb):
-                if found.i in spans and spans[found.i] != spans[subject.i]:
-                    yield Relation(spans[subject.i], words, spans[found.i])
+            for words, noun in _objects(verb):
+                if noun.i in spans and spans[noun.i] != spans[subject.i]:
+                    yield Relation(spans[subject.i], words, spans[noun.i])
 
 
 def _subjects(verb: Any) -> list[Any]:
@@ -162,9 +162,9 @@ def _objects(verb: Any) -> Iterator[tuple[str, Any]]:
     phrase = f"be {verb.text.lower()}" if passive else word
     for child in verb.children:
         if child.dep_ in _OBJECTS:
-            for found in (child, *child.conjuncts):
-                yield phrase, found
-                yield from _prepositional(f"{phrase} {found.lemma_.lower()}", found)
+            for noun in (child, *child.conjuncts):
+                yield phrase, noun
+                yield from _prepositional(f"{phrase} {noun.lemma_.lower()}", noun)
         yield from _prepositional(phrase, child, own=True)
 
 
@@ -172,10 +172,10 @@ def _prepositional(phrase: str, token: Any, own: bool = False) -> Iterator[tuple
     heads = [token] if own else list(token.children)
     for preposition in heads:
         if preposition.dep_ in ("prep", "agent"):
-            for found in preposition.children:
-                if found.dep_ == "pobj":
+            for noun in preposition.children:
+                if noun.dep_ == "pobj":
                     words = f"{phrase} {preposition.text.lower()}"
-                    for name in (found, *found.conjuncts):
+                    for name in (noun, *noun.conjuncts):
                         yield words, name
 
 

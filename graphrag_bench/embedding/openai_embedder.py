@@ -87,7 +87,7 @@ class OpenAIEmbedder:
         self.batch_size = batch_size
         self.long_texts: LongTexts = long_texts
         self.tokenizer = tokenizer
-        self.given_window = window
+        self.window_setting = window
         self.limits = group(Limits, limits)
         self.prices = group(Prices, prices)
         self.server = Server(
@@ -121,7 +121,7 @@ class OpenAIEmbedder:
     @property
     def window(self) -> int | None:
         """The tokens that the model reads: as set, or by its name; None where that is unknown."""
-        return self.given_window or served_window(self.model)
+        return self.window_setting or served_window(self.model)
 
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """Return how many of these passages are longer than the window; nothing is loaded."""

@@ -65,7 +65,7 @@ class SentenceEmbedder(Embedder):
         self.revision = revision
         self.prefixes = {"question": question_prefix, "passage": passage_prefix}
         self.long_texts: LongTexts = long_texts
-        self.given_window = window
+        self.window_setting = window
         self.device: Device = device
         self.precision: Precision = precision
         self.trust_remote_code = trust_remote_code
@@ -86,7 +86,7 @@ class SentenceEmbedder(Embedder):
         else:
             name = named(self.model, self.revision)
         length = stated_dimension(self._folder) or "hub"
-        window = self.given_window or stated_window(self._folder) or "hub"
+        window = self.window_setting or stated_window(self._folder) or "hub"
         return (
             f"sentence-transformers:{name}{self._code}:{length}:unit:{self._computed_in}:"
             f"long={self.long_texts}({window}):prefixes={','.join(self.prefixes.values())}"
@@ -98,7 +98,7 @@ class SentenceEmbedder(Embedder):
 
     def may_be(self, identity: str) -> bool:
         """Whether a stored identity is of this model with these settings, whatever its version."""
-        window = str(self.given_window) if self.given_window else "[^)]*"
+        window = str(self.window_setting) if self.window_setting else "[^)]*"
         name = re.escape(f"sentence-transformers:{self.model}@")
         rest = re.escape(f":prefixes={','.join(self.prefixes.values())}")
         formats = "(float32|bfloat16)" if self.precision == "auto" else self.precision
@@ -111,9 +111,9 @@ class SentenceEmbedder(Embedder):
 
         Raises UserError for a window that was set and that the model has no positions for.
         """
-        if self.given_window is not None:
+        if self.window_setting is not None:
             self._check_window()
-            return self.given_window
+            return self.window_setting
         if (folder := self._files) is not None and (stated := stated_window(folder)) is not None:
             return stated
         return bound(self._loaded.max_seq_length) if "_loaded" in vars(self) else None
@@ -183,7 +183,7 @@ class SentenceEmbedder(Embedder):
     def _of_files(self) -> Windowing | None:
         folder = self._files
         file = tokenizer_file(folder) if folder else None
-        size = self.given_window or (stated_window(folder) if folder else None)
+        size = self.window_setting or (stated_window(folder) if folder else None)
         if file is None or size is None:
             return None
         tokens = OwnTokens(partial(file.read_text, encoding="utf-8"))
@@ -194,7 +194,7 @@ class SentenceEmbedder(Embedder):
         if (windowing := self._of_files) is not None:
             return windowing
         loaded = self._loaded
-        size = self.given_window or bound(loaded.max_seq_length)
+        size = self.window_setting or bound(loaded.max_seq_length)
         fast = getattr(loaded.tokenizer, "backend_tokenizer", None)
         if size is None or (fast is None and self.long_texts == "cut"):
             return Windowing(None, self.long_texts, BytePairs(stand_in=True))
@@ -223,8 +223,8 @@ class SentenceEmbedder(Embedder):
             device=device_of(self.device),
             trust_remote_code=self.trust_remote_code,
         )
-        if self.given_window is not None:
-            model.max_seq_length = self.given_window
+        if self.window_setting is not None:
+            model.max_seq_length = self.window_setting
         elif (reads := bound(model.max_seq_length)) and reads < (self.window or 0):
             raise UserError(
                 f"The embedder '{self.model}' reads {reads} tokens once it is loaded, and its "
@@ -234,9 +234,9 @@ class SentenceEmbedder(Embedder):
 
     def _check_window(self) -> None:
         most = positions(self._files) if self._files else None
-        if self.given_window is not None and most is not None and self.given_window > most:
+        if self.window_setting is not None and most is not None and self.window_setting > most:
             raise UserError(
-                f"embedder.window={self.given_window}: '{self.model}' has positions for "
+                f"embedder.window={self.window_setting}: '{self.model}' has positions for "
                 f"{most} tokens; set embedder.window={most} or less."
             )
 

@@ -72,29 +72,29 @@ class TokenBatches:
         """
         read = self.tokens.encoded(texts, self.window, cut_left=self._cut_left)
         lengths = [len(one.ids) for one in read]
-        made = list(batches(lengths, self.window, 1 if alone else self._batch_tokens))
+        plan = list(batches(lengths, self.window, 1 if alone else self._batch_tokens))
         rows: Rows | None = None
-        for (_, _, places), vectors in zip(made, self._in_parallel(made, read, alone), strict=True):
+        for (_, _, places), vectors in zip(plan, self._in_parallel(plan, read, alone), strict=True):
             if rows is None:
                 rows = np.empty((len(texts), vectors.shape[1]), np.float32)
             rows[places] = vectors[: len(places)]
         assert rows is not None
         return unit(rows)
 
-    def _in_parallel(self, made: list[_Batch], read: list[Any], alone: bool) -> Iterator[Rows]:
+    def _in_parallel(self, plan: list[_Batch], read: list[Any], alone: bool) -> Iterator[Rows]:
         import torch
 
         def run(batch: _Batch) -> Rows:
             return self._vectors(batch, read, 1 if alone else self._batch_tokens)
 
         if self._device.type != "cpu":
-            yield from map(run, made)
+            yield from map(run, plan)
             return
         n_threads = torch.get_num_threads()
-        n_cores = min(n_threads, _MOST_THREADS, len(made), os.cpu_count() or 1)
+        n_cores = min(n_threads, _MOST_THREADS, len(plan), os.cpu_count() or 1)
         try:
             with ThreadPoolExecutor(n_cores, "embed", torch.set_num_threads, (1,)) as pool:
-                yield from pool.map(run, made)
+                yield from pool.map(run, plan)
         finally:
             torch.set_num_threads(n_threads)  # what `set_num_threads` gives to later threads
 

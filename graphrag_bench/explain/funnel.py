@@ -124,7 +124,7 @@ class _Finder:
         self.entries = frozenset(step.label for step in steps if _is_entry(step))
         self.ids = frozenset(document.id for document in experiment.dataset.documents)
         writes = {slot for step in steps for slot in step.operator.returns}
-        writes |= experiment.method.given_slots
+        writes |= experiment.method.first_slots
         stages = {"replied", "answered"}
         if {"chunks", *_ROWS} & writes:
             stages |= {"corpus", "chunk", "retrieved"}

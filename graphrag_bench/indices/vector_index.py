@@ -44,15 +44,15 @@ class VectorIndex:
         results: list[Ranked[Any]] = [Ranked.empty() for _ in range(len(queries))]
         k = min(k, len(self.vectors))
         n_candidates = min(k + _SPARE, len(self.vectors))
-        left = np.arange(len(queries) if k > 0 else 0)
-        while len(left):
+        todo = np.arange(len(queries) if k > 0 else 0)
+        while len(todo):
             unclear = []
-            for rows in _blocks(left, n_candidates):
+            for rows in _blocks(todo, n_candidates):
                 ids, scores, clear = self._ranked(queries[rows], k, n_candidates)
                 for place in np.flatnonzero(clear).tolist():
                     results[rows[place]] = Ranked(ids[place], scores[place])
                 unclear.append(rows[~clear])
-            left, n_candidates = np.concatenate(unclear), min(4 * n_candidates, len(self.vectors))
+            todo, n_candidates = np.concatenate(unclear), min(4 * n_candidates, len(self.vectors))
         return results
 
     def scores(self, query: Vectors) -> Vectors:

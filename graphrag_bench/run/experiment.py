@@ -25,7 +25,7 @@ from graphrag_bench.run.budgets import Room, lengthened, room_of, with_budget
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
     EXTRACTIONS,
-    GIVEN,
+    FIRST_SLOTS,
     Method,
     able_to_pool,
     artifact_choices,
@@ -102,7 +102,7 @@ class Experiment:
         gathered.attempt(
             lambda: _check_steps(
                 method.name, method.pipeline, method.problems,
-                experiment._attributes, method.given_slots,
+                experiment._attributes, method.first_slots,
             )
         )  # fmt: skip
         if not method.problems:
@@ -342,10 +342,10 @@ def _check_steps(
 
 
 def _check_method(values: Mapping[str, Any]) -> None:
-    prompts, given = values.get("prompts"), values.get("given")
+    prompts, start = values.get("prompts"), values.get("given")
     options = StepOptions(prompts if isinstance(prompts, str) else None)
     pipeline, problems = build(values, options)
-    slots = frozenset(GIVEN.values()) if given is not None else frozenset()
+    slots = frozenset(FIRST_SLOTS.values()) if start is not None else frozenset()
     _check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], slots=slots)
 
 

@@ -109,9 +109,9 @@ class RunFolder:
         parts = [*self._parts("records"), *self._parts("journal")]
         mine = {str(row.get("question")) for path in parts for row in read_lines(path)}
         write_rows(records, [rows[name] for name in order if name in mine and name in rows])
-        kept = [row for path in self._parts("contexts") for row in read_lines(path)]
-        by_question = {str(row.get("question")): row for row in kept}
-        if kept:
+        texts = [row for path in self._parts("contexts") for row in read_lines(path)]
+        by_question = {str(row.get("question")): row for row in texts}
+        if texts:
             write_rows(contexts, [by_question[name] for name in order if name in by_question])
         for path in (*parts, *self._parts("contexts")):
             if path not in (records, contexts):

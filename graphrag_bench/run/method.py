@@ -46,7 +46,7 @@ class MethodKeys(BaseModel):
 
 
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
-GIVEN = {"gold_chunks": "chunks"}
+FIRST_SLOTS = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""
 
 
@@ -79,9 +79,9 @@ class Method:
         return self.keys.build or {}
 
     @property
-    def given_slots(self) -> frozenset[str]:
+    def first_slots(self) -> frozenset[str]:
         """The slots filled before the first step."""
-        return frozenset({GIVEN[self.keys.given]} if self.keys.given else ())
+        return frozenset({FIRST_SLOTS[self.keys.given]} if self.keys.given else ())
 
 
 def read_method(config: Mapping[str, Any], options: StepOptions = PLAIN) -> Method:

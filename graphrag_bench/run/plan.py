@@ -82,18 +82,18 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
             yield from (f"  fallback: {reason}" for reason in step.fallback.values())
 
 
-def questions_left(experiment: Experiment) -> tuple[int, int]:
+def remaining(experiment: Experiment) -> tuple[int, int]:
     """Return how many questions a run has still to do, and how many of them to answer."""
     selected, to_answer = experiment.selection()
     done = {answering: experiment.folder.done(answering) for answering in (True, False)}
-    left = [one.id in to_answer for one in selected if one.id not in done[one.id in to_answer]]
-    return len(left), sum(left)
+    rest = [one.id in to_answer for one in selected if one.id not in done[one.id in to_answer]]
+    return len(rest), sum(rest)
 
 
 def _extent(experiment: Experiment) -> Iterator[str]:
     pipeline = experiment.method.pipeline
     selected, to_answer = experiment.selection()
-    n, n_answers = questions_left(experiment)
+    n, n_answers = remaining(experiment)
     calls = n_answers * pipeline.bound(True) + (n - n_answers) * pipeline.bound(False)
     yield f"questions: {len(selected)} selected, {len(selected) - n} done, {n} left"
     each = f" ({pipeline.bound()} for each answered question)" if to_answer else ""

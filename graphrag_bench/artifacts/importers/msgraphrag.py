@@ -169,13 +169,13 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
     by_text = {squash(document.text): document.id for document in reversed(corpus.documents)}
     by_title = {document.title: document.id for document in reversed(corpus.documents)}
     ids = {document.id for document in corpus.documents}
-    found = {}
+    names = {}
     for row in read_parquet(folder, "documents", ("id", "title")):
         title = text_of(row["title"])
         same = by_text.get(squash(text_of(row.get("text"))))
         known = same or (title if title in ids else by_title.get(title))
-        found[str(row["id"])] = known or title or str(row["id"])
-    return found
+        names[str(row["id"])] = known or title or str(row["id"])
+    return names
 
 
 def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:

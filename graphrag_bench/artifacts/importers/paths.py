@@ -7,7 +7,7 @@ from graphrag_bench.fingerprint import digest, file_digest
 
 CHUNK_FILE = "kv_store_text_chunks.json"
 """LightRAG's file of chunks, next to its graph."""
-_MADE_FROM = {
+_TABLES = {
     "graph": "relationships",
     "chunk_table": "text_units",
     "communities": "communities",
@@ -26,7 +26,7 @@ def variants_for(path: Path) -> dict[str, str]:
     if (path / "entities.parquet").is_file():
         return {
             resource: "msgraphrag"
-            for resource, table in _MADE_FROM.items()
+            for resource, table in _TABLES.items()
             if resource == "graph" or (path / f"{table}.parquet").is_file()
         }
     file = file_of(path)

@@ -155,8 +155,8 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
     add_questions(rows, file, ids=dataset.card.reader != FOLDER)
     rows.check(Path(dataset.root or file) if dataset.card.reader == FOLDER else file)
     questions = tuple(rows.questions.values())
-    made = replace(dataset, questions=questions, gold=rows.gold, questions_file=file)
-    return replace(made, name=f"{dataset.name}-{made.question_set}")
+    changed = replace(dataset, questions=questions, gold=rows.gold, questions_file=file)
+    return replace(changed, name=f"{dataset.name}-{changed.question_set}")
 
 
 def data_folder(name: str, home: str | Path) -> Path:
