@@ -213,7 +213,7 @@ def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Pat
     after = funnel_of(folder)
     counts = {count.stage: count for count in after.counts()}
     assert counts["linked"].unknown == len(after.fates)
-    assert [c.left for c in after.counts()[4:]] == [c.left for c in before.counts()[4:]]
+    assert [c.rest for c in after.counts()[4:]] == [c.rest for c in before.counts()[4:]]
 
 
 def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Path) -> None:

@@ -18,7 +18,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud
 
 def test_reports_tables_and_progress_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
     told = {"answer": f"Ada{EVIL}", "context": {}, "steps": [], "fallbacks": []}
-    report = api.Answered(f"Ada{EVIL}", Context(()), (), told=told).report()
+    report = api.Answered(f"Ada{EVIL}", Context(()), (), plain=told).report()
     show(Table(EVIL, (EVIL,), ((EVIL,),), (EVIL,)))
     stream = io.StringIO()
     progress = Progress(stream=stream)

@@ -145,7 +145,7 @@ def with_gold(own: QuestionRecord, names: Names, run: StoredRun) -> dict[str, An
 class Answered:
     """An answer with the context it was given and what every step did, as Python shows it.
 
-    `fallbacks` says where the method went another way than its own; `told` is all of it as plain
+    `fallbacks` says where the method went another way than its own; `plain` is all of it as plain
     values, names in place of ids.
     """
 

@@ -93,18 +93,18 @@ function funnels(runs) {
   const order = [...new Set(made.flatMap(({ run }) => run.funnel.stages.map((one) => one.stage)))];
   const at = (run, stage) => run.funnel.stages.find((one) => one.stage === stage);
   const words = new Map(made.flatMap(({ run }) => run.funnel.stages.map((one) => [one.stage, one.said])));
-  const unknown = (one) => one.unknown && one.unknown === one.left + one.lost;
-  const said = (one) => (!one ? "–" : unknown(one) ? "not known" : `${grb.count(one.left)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}`);
+  const unknown = (one) => one.unknown && one.unknown === one.rest + one.lost;
+  const said = (one) => (!one ? "–" : unknown(one) ? "not known" : `${grb.count(one.rest)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}`);
   const series = made.map(({ run, place }) => ({ name: run.title, place, values: order.map((stage) => {
     const one = at(run, stage);
-    return !one || unknown(one) ? null : { size: (100 * one.left) / (run.funnel.documents || 1), said: `${run.title}, ${one.said}: ${grb.count(one.left)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
+    return !one || unknown(one) ? null : { size: (100 * one.rest) / (run.funnel.documents || 1), said: `${run.title}, ${one.said}: ${grb.count(one.rest)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
   }) }));
   return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "Documents of the questions' gold evidence that are left behind each stage."),
     grb.plots.lines(order.map((stage) => words.get(stage)), series, "% of the gold evidence", "Gold evidence left behind each stage of each run; the table below has the values"),
     grb.table("Gold evidence left behind each stage (and lost there)", [
       { head: "run", text: true, order: ({ run }) => run.title, cell: ({ run }) => run.title },
       { head: "documents", order: ({ run }) => run.funnel.documents, cell: ({ run }) => grb.count(run.funnel.documents) },
-      ...order.map((stage) => ({ head: words.get(stage), order: ({ run }) => at(run, stage)?.left ?? null, cell: ({ run }) => said(at(run, stage)) })),
+      ...order.map((stage) => ({ head: words.get(stage), order: ({ run }) => at(run, stage)?.rest ?? null, cell: ({ run }) => said(at(run, stage)) })),
     ], made, { heads: true }), about);
 }
 
