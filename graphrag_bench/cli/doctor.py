@@ -1,4 +1,4 @@
-r"""Checks the models that a run with the same settings would use, with a few small real calls.
+r"""Checks the models of a run with a few small real calls.
 
 A chat with a long prompt and a JSON reply of each language model, one embedding, one sentence
 tagged. Writes nothing; a key is never printed.

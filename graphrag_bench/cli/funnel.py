@@ -1,4 +1,4 @@
-"""Shows at which stage a method lost the gold evidence, from a run's rows, chunks and graph.
+"""Shows at which stage a method lost the gold evidence.
 
 Every document in a question's evidence is counted once, at the first stage it did not pass:
 

@@ -1,4 +1,4 @@
-"""Creates a package in the working folder: an operator, a method that uses it, and a test.
+"""Creates a package here: an operator, a method that uses it, and a test.
 
 The test is on a graph of six nodes. The package runs as it is; edit the operator. --package adds to
 an existing package.

@@ -189,7 +189,8 @@ def _budget(experiment: Experiment) -> str:
         return f"{bound}: {own}, within {window}"
     if budget.tokens != room.auto:
         return f"{bound} (budget_context)"
-    wanted = f"{room.wanted:,} for {budgets.CHUNKS} whole chunks in every method"
+    reason = f"for {budgets.CHUNKS} whole chunks in every method"
+    wanted = f"{room.wanted:,} {'at least' if room.wanted == budgets.LEAST else reason}"
     return f"{bound} (budget_context=auto: {wanted}, within {window})"
 
 

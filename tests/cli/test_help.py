@@ -29,7 +29,9 @@ def test_every_setting_has_a_meaning() -> None:
 
 def test_a_command_without_words_and_help_list_the_commands() -> None:
     for words in ((), ("--help",), ("help",)):
-        assert [name for name in COMMANDS if f"  {name}  " not in command(*words).out] == []
+        text = command(*words).out
+        assert [name for name in COMMANDS if f"  {name}  " not in text] == []
+        assert max(map(len, text.splitlines())) <= 100
     assert len(COMMANDS) <= 22
 
 

@@ -324,3 +324,9 @@ def test_a_budget_beyond_the_readers_window_is_refused(books: list[str]) -> None
     answering = [word for word in books if word != "answer=off"]
     said = refusal(*answering, "method=vanilla", "llm.window=4096", "budget_context=5000")
     assert "does not fit the reader's window of 4,096 tokens" in said
+
+
+def test_the_plan_says_whether_the_chunks_or_the_least_decide_the_context(books: list[str]) -> None:
+    assert "auto: 2,400 at least" in "\n".join(context_lines(prepared("vanilla")))
+    long = Experiment.prepare(composed([*books, "method=vanilla", "llm.window=128000"]))
+    assert "for 4 whole chunks" in "\n".join(context_lines(long))
