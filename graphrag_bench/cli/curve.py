@@ -15,17 +15,16 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUN, Parser, check_figure
+from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report import curves
 from graphrag_bench.report.curves import BUDGET, Point
-from graphrag_bench.report.figures import plot_lines, plot_pareto
+from graphrag_bench.report.figures import WIDTHS, check_plot, plot_lines
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import StoredRun, find_run, numbers_of, stored_runs
 
 _X = f"any setting with a number, by its path: method.damping, chunking.size; default: {BUDGET}"
 _METRICS = "metrics of the runs; default: accuracy, or evidence_recall@5 where no run has it"
-_KINDS = ("curve", "pareto")
 _USUAL = ("accuracy", "evidence_recall@5")
 """The first that a run has is shown where no metric is named."""
 
@@ -37,12 +36,16 @@ def declare(parser: Parser) -> None:
     parser.settings([("x", "SETTING", BUDGET, _X)])
     parser.option("--dataset", "NAME", "only runs on this set")
     parser.add_argument("--metrics", nargs="+", default=[], metavar="NAME", help=_METRICS)
-    parser.plot(_KINDS, _KINDS[0])
+    meaning = "also draw the first metric: .pdf, .svg or .png (needs the extra `figures`)"
+    parser.option("--plot", "FILE", meaning, kind=Path)
+    span = "columns of a paper that the figure spans: 1 (85 mm, the default) or 2 (175 mm)"
+    parser.option("--span", "1|2", span, 1, int, tuple(WIDTHS))
     parser.home()
 
 
 def main(options: Namespace) -> None:
-    check_figure(options)
+    if options.plot is not None:
+        check_plot(options.plot, options.span)
     along, points = points_along(options.x, options.home, options.runs, options.dataset)
     known = {name for point in points for name in point.metrics["metrics"]}
     metrics = options.metrics or [next((name for name in _USUAL if name in known), _USUAL[0])]
@@ -52,8 +55,8 @@ def main(options: Namespace) -> None:
     show(curves.curve_table(points, metrics, along))
     if options.plot is not None:
         marks = curves.marks_along(points, metrics[0], along)
-        plot = plot_pareto if options.kind == "pareto" else plot_lines
-        plot(options.plot, marks, curves.x_label(along), metrics[0], span=options.span)
+        x = "tokens of context" if along == BUDGET else along
+        plot_lines(options.plot, marks, x, metrics[0], span=options.span)
         print(f"plot: {options.plot}")
 
 

@@ -5,7 +5,6 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import NoReturn
 
 from graphrag_bench.config.compose import value_of
@@ -13,7 +12,6 @@ from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import explained
 from graphrag_bench.config.sources import GROUPS, ROLES, file_of, names, read, search_in
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.report.figures import WIDTHS, check_plot
 from graphrag_bench.report.tables import COLUMNS
 
 WIDTH, COLUMN = 100, 36
@@ -122,16 +120,6 @@ class Parser(argparse.ArgumentParser):
             "cost of each method in 100 columns; all: every metric, difference and cost"
         )
         self.settings([("columns", "WHICH", COLUMNS[0], meaning)])
-
-    def plot(self, kinds: Sequence[str] = (), usual: str = "") -> None:
-        """Take `--plot` and `--span`, and `--kind` where there are several kinds of figures."""
-        meaning = "also write a figure: .pdf, .svg or .png (needs the extra `figures`)"
-        self.option("--plot", "FILE", meaning, kind=Path)
-        span = "columns of a paper that the figure spans: 1 (85 mm, the default) or 2 (175 mm)"
-        self.option("--span", "1|2", span, 1, int, tuple(WIDTHS))
-        if kinds:
-            meaning = f"the figure: {', '.join(kinds)}; default: {usual}"
-            self.option("--kind", "KIND", meaning, choices=kinds)
 
     def action(
         self, name: str, work: Callable[[argparse.Namespace], int | None], meaning: str
@@ -261,11 +249,3 @@ def name_of(word: str) -> str:
 
 def _within(name: str, parts: Iterable[str]) -> bool:
     return any(name == one or name.startswith(f"{one}.") for one in parts)
-
-
-def check_figure(options: argparse.Namespace) -> None:
-    """Raise UserError, before any work, for a figure that cannot be written."""
-    if options.plot is not None:
-        check_plot(options.plot, options.span)
-    elif getattr(options, "kind", None) is not None or options.span != 1:
-        raise UserError("--kind and --span are of a figure: they go with --plot FILE.")

@@ -8,8 +8,8 @@ Each of ours has its interval, n, model, profile and a grade:
   B  the same data and language model; what differs is named
   C  other data, a part of it (limit=, split=), or another language model
 Data are the same where documents, tokens and questions are within 2 % of the paper's. Differences
-are of A and B only; of C the rank correlation of the methods, from 6 methods and 30 questions on.
-† marks a doubtful printed figure. The last note is the command that runs what is missing.
+are of A and B only. † marks a doubtful printed figure. The last note is the command that runs what
+is missing.
 
 The free table has a row and a column for each value of a field: method, title, dataset, llm,
 embedder, profile, fidelity, extraction, corpus, or any setting by its path.
@@ -17,7 +17,6 @@ embedder, profile, fidelity, extraction, corpus, or any setting by its path.
 examples
   graphrag-bench table zhou2025/table5
   graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
-  graphrag-bench table runs/sample --plot pareto.pdf --kind pareto
   graphrag-bench table rows=method cols=dataset values=accuracy by=hops
 """
 
@@ -26,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUN, Parser, check_figure
+from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.papers.printed import (
@@ -37,8 +36,7 @@ from graphrag_bench.papers.printed import (
     table_names,
 )
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.curves import BUDGET, bars_of, check_metric, marks_of, x_label
-from graphrag_bench.report.figures import plot_bars, plot_pareto
+from graphrag_bench.report.curves import check_metric
 from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.rows import check_one_corpus, corpus_notes
 from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
@@ -46,15 +44,7 @@ from graphrag_bench.run.folder import write_whole
 from graphrag_bench.run.session import stored_differences
 from graphrag_bench.run.stored import stored_runs
 from graphrag_bench.tables.figures import collected
-from graphrag_bench.tables.free_tables import (
-    KINDS,
-    Layout,
-    long_pivot,
-    named_runs,
-    pivot_run,
-    pivot_table,
-    plot_pivot,
-)
+from graphrag_bench.tables.free_tables import Layout, long_pivot, named_runs, pivot_run, pivot_table
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
@@ -68,7 +58,6 @@ _LAYOUT = {
     "values": ("METRIC", "accuracy", "comma-separated metrics; default: accuracy"),
     "by": ("WHAT", "", "splits the questions by hops, type or scope"),
 }
-_KINDS = (*KINDS, "pareto")
 _ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
@@ -80,7 +69,6 @@ def declare(parser: Parser) -> None:
     parser.settings((name, shown, None, says) for name, (shown, _, says) in _LAYOUT.items())
     parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
     parser.columns()
-    parser.plot(_KINDS, "bars, and heat where rows and columns are numbers")
     formats = "markdown, latex (booktabs) or csv (a row for each cell)"
     parser.option("--format", "FORMAT", formats, choices=tuple(FORMATS))
     meaning = "write it there; .md, .tex and .csv choose the format"
@@ -89,7 +77,6 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    check_figure(options)
     ending = _ENDINGS.get(options.out.suffix, "markdown") if options.out else None
     form = options.format or ending
     words = [word for word in options.words if "=" not in word]
@@ -107,8 +94,6 @@ def main(options: Namespace) -> None:
         name = settings[0].partition("=")[0]
         raise UserError(f"A free table has no '{name}'. {did_you_mean(name, _LAYOUT)}")
     listing = not layout and (not words or set(words) <= set(paper_names()))
-    if options.plot is not None and (of_paper or listing):
-        raise UserError("--plot draws runs: name some, or rows= and cols=.")
     if of_paper:
         tables = _of_paper(load_table(words[0]), options, form)
     elif listing:
@@ -126,8 +111,6 @@ def main(options: Namespace) -> None:
     else:
         for table in tables:
             show(table)
-    if options.plot is not None:
-        print(f"plot: {options.plot}")
 
 
 def _is_of_paper(word: str) -> bool:
@@ -166,11 +149,6 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     scoring = stored[0].evaluation
     metric = main_metric(runs, next(iter(scoring.compared), None))
     check_metric(runs, metric)
-    if options.plot is not None and options.kind == "pareto":
-        marks = marks_of(runs, metric)
-        plot_pareto(options.plot, marks, x_label(BUDGET), metric, span=options.span)
-    elif options.plot is not None:
-        plot_bars(options.plot, bars_of(runs, metric), metric, span=options.span)
     compared, columns = stored_differences(stored), checked_columns(options.columns)
     return shown_tables(runs, compared, columns=columns, metric=metric)
 
@@ -178,8 +156,6 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
 def _free(
     names: Sequence[str], layout: Mapping[str, str], options: Namespace, form: str | None
 ) -> list[Table]:
-    if options.kind == "pareto":
-        raise UserError("--kind pareto is of runs: leave out rows=, cols=, values=.")
     rows, cols, values, by = (
         layout.get(name, default) for name, (_, default, _) in _LAYOUT.items()
     )
@@ -189,10 +165,6 @@ def _free(
         check_one_corpus([run.metrics for run in stored])
     runs = [pivot_run(run) for run in stored]
     layouts = [Layout(rows, cols, value, by or None) for value in values.split(",")]
-    if options.plot is not None:
-        if len(layouts) > 1:
-            raise UserError("--plot draws one metric: values=METRIC.")
-        plot_pivot(options.plot, runs, layouts[0], options.kind, span=options.span)
     if form == "csv":
         return [long_pivot(runs, layouts)]
     tables = [pivot_table(runs, one) for one in layouts]

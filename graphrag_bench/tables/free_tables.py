@@ -8,13 +8,11 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.report.figures import Bar, Grid, plot_bars, plot_grid
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 from graphrag_bench.report.rows import INFLATED, SHOWN, mark
 from graphrag_bench.run.folder import METRICS
 from graphrag_bench.run.stored import StoredRun, find_run, readable_runs, scores_of, stored_runs
 
-KINDS = ("bars", "heat")
 FIELDS = (
     "method", "title", "dataset", "llm", "llm_build", "embedder", "extraction", "tokenizer",
     "profile", "fidelity", "limit", "key",
@@ -243,31 +241,3 @@ def _notes(runs: Sequence[PivotRun], cells: Sequence[PivotCell], layout: Layout)
         listed = ", ".join(names[:_MOST_NAMED])
         notes.append(f"cells with several runs average over what differs in them: {listed}{more}")
     return tuple(notes)
-
-
-def plot_pivot(
-    path: Path, runs: Sequence[PivotRun], layout: Layout, kind: str | None, *, span: int = 1
-) -> None:
-    """Write the cells of a free table as `kind`, `bars` or `heat`.
-
-    Without a kind it is a heat map where rows and columns are numbers, two at least of each, and
-    the questions are not split. Bars have a group for each row and part, a bar in it for each
-    column. Raises UserError as `pivot_table` does, and for a heat map of split questions.
-    """
-    if kind == "heat" and layout.by:
-        raise UserError(f"A heat map has rows and columns alone; by={layout.by} goes with bars.")
-    cells = pivot_cells(runs, layout)
-    lines = list(dict.fromkeys(cell.lead[0] for cell in cells))
-    columns = list(dict.fromkeys(cell.column for cell in cells))
-    numbers = min(len(lines), len(columns)) > 1 and _are_numbers([*lines, *columns])
-    if kind == "heat" or (kind is None and not layout.by and numbers):
-        means = {(cell.lead[0], cell.column): cell.mean.mean for cell in cells}
-        values = [[means.get((line, column)) for column in columns] for line in lines]
-        grid = Grid(layout.value, layout.rows, layout.cols, lines, columns, values)
-        plot_grid(path, grid, span=span)
-        return
-    bars = [
-        Bar(", ".join(cell.lead), cell.column, cell.mean.mean, cell.mean.low, cell.mean.high)
-        for cell in cells
-    ]
-    plot_bars(path, bars, layout.value, span=span)

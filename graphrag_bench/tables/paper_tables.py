@@ -9,75 +9,8 @@ from graphrag_bench.report.rows import INFLATED, grouped, mark
 from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, difference
 from graphrag_bench.tables.grading import Grade
 
-FEWEST_METHODS = 6
-"""Of six methods chance gives one of two orders in 360; of five one in 60, of three one in 3."""
-FEWEST_QUESTIONS = 30
-"""Over fewer questions the means lie within each other's intervals, and their order is chance."""
 DAGGER = "†"
 Row = tuple[str, str, str, tuple[str, ...]]
-Ranked = tuple[Printed, float, int]
-"""A printed cell with a figure of ours over so many questions."""
-
-
-def rank_correlation(first: Sequence[float], second: Sequence[float]) -> tuple[float, float] | None:
-    """Return Spearman's rho and Kendall's tau-b of paired figures, -1..1; ties share a rank.
-
-    None where one side is the same everywhere, which has no order.
-    """
-    if len(set(first)) < 2 or len(set(second)) < 2:
-        return None
-    from scipy.stats import kendalltau, spearmanr
-
-    rho, tau = spearmanr(first, second).statistic, kendalltau(first, second).statistic
-    return round(float(rho), 6), round(float(tau), 6)
-
-
-def rank_notes(cells: Sequence[Printed], ranked: Sequence[Ranked]) -> list[str]:
-    """Return a line for each metric: the rank correlation of paper and ours over the methods.
-
-    Rows of one model and one setting are compared with each other. Of a pair of methods one side
-    is taken, as the other follows from it. Of fewer than 6 methods, or fewer than 30 questions, no
-    correlation is given, and the line says why.
-    """
-    notes = []
-    for metric, of_metric in grouped(cells, lambda cell: cell.metric).items():
-        several, shared = len({cell.llm for cell in of_metric}) > 1, _shared(of_metric)
-        groups: dict[str, list[Ranked]] = {}
-        seen = set()
-        for one in ranked:
-            cell = one[0]
-            if cell.metric == metric and cell.value is not None and cell.method != cell.versus:
-                parts = [cell.llm] * several + [item for item in cell.setting if item in shared]
-                name = "".join(f", {part}" for part in parts)
-                if not cell.versus or (name, cell.versus, cell.method) not in seen:
-                    seen.add((name, cell.method, cell.versus))
-                    groups.setdefault(name, []).append(one)
-        label = f"rank correlation with the paper, {metric}"
-        notes += [f"{label}{name}: {_correlation(group)}" for name, group in groups.items()]
-    return notes
-
-
-def _shared(cells: Sequence[Printed]) -> set[str]:
-    """The items of settings that rows of several methods have, but not all rows."""
-    rows = {cell.row for cell in cells}
-    methods = {item: {row[0] for row in rows if item in row[3]} for row in rows for item in row[3]}
-    everywhere = {item for item in methods if all(item in row[3] for row in rows)}
-    return {item for item, having in methods.items() if len(having) > 1} - everywhere
-
-
-def _correlation(group: Sequence[Ranked]) -> str:
-    methods = {name for cell, _, _ in group for name in (cell.method, cell.versus) if name}
-    fewest = min(n for _, _, n in group)
-    if len(methods) < FEWEST_METHODS:
-        few = f"an order of fewer than {FEWEST_METHODS} is often chance"
-        return f"none over {len(methods)} methods: {few}"
-    if fewest < FEWEST_QUESTIONS:
-        few = f"fewer than {FEWEST_QUESTIONS} do not settle the order of methods"
-        return f"none over {fewest} questions: {few}"
-    figures = [cell.value or 0.0 for cell, _, _ in group], [ours for _, ours, _ in group]
-    if (correlation := rank_correlation(*figures)) is None:
-        return f"none: the figures of one side are all alike (n = {len(group)})"
-    return "Spearman {:+.2f}, Kendall {:+.2f}".format(*correlation) + f" (n = {len(group)})"
 
 
 def comparison_notes(
@@ -102,7 +35,6 @@ def comparison_notes(
     paper, printed = table.paper, any(cell.value is not None for cell in cells)
     figures = {cell: figure for cell in cells if (figure := filled[cell].figure)}
     shared, own = _grades([figure.grade for figure in figures.values()])
-    ranked = [(c, one.value, one.n) for c, one in figures.items() if not one.grade.comparable]
     marks = [(cell, mark(figure.metrics)) for cell, figure in figures.items()]
     doubts = {f"{DAGGER} {named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
     failed = any(figure.metrics["failed"] for figure in figures.values())
@@ -116,7 +48,6 @@ def comparison_notes(
         *([] if printed else ["the figure's numbers are not printed"]),
         *shared,
         *by_words(zip(figures, own, strict=True), "grade, further"),
-        *rank_notes(cells, ranked),
         *doubts,
         *(["! some questions failed: the mean is over the rest"] if failed else []),
         *by_words([(cell, filled[cell].failure) for cell in cells], "failed"),
@@ -161,9 +92,9 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:
     """Return a table for each data set: a row for each row of the paper, its metrics as columns.
 
-    A difference is shown only where data and model are the paper's (grades A and B); elsewhere the
-    notes give the rank correlation of the methods. A figure whose cells cannot be named gives one
-    table without rows. The last note is the command of the runs that are lacking.
+    A difference is shown only where data and model are the paper's (grades A and B). A figure whose
+    cells cannot be named gives one table without rows. The last note is the command of the runs
+    that are lacking.
     """
     blocks = [_block(table, name, filled) for name in table.datasets] or [_unprinted(table)]
     if table.shape.sweeps or any(one.runs for one in filled.values()):

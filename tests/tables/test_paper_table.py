@@ -1,4 +1,4 @@
-"""Ours beside the paper's: differences where they mean something, ranks elsewhere, and gaps."""
+"""Ours beside the paper's: differences where they mean something, and gaps."""
 
 from dataclasses import replace
 
@@ -7,12 +7,7 @@ import pytest
 from graphrag_bench.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.tables.figures import Figure, Filled, difference
 from graphrag_bench.tables.grading import Grade
-from graphrag_bench.tables.paper_tables import (
-    comparison_tables,
-    long_table,
-    rank_correlation,
-    rank_notes,
-)
+from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
 A = Grade()
 B = Grade((), ("questions: 200, not 1,172", "damping: 0.5, not 0.1"))
@@ -106,48 +101,6 @@ def test_a_row_that_failed_says_so_and_a_doubtful_cell_has_a_dagger_with_its_not
     assert dalk[2:4] == ("failed", "47.232†")
     assert "failed, DALK: no server" in shown.notes
     assert [note for note in shown.notes if note.startswith("† DALK, Recall: equals DALK")]
-
-
-def rank_note(n_methods: int, n_questions: int, same: float | None) -> list[str]:
-    """The notes on ranks of the first methods of Table 5 on PopQA, ours as the paper's or alike."""
-    cells = [c for c in TABLE5.cells if c.dataset == "PopQA" and c.metric == "Accuracy"]
-    cells = [c for c in cells if c.value is not None][:n_methods]
-    ours = {c.method: replace(FIGURE, value=same or c.value or 0.0, n=n_questions) for c in cells}
-    table = replace(TABLE5, cells=tuple(cells))
-    notes = comparison_tables(table, filled(table, **ours))[0].notes
-    return [note for note in notes if note.startswith("rank correlation")]
-
-
-@pytest.mark.parametrize(
-    ("n_methods", "n_questions", "same", "said"),
-    [
-        (6, 30, None, "Spearman +1.00, Kendall +1.00 (n = 6)"),
-        (6, 30, 1.0, "none: the figures of one side are all alike (n = 6)"),
-        (5, 30, None, "none over 5 methods: an order of fewer than 6 is often chance"),
-        (6, 29, None, "none over 29 questions: fewer than 30 do not settle the order of methods"),
-    ],
-)
-def test_ranks_are_compared_over_rows_of_grade_c_unless_methods_or_questions_are_few(
-    n_methods: int, n_questions: int, same: float | None, said: str
-) -> None:
-    (note,) = rank_note(n_methods, n_questions, same)
-    assert note == f"rank correlation with the paper, Accuracy: {said}"
-
-
-def test_rank_correlation_by_hand() -> None:
-    # ranks 1 2 3 4 against 2 1 3 4: d^2 = 2, rho = 1 - 6*2/(4*15); 5 of 6 pairs agree
-    assert rank_correlation([10, 20, 30, 40], [2, 1, 3, 4]) == (0.8, 0.666667)
-    assert rank_correlation([1, 1, 1], [1, 2, 3]) is None
-
-
-def test_of_a_pair_one_side_is_ranked_and_the_diagonal_is_not() -> None:
-    cells = [c for c in load_table("zhou2025/fig6").cells if c.metric == "Overall"]
-    assert len(cells) == 25
-    (note,) = rank_notes(cells, [(c, c.value or 0.0, 125) for c in cells])
-    assert note.endswith("none over 5 methods: an order of fewer than 6 is often chance")
-    cells.append(replace(cells[1], method="Sixth", shown="1.0"))  # against the second method
-    (note,) = rank_notes(cells, [(c, c.value or 0.0, 125) for c in cells])
-    assert note.endswith("Spearman +1.00, Kendall +1.00 (n = 11)")  # 5 * 4 / 2 pairs, and one
 
 
 def test_the_long_table_has_a_row_for_every_printed_cell_with_all_that_is_known() -> None:
