@@ -20,6 +20,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import VECTORS, VERDICTS, cache_stats, export_rows, import_rows
 from graphrag_bench.report.rendering import Table, show
 
+_TOKENS = ("prompt_tokens", "completion_tokens")
 _NOTE = (
     "new: no reader has judged them yet; corrected: unreadable, but the second try was not; "
     "unreadable and failed ones are asked for again; cut: reached max_tokens; vectors: texts "
@@ -50,14 +51,12 @@ def _store(options: Namespace) -> Path:
 def _show(options: Namespace) -> None:
     store = _store(options)
     rows = []
-    for stats in cache_stats(store):
-        counts = dict(stats.verdicts)
-        n_vectors = counts.pop(VECTORS, 0)
-        verdicts = [counts.get(verdict, 0) for verdict in VERDICTS]
-        tokens = (stats.prompt_tokens, stats.completion_tokens)
-        numbers = (sum(counts.values()), *verdicts, stats.truncated, n_vectors, *tokens)
-        rows.append((stats.identity, *(f"{n:,}" for n in numbers), f"{stats.usd:.4f}"))
-    heads = ("model", "replies", *VERDICTS, "cut", VECTORS, "prompt tokens", "completion tokens")
+    for model, counts in cache_stats(store).items():
+        n_replies = sum(counts[verdict] for verdict in VERDICTS)
+        numbers = [counts[name] for name in (*VERDICTS, "cut", VECTORS, *_TOKENS)]
+        rows.append((model, *(f"{n:,}" for n in (n_replies, *numbers)), f"{counts['usd']:.4f}"))
+    words = [name.replace("_", " ") for name in _TOKENS]
+    heads = ("model", "replies", *VERDICTS, "cut", VECTORS, *words)
     show(Table(str(store), (*heads, "USD"), tuple(rows), (_NOTE,), texts=heads[:1]))
 
 

@@ -54,7 +54,7 @@ class CachedEmbedder(AroundAnother):
                 for text, vector in zip(missing, vectors, strict=True)
             ]
             if self.mode != "read":
-                self.cache.put_all(rows, replace=self.mode == "refresh")
+                self.cache.put(*rows, replace=self.mode == "refresh")
             stored |= {row.key: row for row in rows}
         return vectors_of([stored[keys[text]] for text in texts])
 
@@ -132,7 +132,7 @@ class CachedTagger:
                 )
                 for key, one in readings.items()
             ]
-            self.cache.put_all(rows, replace=self.mode == "refresh")
+            self.cache.put(*rows, replace=self.mode == "refresh")
 
 
 def _sentences(stored: bytes) -> list[Sentence]:

@@ -196,7 +196,7 @@ class OpenAIEmbedder:
             self._enter(failure)
             raise
         if self._store is not None and self._mode in ("write", "refresh"):
-            self._store.put_all(rows, replace=self._mode == "refresh")
+            self._store.put(*rows, replace=self._mode == "refresh")
         self._enter(call)
         return rows
 

@@ -16,8 +16,9 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields, replace
+from itertools import starmap
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal, TypeVar, cast, get_args
 from urllib.parse import quote
@@ -38,33 +39,47 @@ APPLICATION = 0x47524247
 FORMAT = {"format": "graphrag-bench replies", "version": 1}
 """The first line of an exported file."""
 _EXPORTS = (".jsonl", ".gz")
-_AS_JSON = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 _BUSY_SECONDS = 120.0
 _TRIES, _PAUSE = 100, 0.05
-_PORTION = 500
-_COLUMNS = "kind, key, identity, value, more"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS cache (
   kind TEXT NOT NULL, key TEXT NOT NULL, identity TEXT NOT NULL, value BLOB NOT NULL,
   more TEXT NOT NULL, PRIMARY KEY (kind, key)
 ) WITHOUT ROWID
 """
+_SELECT = "SELECT kind, key, identity, value, more FROM cache WHERE kind = ?"
+_PUT = """
+INSERT INTO cache VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+SET identity = excluded.identity, value = excluded.value, more = excluded.more
+WHERE ? OR json_extract(cache.more, '$.verdict') IN ('unreadable', 'failed')
+"""
+_JUDGE = """
+UPDATE cache SET more = json_set(more, '$.verdict', ?1)
+WHERE kind = 'reply' AND key = ?2 AND json_extract(more, '$.verdict') != ?1
+"""
 
 
 @dataclass(frozen=True)
-class StoredReply:
+class _Row:
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
+    KIND: ClassVar[str]
+    VALUE: ClassVar[str]
+
+    key: str
+    identity: str
+
+
+@dataclass(frozen=True)
+class StoredReply(_Row):
     """A reply, or the failure (`reason`) that took its place.
 
     `verdict`: `new` (not read yet), `valid`, `corrected` (unreadable, but the reply to the
     corrective retry was not), `unreadable`, `failed`. `prompt` is the request as compressed JSON.
     """
 
-    __pydantic_config__: ClassVar = _AS_JSON
     KIND: ClassVar = "reply"
     VALUE: ClassVar = "prompt"
 
-    key: str
-    identity: str
     prompt: bytes
     verdict: Verdict
     text: str = ""
@@ -96,10 +111,10 @@ class StoredReply:
         """Whether the reply is handed out again: it is readable, or nobody has read it yet."""
         return self.verdict in ("new", "valid", "corrected")
 
-    def of(self, reply: Completion, verdict: Verdict) -> "StoredReply":
-        """Return the row filled with a reply."""
-        shared = {name: getattr(reply, name) for name in (*_SHARED, "seconds", "retries")}
-        return replace(self, verdict=verdict, **shared)
+    def of(self, reply: Completion | None, **more: Any) -> "StoredReply":
+        """Return the row filled with a reply, if there is one, and with `more`."""
+        names = (*_SHARED, "seconds", "retries") if reply else ()
+        return replace(self, **{name: getattr(reply, name) for name in names} | more)
 
 
 _SHARED = (
@@ -109,15 +124,12 @@ _SHARED = (
 
 
 @dataclass(frozen=True)
-class StoredVector:
+class StoredVector(_Row):
     """The vector of one text: float32 numbers, and what a server was paid for it."""
 
-    __pydantic_config__: ClassVar = _AS_JSON
     KIND: ClassVar = "vector"
     VALUE: ClassVar = "numbers"
 
-    key: str
-    identity: str
     numbers: bytes
     model: str = ""
     prompt_tokens: int = 0
@@ -125,34 +137,31 @@ class StoredVector:
 
 
 @dataclass(frozen=True)
-class StoredReading:
+class StoredReading(_Row):
     """What a tagger found in one text, as compressed JSON."""
 
-    __pydantic_config__: ClassVar = _AS_JSON
     KIND: ClassVar = "reading"
     VALUE: ClassVar = "found"
 
-    key: str
-    identity: str
     found: bytes
 
 
 Row = StoredReply | StoredVector | StoredReading
 RowT = TypeVar("RowT", bound=Row)
 _ROW: TypeAdapter[Row] = TypeAdapter(Row)
-_EARLIER: Mapping[str, type[Any]] = {
+_VERSION_3: Mapping[str, type[Row]] = {
     "replies": StoredReply, "vectors": StoredVector, "readings": StoredReading,
 }  # fmt: skip
-"""The tables of versions up to 3; a field of a row was a column."""
-_KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in _EARLIER.values()}
+"""The tables of version 3; a field of a row was a column."""
+_KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in _VERSION_3.values()}
 
 
 class Cache:
     """A file of replies, vectors and readings; with `reading` it is neither made nor changed.
 
-    A file of an earlier version is read as it is, and becomes one of this version when it is opened
-    to be written to. Raises UserError for a file of another program or of a later version, and
-    where nothing can be written.
+    A file of version 3 is read as it is, and becomes one of this version when it is opened to be
+    written to. Raises UserError for a file of another program or of another version, and where
+    nothing can be written.
     """
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
@@ -167,10 +176,7 @@ class Cache:
             self._connection = sqlite3.connect(
                 address, _BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
             )
-            with ExitStack() as unprepared:
-                unprepared.callback(self._connection.close)
-                self._prepare(reading)
-                unprepared.pop_all()
+            self._prepare(reading)
         except (sqlite3.Error, OSError) as error:
             hint = "" if reading else " To read it where nothing can be written: cache.mode=read."
             raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None
@@ -178,25 +184,29 @@ class Cache:
     def _prepare(self, reading: bool) -> None:
         query = self._connection.execute
         tables = {name for (name,) in query("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        version = int(query("PRAGMA user_version").fetchone()[0])
-        ours = query("PRAGMA application_id").fetchone()[0] == APPLICATION
-        if version > VERSION or (tables and not ours and not tables & {"cache", *_EARLIER}):
+        (version,), (application,) = (
+            query(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id")
+        )
+        earlier = {name: _as_rows(name) for name in _VERSION_3 if name in tables}
+        ours = application == APPLICATION or "cache" in tables or earlier
+        if version > VERSION or (tables and not ours):
             raise UserError(
                 f"'{self.path}' is a SQLite file of another program, or of another version of this "
                 f"one ({version}; this one writes {VERSION}), and is left as it is. Name another."
             )
-        earlier = {name: _as_rows(name) for name in _EARLIER if name in tables}
         if reading:
             if version < VERSION:
                 parts = [*earlier.values(), "SELECT '', '', '', x'', '' WHERE 0"]
-                query(f"CREATE TEMP VIEW cache ({_COLUMNS}) AS {' UNION ALL '.join(parts)}")
+                columns = "kind, key, identity, value, more"
+                query(f"CREATE TEMP VIEW cache ({columns}) AS {' UNION ALL '.join(parts)}")
             return
         self._use_log()
         query("PRAGMA synchronous=NORMAL")
         if version < VERSION:
-            with self._transaction():
+            with self._connection:
+                query("BEGIN IMMEDIATE")
                 query(_TABLE)
-                if int(query("PRAGMA user_version").fetchone()[0]) < VERSION:
+                if query("PRAGMA user_version").fetchone()[0] < VERSION:
                     for name, rows in earlier.items():
                         query(f"INSERT OR IGNORE INTO cache {rows}")
                         query(f"DROP TABLE {name}")
@@ -215,83 +225,50 @@ class Cache:
                 time.sleep(_PAUSE)
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _used(self, how: str) -> Iterator[sqlite3.Connection]:
         """Commit what is done inside, or nothing of it; raises RunStopped where that fails."""
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield
-                self._connection.execute("COMMIT")
-            except (sqlite3.Error, OSError) as error:
-                raise RunStopped(f"The cache {self.path} cannot be written: {error}.") from None
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-
-    def _select(self, condition: str, values: Sequence[str]) -> list[Any]:
         try:
-            with self._lock:
-                query = f"SELECT {_COLUMNS} FROM cache WHERE kind = ? AND {condition}"
-                rows = self._connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise RunStopped(f"The cache {self.path} cannot be read: {error}.") from None
-        return [_row(*columns) for columns in rows]
+            with self._lock, self._connection as connection:
+                yield connection
+        except (sqlite3.Error, OSError) as error:
+            raise RunStopped(f"The cache {self.path} cannot be {how}: {error}.") from None
 
-    def _put(self, row: Row, *, replace: bool) -> Row:
-        """Store a row and return the stored one: a readable one that is there stays."""
-        stored = self.get(row.key) if isinstance(row, StoredReply) and not replace else None
-        if stored is not None and stored.is_reusable:
-            return stored
-        insert = "REPLACE" if replace or isinstance(row, StoredReply) else "IGNORE"
-        more = {**vars(row)}
-        values = row.KIND, more.pop("key"), more.pop("identity"), more.pop(row.VALUE)
-        self._connection.execute(
-            f"INSERT OR {insert} INTO cache VALUES (?, ?, ?, ?, ?)", (*values, json.dumps(more))
-        )
-        return row
-
-    def some(self, kind: type[RowT], keys: Sequence[str]) -> dict[str, RowT]:
+    def some(self, kind: type[RowT], keys: Iterable[str]) -> dict[str, RowT]:
         """Return the rows of a kind by key; keys without one are missing."""
-        rows: dict[str, RowT] = {}
-        for start in range(0, len(keys), _PORTION):
-            part = keys[start : start + _PORTION]
-            condition = f"key IN ({', '.join('?' * len(part))})"
-            rows |= {row.key: row for row in self._select(condition, [kind.KIND, *part])}
-        return rows
+        condition = "key IN (SELECT value FROM json_each(?))"
+        with self._used("read") as connection:
+            values = kind.KIND, json.dumps(list(keys))
+            rows = connection.execute(f"{_SELECT} AND {condition}", values).fetchall()
+        return {row.key: row for row in starmap(_row, rows)}
 
     def get(self, key: str) -> StoredReply | None:
         """Return the reply of a key, whatever its verdict; None when there is none."""
         return self.some(StoredReply, [key]).get(key)
 
-    def put(self, reply: StoredReply, *, replace: bool = False) -> StoredReply:
-        """Store a reply and return the stored one.
+    def put(self, *rows: Row, replace: bool = False) -> int:
+        """Store rows in one transaction and return their number.
 
-        A readable reply that is there already (another process was faster) stays, unless
-        `replace`. Raises RunStopped when the file cannot be written.
+        What is there already (another process was faster) stays, unless `replace`, or unless it is
+        a reply that nobody could use. Raises RunStopped when the file cannot be written.
         """
-        with self._transaction():
-            return cast(StoredReply, self._put(reply, replace=replace))
+        with self._used("written") as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for row in rows:
+                more = {**vars(row)}
+                values = row.KIND, more.pop("key"), more.pop("identity"), more.pop(row.VALUE)
+                connection.execute(_PUT, (*values, json.dumps(more), replace))
+        return len(rows)
 
     def judge(self, key: str, verdict: Verdict) -> None:
-        """Set the verdict of a reply that is there, where it is another one."""
-        if (stored := self.get(key)) is None or stored.verdict == verdict:
-            return
-        with self._transaction():
-            if (stored := self.get(key)) is not None:
-                self._put(replace(stored, verdict=verdict), replace=True)
-
-    def put_all(self, rows: Iterable[Row], *, replace: bool = False) -> int:
-        """Store rows in one transaction and return their number; readable ones stay or go."""
-        with self._transaction():
-            return sum(bool(self._put(row, replace=replace)) for row in rows)
+        """Set the verdict of a reply that is there."""
+        with self._used("written") as connection:
+            connection.execute(_JUDGE, (verdict, key))
 
     def rows(self) -> Iterator[Row]:
         """Return all replies, then all vectors and readings, each in the order of their keys."""
-        for kind in _KINDS:
-            key = ""
-            while portion := self._select(f"key > ? ORDER BY key LIMIT {_PORTION}", [kind, key]):
-                yield from portion
-                key = portion[-1].key
+        with self._used("read") as connection:
+            for kind in _KINDS:
+                yield from starmap(_row, connection.execute(f"{_SELECT} ORDER BY key", [kind]))
 
     def close(self) -> None:
         """Close the file; what was stored is in it already."""
@@ -300,8 +277,8 @@ class Cache:
 
 
 def _as_rows(table: str) -> str:
-    """Return the query for the rows of an earlier table."""
-    kind = _EARLIER[table]
+    """Return the query for the rows of a table of version 3."""
+    kind = _VERSION_3[table]
     names = {field.name for field in fields(kind)} - {"key", "identity", kind.VALUE}
     more = ", ".join(f"'{name}', {name}" for name in sorted(names))
     return f"SELECT '{kind.KIND}', key, identity, {kind.VALUE}, json_object({more}) FROM {table}"
@@ -324,48 +301,28 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
     In the key: model identity with its decoding settings, the whole prompt, max_tokens, stop,
     schema, trial.
     """
-    written = json.dumps(
-        {
-            "identity": identity,
-            "messages": [[message.role, message.content] for message in request.prompt],
-            "max_tokens": request.max_tokens,
-            "stop": list(request.stop),
-            "schema": request.schema,
-            "trial": request.trial,
-        },
-        sort_keys=True,
-    ).encode()
+    messages = [[message.role, message.content] for message in request.prompt]
+    values = {**vars(request), "identity": identity, "messages": messages}
+    del values["prompt"]
+    written = json.dumps(values, sort_keys=True).encode()
     return hashlib.sha256(written).hexdigest()[:KEY_DIGITS], zlib.compress(written, 1)
 
 
-@dataclass
-class CacheStats:
-    """What a cache holds of one model: replies by verdict, their tokens and their price.
+def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
+    """Return what a cache or an exported file holds of each model, by its identity, sorted.
 
-    Vectors are counted as if `vectors` were a verdict.
+    Replies by verdict, and `vectors`; of all of them tokens and `usd`, and how many were `cut`.
     """
-
-    identity: str
-    verdicts: Counter[str] = field(default_factory=Counter)
-    truncated: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    usd: float = 0.0
-
-
-def cache_stats(path: str | Path) -> list[CacheStats]:
-    """Return one row for each model in a cache or an exported file, sorted by its identity."""
-    models: dict[str, CacheStats] = {}
+    models: dict[str, Counter[str]] = {}
     for row in rows_in(path):
         if isinstance(row, StoredReading):
             continue
-        stats = models.setdefault(row.identity, CacheStats(row.identity))
-        stats.prompt_tokens += row.prompt_tokens
-        stats.usd += row.usd
-        stats.verdicts[getattr(row, "verdict", VECTORS)] += 1
-        stats.truncated += getattr(row, "finish", "") == "length"
-        stats.completion_tokens += getattr(row, "completion_tokens", 0)
-    return [stats for _, stats in sorted(models.items())]
+        counts = models.setdefault(row.identity, Counter())
+        counts[getattr(row, "verdict", VECTORS)] += 1
+        counts["cut"] += getattr(row, "finish", "") == "length"
+        for name in ("prompt_tokens", "completion_tokens", "usd"):
+            counts[name] += getattr(row, name, 0)
+    return dict(sorted(models.items()))
 
 
 def export_rows(cache: str | Path, file: str | Path) -> int:
@@ -380,10 +337,9 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
     try:
         with _opened(part, "wt") as out:
             out.write(json.dumps(FORMAT) + "\n")
-            for row in rows_in(cache):
+            for count, row in enumerate(rows_in(cache), 1):
                 values = vars(row) | {row.VALUE: base64.b64encode(vars(row)[row.VALUE]).decode()}
                 out.write(json.dumps(values, ensure_ascii=False) + "\n")
-                count += 1
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -395,10 +351,9 @@ def import_rows(file: str | Path, cache: str | Path) -> int:
 
     All of them or none; what is there already, and was readable, stays.
     """
-    for _ in rows_in(file):  # a file that is cut shall not make a cache
-        pass
+    rows = list(rows_in(file))  # a file that is cut shall not make a cache
     with closing(Cache(cache)) as target:
-        return target.put_all(rows_in(file))
+        return target.put(*rows)
 
 
 def rows_in(path: str | Path) -> Iterator[Row]:

@@ -5,11 +5,10 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
-from queue import SimpleQueue
 from typing import Self
 from weakref import WeakValueDictionary
 
@@ -153,12 +152,13 @@ class ChatModel(ABC):
         caller looks no further, calls not yet begun are left out; those under way are waited for
         (they are paid for: the cache keeps them, and they are entered).
         """
-        requests = [
-            Request(prompt, max_tokens, tuple(stop), schema, self.trial) for prompt in prompts
+        calls = [
+            (Request(prompt, max_tokens, tuple(stop), schema, self.trial), item)
+            for prompt, item in zip(prompts, items or [""] * len(prompts), strict=True)
         ]
         meter, outcomes = self.meter, dict[int, CallOutcome]()
-        meter.n_prompts, meter.arrived = len(requests), []
-        arriving = self._arrivals(requests, list(items) or [""] * len(requests))
+        meter.n_prompts, meter.arrived = len(calls), []
+        arriving = self._arrivals(calls)
         try:
             with closing(arriving):
                 for position, outcome in arriving:
@@ -175,22 +175,16 @@ class ChatModel(ABC):
         if lost and self.whole:
             raise ServerFailed(f"The server failed. The last of its failures: {outcomes[lost[-1]]}")
 
-    def _arrivals(self, requests: Sequence[Request], items: Sequence[str]) -> Arrivals:
-        if len(requests) == 1 or self.concurrency == 1:
-            for position, request in enumerate(requests):
-                yield position, self._outcome(request, items[position])
+    def _arrivals(self, calls: Sequence[tuple[Request, str]]) -> Arrivals:
+        if len(calls) == 1 or self.concurrency == 1:
+            for position, call in enumerate(calls):
+                yield position, self._outcome(*call)
             return
-        finished: SimpleQueue[Future[CallOutcome]] = SimpleQueue()
         positions: dict[Future[CallOutcome], int] = {}
-        threads = self._root._threads
         try:
-            for position, request in enumerate(requests):
-                future = threads.submit(self._outcome, request, items[position])
-                positions[future] = position
-            for future in positions:
-                future.add_done_callback(finished.put)
-            for _ in requests:
-                future = finished.get()
+            for position, call in enumerate(calls):
+                positions[self._root._threads.submit(self._outcome, *call)] = position
+            for future in as_completed(positions):
                 yield positions[future], future.result()
         finally:
             wait([future for future in reversed(positions) if not future.cancel()])
@@ -267,22 +261,20 @@ class ReplyCache:
             try:
                 reply = call(request)
             except CallFailed as failure:
-                failed = row.of(failure.paid, "failed") if failure.paid else row
-                self._put(
-                    replace(failed, verdict="failed", text=str(failure), reason=failure.reason)
-                )
+                what = {"verdict": "failed", "text": str(failure), "reason": failure.reason}
+                if self.mode != "read":
+                    self.store.put(row.of(failure.paid, **what))
                 raise
             if self.mode == "read":
                 return reply
-            stored = self._put(row.of(reply, "valid" if request.schema is None else "new"))
+            row = row.of(reply, verdict="valid" if request.schema is None else "new")
+            self.store.put(row, replace=self.mode == "refresh")
             self._new.add(key)
+            stored = self.store.get(key) or row  # of another process that was faster
             return replace(
                 stored.completion,
                 cached=False, usd=reply.usd, seconds=reply.seconds, retries=reply.retries,
             )  # fmt: skip
-
-    def _put(self, row: StoredReply) -> StoredReply:
-        return row if self.mode == "read" else self.store.put(row, replace=self.mode == "refresh")
 
     def _is_reusable(self, stored: StoredReply) -> bool:
         return stored.is_reusable and (self.mode != "refresh" or stored.key in self._new)

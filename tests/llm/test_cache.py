@@ -61,6 +61,14 @@ def test_refresh_pays_once_for_each_prompt(store, chat):
     assert len(model.asked) == 2
 
 
+def test_a_failed_call_of_a_refresh_leaves_the_stored_reply(store, chat):
+    outcomes = iter(["x", CallFailed("refused", "no")])
+    model = Scripted(answer=lambda prompt: next(outcomes))
+    for mode in ("write", "refresh", "write"):
+        (last,) = model.attached(store=store, mode=mode).complete([chat("a")], max_tokens=5)
+    assert last.text == "x" and last.cached
+
+
 def test_unreadable_replies_are_asked_for_again_and_readable_ones_are_not(store, chat):
     replies = iter(["?", "?", "?", '{"name": "Rome"}'])
     model = Scripted(answer=lambda prompt: next(replies))

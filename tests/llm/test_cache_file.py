@@ -92,9 +92,7 @@ def test_a_file_of_version_3_is_read_as_it_is_and_becomes_one_of_this_version(pa
 
 def test_rows_come_back_as_they_were_stored(path: Path) -> None:
     cache = Cache(path)
-    cache.put(REPLY)
-    cache.put_all([VECTOR])
-    cache.put_all([READING])
+    assert cache.put(REPLY, VECTOR, READING) == 3
     cache.judge(REPLY.key, "unreadable")
     cache.close()
     again = Cache(path, reading=True)
@@ -107,10 +105,14 @@ def test_rows_come_back_as_they_were_stored(path: Path) -> None:
 def test_a_readable_reply_stays_unless_it_is_replaced(path: Path) -> None:
     cache = Cache(path)
     other = StoredReply(REPLY.key, "model-a", b"prompt", "new", "later")
-    assert cache.put(REPLY) == REPLY and cache.put(other) == REPLY
-    assert cache.put(other, replace=True) == other
+    cache.put(REPLY)
+    cache.put(other)
+    assert cache.get(REPLY.key) == REPLY
+    cache.put(other, replace=True)
+    assert cache.get(REPLY.key) == other
     cache.judge(other.key, "unreadable")
-    assert cache.put(REPLY) == REPLY
+    cache.put(REPLY)
+    assert cache.get(REPLY.key) == REPLY
 
 
 def test_threads_of_two_caches_write_one_file(path: Path) -> None:
