@@ -15,7 +15,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from itertools import starmap
@@ -337,9 +337,10 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
     try:
         with _opened(part, "wt") as out:
             out.write(json.dumps(FORMAT) + "\n")
-            for count, row in enumerate(rows_in(cache), 1):
+            for row in rows_in(cache):
                 values = vars(row) | {row.VALUE: base64.b64encode(vars(row)[row.VALUE]).decode()}
                 out.write(json.dumps(values, ensure_ascii=False) + "\n")
+                count += 1
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

@@ -7,8 +7,9 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import BudgetSpent, CallFailed, CallOutcome, Completion
@@ -45,63 +46,11 @@ _OF_REPLY = (
     "model", "fingerprint", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached",
     "usd", "key",
 )  # fmt: skip
+_SUMMED = (
+    "prompt_tokens", "completion_tokens", "reasoning_tokens", "seconds", "retries", "usd",
+)  # fmt: skip
+_FIELDS = {field.name for field in fields(Line)}
 _NOTHING = Completion("", 0, 0)
-
-
-@dataclass(frozen=True)
-class CallSums:
-    """Sums over calls."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    reasoning_tokens: int = 0
-    seconds: float = 0.0
-    retries: int = 0
-    usd: float = 0.0
-
-    @classmethod
-    def of(cls, lines: Sequence[Line]) -> "CallSums":
-        """Return the sums over some calls."""
-        names = [field.name for field in fields(cls)[1:]]
-        totals = [
-            sum((getattr(line, name) for line in lines), getattr(cls, name)) for name in names
-        ]
-        return cls(len(lines), *totals)
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Calls paid for and calls from the cache apart; failures by reason; the models that served."""
-
-    paid: CallSums = field(default_factory=CallSums)
-    cached: CallSums = field(default_factory=CallSums)
-    truncated: int = 0
-    failed: tuple[tuple[str, int], ...] = ()
-    models: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, lines: Sequence[Line]) -> "Sums":
-        """Return the sums over some calls."""
-        failed = Counter(one.outcome for one in lines if one.outcome not in ("stop", "length"))
-        models = {f"{line.model} {line.fingerprint}".strip() for line in lines}
-        return cls(
-            CallSums.of([line for line in lines if not line.cached]),
-            CallSums.of([line for line in lines if line.cached]),
-            sum(line.outcome == "length" for line in lines),
-            tuple(sorted(failed.items())),
-            tuple(sorted(models - {""})),
-        )
-
-    @property
-    def calls(self) -> int:
-        """All calls, paid for or not."""
-        return self.paid.calls + self.cached.calls
-
-    @property
-    def mixed(self) -> bool:
-        """Whether more than one model, or more than one build of it, has served."""
-        return len(self.models) > 1
 
 
 class Ledger:
@@ -135,18 +84,13 @@ class Ledger:
         """
 
         def log(outcome: CallOutcome, own_item: str) -> None:
-            reply = (outcome.paid if isinstance(outcome, CallFailed) else outcome) or _NOTHING
-            line = Line(
-                stage,
-                step,
-                own_item or item,
-                outcome.reason if isinstance(outcome, CallFailed) else outcome.finish,
-                seconds=round(outcome.seconds, 6),
-                retries=outcome.retries,
-                kind=kind,
-                **{name: getattr(reply, name) for name in _OF_REPLY},
-            )
-            self.write(line)
+            if isinstance(outcome, CallFailed):
+                reply, how = outcome.paid or _NOTHING, outcome.reason
+            else:
+                reply, how = outcome, outcome.finish
+            values = {name: getattr(reply, name) for name in _OF_REPLY}
+            values |= {"seconds": round(outcome.seconds, 6), "retries": outcome.retries}
+            self.write(Line(stage, step, own_item or item, how, kind=kind, **values))
 
         return log
 
@@ -170,22 +114,43 @@ def read_ledger(*paths: str | Path) -> Iterator[Line]:
 
 
 def _lines(texts: Iterable[str]) -> Iterator[Line]:
-    names = {field.name for field in fields(Line)}
     for text in texts:
         try:
             row = json.loads(text)
         except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict) and set(row) in (names, names - {"key"}):
+        if isinstance(row, dict) and row.keys() | {"key"} == _FIELDS:
             yield Line(**row)
 
 
-def sums(lines: Iterable[Line], *by: str) -> dict[tuple[str, ...], Sums]:
-    """Return sums by the values of named fields, sorted, e.g. `sums(lines, "stage", "step")`."""
-    groups: dict[tuple[str, ...], list[Line]] = {}
+def grouped(lines: Iterable[Line], field: str) -> dict[str, list[Line]]:
+    """Return lines by the value of a field, sorted."""
+    groups: dict[str, list[Line]] = {}
     for line in lines:
-        groups.setdefault(tuple(str(getattr(line, name)) for name in by), []).append(line)
-    return {key: Sums.of(group) for key, group in sorted(groups.items())}
+        groups.setdefault(str(getattr(line, field)), []).append(line)
+    return dict(sorted(groups.items()))
+
+
+def sums(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return what calls add up to: those `paid` for and those `cached` apart.
+
+    Each has `calls` and the sums of tokens, `seconds`, `retries` and `usd`. `truncated` calls
+    reached `max_tokens`; `failed` ones are counted by reason.
+    """
+    total: dict[str, Any] = {}
+    for name, cached in (("paid", False), ("cached", True)):
+        part = [line for line in lines if line.cached == cached]
+        added = {of: sum((getattr(one, of) for one in part), getattr(Line, of)) for of in _SUMMED}
+        rounded = {"seconds": round(added["seconds"], 3), "usd": round(added["usd"], 6)}
+        total[name] = {"calls": len(part), **added, **rounded}
+    outcomes = Counter(line.outcome for line in lines)
+    total["truncated"] = outcomes.pop("length", 0)
+    return total | {"failed": {name: n for name, n in sorted(outcomes.items()) if name != "stop"}}
+
+
+def models_of(lines: Iterable[Line]) -> list[str]:
+    """Return the models that served, each with its build, sorted."""
+    return sorted({f"{line.model} {line.fingerprint}".strip() for line in lines} - {""})
 
 
 @dataclass(frozen=True)
@@ -202,15 +167,16 @@ class Spending:
         return Spending(self.tokens - other.tokens, self.usd - other.usd)
 
     @classmethod
-    def of(cls, call: Completion | Line) -> "Spending":
-        """Return what a call that was paid for has cost."""
-        return cls(call.prompt_tokens + call.completion_tokens, call.usd)
+    def of(cls, *calls: Completion | Line) -> "Spending":
+        """Return what calls have cost; those from the cache have cost nothing."""
+        paid = [call for call in calls if not call.cached]
+        tokens = sum(call.prompt_tokens + call.completion_tokens for call in paid)
+        return cls(tokens, sum((call.usd for call in paid), 0.0))
 
 
 def spent(*ledgers: str | Path) -> Spending:
     """Return the cost of the calls in some ledgers that were paid for."""
-    paid = (Spending.of(line) for line in read_ledger(*ledgers) if not line.cached)
-    return sum(paid, Spending())
+    return Spending.of(*read_ledger(*ledgers))
 
 
 class Budget:
@@ -293,15 +259,12 @@ class Budget:
 
     def _problem(self, most: Spending) -> str:
         spent = self.spent
-        after = spent + self._reserved + most
-        for name, limit, total, now, more in (
-            ("tokens", self.tokens, after.tokens, spent.tokens, most.tokens),
-            ("usd", self.usd, after.usd - 1e-12, round(spent.usd, 4), round(most.usd, 4)),
-        ):
-            if limit is not None and total > limit:
+        for name, limit in (("tokens", self.tokens), ("usd", self.usd)):
+            now, reserved, more = (getattr(of, name) for of in (spent, self._reserved, most))
+            if limit is not None and now + reserved + more > limit + 1e-12:
                 return (
-                    f"budget.{name}={limit} could be passed: {now} are spent and the next call "
-                    f"may take {more}"
+                    f"budget.{name}={limit} could be passed: {round(now, 4)} are spent and the "
+                    f"next call may take {round(more, 4)}"
                 )
         return ""
 
@@ -318,9 +281,8 @@ class _Tail:
         for path in self._paths():
             with suppress(FileNotFoundError), path.open("rb") as file:
                 file.seek(self._ends.get(path, 0))
-                whole = file.read().rpartition(b"\n")
-                self._ends[path] = self._ends.get(path, 0) + len(whole[0] + whole[1])
-                lines = whole[0].decode("utf-8", "replace").splitlines()
-                paid = (Spending.of(line) for line in _lines(lines) if not line.cached)
-                self._spent = sum(paid, self._spent)
+                whole = file.read().rpartition(b"\n")[0]
+                self._ends[path] = self._ends.get(path, 0) + len(whole) + bool(whole)
+                lines = _lines(whole.decode("utf-8", "replace").splitlines())
+                self._spent += Spending.of(*lines)
         return self._spent

@@ -13,7 +13,7 @@ from graphrag_bench.config.sources import FILE
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import mean_with_interval
-from graphrag_bench.llm.ledger import Sums, read_ledger, sums
+from graphrag_bench.llm.ledger import grouped, models_of, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import context_budget
 from graphrag_bench.run.experiment import Experiment, forms_of
@@ -145,25 +145,20 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
     What was paid for and what the cache gave are apart.
     """
     lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
-    whole = sums(lines).get((), Sums())
     ids = frozenset(question.id for question in selected)
     online = [line for line in lines if line.stage != "build" and line.item in ids]
-    by_step = sums(lines, "step")
-    groups = {"stages": sums(lines, "stage"), "steps": by_step, "questions": sums(online, "item")}
+    by_step = grouped(lines, "step")
+    groups = {
+        "stages": grouped(lines, "stage"),
+        "steps": by_step,
+        "questions": grouped(online, "item"),
+    }
     return {
-        "total": _sums(whole),
-        **{kind: {name: _sums(of) for (name,), of in by.items()} for kind, by in groups.items()},
-        "models": list(whole.models),
-        "mixed": any(of.mixed for of in by_step.values()),
+        "total": sums(lines),
+        **{kind: {name: sums(part) for name, part in by.items()} for kind, by in groups.items()},
+        "models": models_of(lines),
+        "mixed": any(len(models_of(part)) > 1 for part in by_step.values()),
     }
-
-
-def _sums(of: Sums) -> dict[str, Any]:
-    parts = {
-        name: {**vars(part), "seconds": round(part.seconds, 3), "usd": round(part.usd, 6)}
-        for name, part in (("paid", of.paid), ("cached", of.cached))
-    }
-    return {**parts, "truncated": of.truncated, "failed": dict(of.failed)}
 
 
 def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
@@ -188,13 +183,13 @@ def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
             mean = mean_with_interval([fmean(of) for of in values], scopes=scopes)
             metrics[name] = {**mean.stored(), "spread": round(stdev(means), 6), "values": means}
     ledgers = (path for run in runs[1:] for path in run.folder.files("ledger"))
-    whole = sums(read_ledger(*ledgers)).get((), Sums())
+    total = sums(list(read_ledger(*ledgers)))
     return {
         "n": len(runs),
         "questions": len(shared),
         "changed": sum(len({run.rows[q].get("answer") for run in runs}) > 1 for q in shared),
         "metrics": metrics,
-        "cost": {name: vars(getattr(whole, name)) for name in ("paid", "cached")},
+        "cost": {name: total[name] for name in ("paid", "cached")},
     }
 
 

@@ -9,7 +9,16 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, spent, sums
+from graphrag_bench.llm.ledger import (
+    Budget,
+    Ledger,
+    Spending,
+    grouped,
+    models_of,
+    read_ledger,
+    spent,
+    sums,
+)
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 
@@ -37,21 +46,21 @@ def test_lines_hold_a_call_and_sums_keep_paid_cached_and_failed_ones_apart(tmp_p
     where = (line.stage, line.step, line.item, line.outcome)
     assert where == ("answer", "answer.direct", "q1", "stop")
     assert (line.model, line.seconds, line.retries, line.cached) == ("m", 2.0, 1, False)
-    total = sums(read_ledger(path), "stage", "step")[("answer", "answer.direct")]
-    assert (total.paid.calls, total.cached.calls, total.calls) == (2, 1, 3)
-    assert (total.paid.prompt_tokens, total.cached.prompt_tokens) == (17, 10)
-    assert (total.paid.usd, total.cached.usd) == (0.6, 0.5)
-    assert (total.truncated, total.failed, total.paid.retries) == (1, (("empty", 1),), 3)
+    total = sums(list(read_ledger(path)))
+    for name, *expected in (("paid", 2, 17, 0.6, 3), ("cached", 1, 10, 0.5, 0)):
+        values = [total[name][of] for of in ("calls", "prompt_tokens", "usd", "retries")]
+        assert values == expected
+    assert (total["truncated"], total["failed"]) == (1, {"empty": 1})
     assert spent(path) == Spending(25, 0.6)
 
 
-def test_a_run_that_saw_two_builds_of_a_model_is_marked(tmp_path):
+def test_two_builds_of_a_model_are_two_models_and_shards_are_one_ledger(tmp_path):
     other = Completion("b", 1, 1, model="m", fingerprint="f2")
-    lines = list(read_ledger(ledger_of(tmp_path, PAID, other)))
-    total = sums(read_ledger(*[tmp_path / "ledger.jsonl"] * 2), "stage")[("answer",)]
-    assert total.calls == 4  # as of two shards
-    assert total.mixed and total.models == ("m f1", "m f2")
-    assert not sums(lines[:1], "stage")[("answer",)].mixed
+    path = ledger_of(tmp_path, PAID, other)
+    lines = list(read_ledger(path, path))
+    (group,) = grouped(lines, "stage").values()
+    assert group == lines and len(lines) == 4
+    assert models_of(lines) == ["m f1", "m f2"] and models_of(lines[:1]) == ["m f1"]
 
 
 def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path):

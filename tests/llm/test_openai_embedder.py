@@ -49,10 +49,11 @@ def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_pa
     more = model.encode([*TEXTS, "new one"], kind="passage")
     assert [body["input"] for body in fake.stats(url).bodies][1:] == [["new one"]]
     assert np.array_equal(more[:-1], first)
-    total = sums(read_ledger(ledger.path), "kind")[("embedding",)]
-    assert (total.paid.calls, total.cached.calls) == (2, 1)
-    assert (total.paid.prompt_tokens, total.cached.prompt_tokens) == (7, 5)
-    assert total.paid.usd == pytest.approx(7e-6)
+    total = sums(list(read_ledger(ledger.path)))
+    assert {line.kind for line in read_ledger(ledger.path)} == {"embedding"}
+    assert (total["paid"]["calls"], total["cached"]["calls"]) == (2, 1)
+    assert (total["paid"]["prompt_tokens"], total["cached"]["prompt_tokens"]) == (7, 5)
+    assert total["paid"]["usd"] == pytest.approx(7e-6)
     store.close()
 
 
