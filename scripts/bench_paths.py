@@ -27,8 +27,8 @@ EXPONENT = 2.5
 
 N_QUESTIONS = 25
 N_STEP_NODES, MOST_PAIRS = 50, 2000
-RULES = Rules(0.7, 0.01, 3, False, False, False, True)
-SEARCH = Search(k=4, most=4, scope="pair")
+RULES = Rules(0.7, 0.01, 3)
+SEARCH = Search(k=4, most=4)
 KERNELS = Kernels("dijkstra", "mean", "set", 1.0)
 
 
@@ -73,7 +73,7 @@ def flow_case(*, by_degree: bool) -> Numbers:
     questions = [drawn(chance, 40, by_degree=by_degree).tolist() for _ in range(N_QUESTIONS)]
 
     def ours(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:
-        paths = flow_paths(graph, nodes, RULES, "both", Selection(None, "reversal", 15))
+        paths = flow_paths(graph, nodes, RULES, "both", Selection("reversal", 15))
         return [(path.nodes, path.score) for path in paths]
 
     def reference(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:

@@ -37,12 +37,11 @@ def plain(near: Near, n_nodes: int) -> dict[int, list[int]]:
 
 
 class Flow(NamedTuple):
-    """Resource and level of every node reached, and the nodes that sent it on, or kept it."""
+    """Resource and level of every node reached, and the nodes that sent it on."""
 
     resource: dict[int, float]
     level: dict[int, int]
     expanded: set[int]
-    pruned: set[int]
 
 
 def flow(
@@ -53,11 +52,10 @@ def flow(
     alpha: float,
     theta: float,
     max_hops: int,
-    theta_on_start: bool = False,
     expand_target: bool = False,
 ) -> Flow:
     """The flow of one ordered pair."""
-    found = Flow({start: 1.0}, {start: 0}, set(), set())
+    found = Flow({start: 1.0}, {start: 0}, set())
     frontier = [start]
     for level in range(1, max_hops + 1):
         pending: dict[int, float] = {}
@@ -65,8 +63,7 @@ def flow(
             if (node == end and not expand_target) or not near[node]:
                 continue
             share = found.resource[node] / len(near[node])
-            if share < theta - SLACK and (node != start or theta_on_start):
-                found.pruned.add(node)
+            if share < theta - SLACK and node != start:
                 continue
             found.expanded.add(node)
             for other in near[node]:
@@ -78,7 +75,7 @@ def flow(
     return found
 
 
-def alive(near: Near, start: int, end: int, state: Flow, max_hops: int, rising: bool) -> list[Walk]:
+def alive(near: Near, start: int, end: int, state: Flow, max_hops: int) -> list[Walk]:
     """All simple paths whose nodes but the last are expanded."""
     found, walks = [], [(start,)]
     while walks:
@@ -86,8 +83,7 @@ def alive(near: Near, start: int, end: int, state: Flow, max_hops: int, rising: 
         if len(walk) > max_hops or walk[-1] not in state.expanded:
             continue
         for node in near[walk[-1]]:
-            climbs = not rising or state.level[node] == len(walk)
-            if node not in walk and climbs:
+            if node not in walk:
                 (found if node == end else walks).append((*walk, node))
     return found
 
@@ -99,28 +95,18 @@ def flow_paths(
     alpha: float,
     theta: float,
     max_hops: int,
-    theta_on_start: bool = False,
     expand_target: bool = False,
-    rising: bool = False,
     count_start: bool = True,
-    per_pair_top: int | None = None,
     node_set: bool = False,
 ) -> list[tuple[Walk, float]]:
     """All alive paths between the nodes with their reliability, best first, each once."""
     every: list[tuple[Walk, float]] = []
     for start, end in permutations(sorted(set(nodes)), 2):
-        state = flow(
-            near, start, end, alpha=alpha, theta=theta, max_hops=max_hops,
-            theta_on_start=theta_on_start, expand_target=expand_target,
-        )  # fmt: skip
-        walks = alive(near, start, end, state, max_hops, rising)
-        scored = []
-        for walk in walks:
-            counted = walk if count_start else walk[1:]
-            total = sum(state.resource[node] for node in counted)
-            scored.append((walk, round(total / (len(walk) - 1), DECIMALS)))
-        scored.sort(key=lambda one: (-one[1], len(one[0]), one[0]))
-        every += scored[:per_pair_top]
+        rules = {"alpha": alpha, "theta": theta, "max_hops": max_hops}
+        state = flow(near, start, end, **rules, expand_target=expand_target)
+        for walk in alive(near, start, end, state, max_hops):
+            total = sum(state.resource[node] for node in walk[0 if count_start else 1 :])
+            every.append((walk, round(total / (len(walk) - 1), DECIMALS)))
     every.sort(key=lambda one: (-one[1], len(one[0]), lower(one[0]), one[0] != lower(one[0])))
     first: dict[Walk, tuple[Walk, float]] = {}
     for walk, score in every:

@@ -63,8 +63,9 @@ def test_pagerank_agrees_with_networkx_isolated_nodes_included(seed, damping):
     assert (graph.adjacency.sum(axis=1) == 0).any()
     start = dict(enumerate(reset))
     theirs = networkx.pagerank(
-        graph.networkx, damping, personalization=start, dangling=start, tol=1e-12, max_iter=1000
-    )
+        graph.igraph.to_networkx(), damping, personalization=start, dangling=start, tol=1e-12,
+        max_iter=1000,
+    )  # fmt: skip
     ours = personalised_pagerank(walk_of_nodes(graph), reset, damping)
     np.testing.assert_allclose(ours, [theirs[node] for node in range(40)], atol=1e-9)
 

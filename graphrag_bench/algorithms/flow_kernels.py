@@ -17,16 +17,14 @@ SLACK = 1e-12
 class Rules(NamedTuple):
     """How resource flows: numbers and switches of the path retrieval of PathRAG.
 
-    `rising` lets a path only climb from level to level; `count_start` counts the start's resource.
+    `count_start` counts the start's resource in the score of a path.
     """
 
     alpha: float
     theta: float
     max_hops: int
-    theta_on_start: bool
-    expand_target: bool
-    rising: bool
-    count_start: bool
+    expand_target: bool = False
+    count_start: bool = True
 
 
 class Flow(NamedTuple):
@@ -99,8 +97,7 @@ def flow_from(ways: Ways, start: int, end: int, rules: Rules, flow: Flow) -> int
             if node == end or degree == 0:
                 continue
             share = flow.resource[node] / degree
-            free = node == start and not rules.theta_on_start
-            if share < rules.theta - SLACK and not free:
+            if share < rules.theta - SLACK and node != start:
                 continue
             flow.expanded[node] = True
             for place in range(starts[node], starts[node + 1]):
@@ -160,8 +157,6 @@ def _ended(
         end = ways.ends[at]
         at = ways.following[at]
         fits = end == only if only >= 0 else rules.expand_target or not flow.expanded[end]
-        if rules.rising and flow.level[end] != depth + 1:
-            fits = False
         if not fits or _on(walk, depth, end):
             continue
         if n_paths == len(paths.scores):
@@ -193,8 +188,7 @@ def _paths_from(
             continue
         near = ways.nodes[places[depth]]
         places[depth] += 1
-        climbs = not rules.rising or flow.level[near] == depth + 1
-        if not flow.expanded[near] or not climbs or _on(walk, depth, near):
+        if not flow.expanded[near] or _on(walk, depth, near):
             continue
         depth += 1
         walk[depth], places[depth] = near, ways.starts[near]

@@ -22,13 +22,12 @@ Select = Literal["reliability", "hop_first", "random"]
 
 
 class Selection(NamedTuple):
-    """Which paths are kept: how many of each ordered pair, what makes two the same, how many.
+    """Which paths are kept: what makes two the same, and how many.
 
     Of all distinct ones the best are kept, or what `selected` says; with `at_most_half` no more
     than half (rounded down) of the paths found of one hop, of two, and so on, add up to.
     """
 
-    per_pair_top: int | None
     dedup: Dedup
     top_k: int | None
     select: Select = "reliability"
@@ -44,8 +43,8 @@ def flow_paths(
     All ordered pairs of distinct nodes are searched, along relationships either way (`both`) or as
     they are stored (`out`). Order: score (by six decimals), fewer hops, the lower of the node tuple
     and its reversal, that tuple before its reversal. A path and its reversal are one, the first in
-    this order; with `node_set` so are all paths over the same nodes. `per_pair_top` keeps that many
-    of each ordered pair. The row of a hop is the first of its pair.
+    this order; with `node_set` so are all paths over the same nodes. The row of a hop is the first
+    of its pair.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval".
     """
     return chosen(alive(graph, nodes, rules, direction), ways_of(graph, direction), selection)
@@ -78,9 +77,6 @@ def chosen(candidates: "Found", ways: Neighbours, selection: Selection) -> list[
         selection = selection._replace(
             top_k=half if selection.top_k is None else min(selection.top_k, half)
         )
-    if selection.per_pair_top is not None:
-        best = _best_of_pairs(nodes, scores, selection.per_pair_top)
-        nodes, scores = nodes[best], scores[best]
     if selection.select != "reliability":
         every = list(_each_once(nodes, scores, selection.dedup).values())
         hops = [len(walk) - 1 for walk, _ in every]
@@ -147,29 +143,19 @@ def _lower(nodes: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
     return np.where(turned[:, None] & (columns <= hops), back, nodes), turned
 
 
-def _best_of_pairs(nodes: IntArray, scores: FloatArray, most: int) -> IntArray:
-    hops = _hops(nodes)
-    ends = np.take_along_axis(nodes, hops[:, None], axis=1)[:, 0]
-    order = np.lexsort((*nodes.T[::-1], hops, -scores, ends, nodes[:, 0]))
-    pairs = np.stack([nodes[:, 0], ends])[:, order]
-    new = np.concatenate([[True], (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)])[: len(order)]
-    begins = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-    return np.asarray(order[np.arange(len(order)) - begins < most], np.int64)
-
-
 def edge_flow_paths(
     graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction, selection: Selection
 ) -> list[Path]:
     """The paths with the highest mean flow along their edges, best first.
 
     All simple paths of up to `max_hops` hops between two of the nodes compete, those of either
-    direction of a pair, with `rising` those that get on with every hop. Score: the mean of w over
-    the hops of a path, where w is what `edge_flow` says of its ordered pair with the alpha and the
-    theta of the rules. Which are kept, their order and the row of a hop: as in `flow_paths`.
+    direction of a pair. Score: the mean of w over the hops of a path, where w is what `edge_flow`
+    says of its ordered pair with the alpha and the theta of the rules. Which are kept, their order
+    and the row of a hop: as in `flow_paths`.
     Deviation: successors are visited in order of id; the released code iterates over a set.
     Source: PathRAG (Chen et al. 2025), released code, `find_paths_and_edges_with_stats`.
     """
-    everything = rules._replace(theta=0.0, theta_on_start=False, expand_target=True)
+    everything = rules._replace(theta=0.0, expand_target=True)
     paths = alive(graph, nodes, everything, direction)
     walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
     scores = np.zeros(len(walks))

@@ -103,13 +103,12 @@ class Graph(Columns):
         ends = np.array([source, target], np.int64).reshape(2, -1)
         n_rows = ends.shape[1]
         n = max(n_nodes or 0, int(ends.max(initial=-1)) + 1, len(names or ()))
-        if not issparse(node_chunk):
-            node_chunk = np.zeros((n, 0)) if node_chunk is None else np.asarray(node_chunk)
-            node_chunk = csr_matrix(node_chunk.astype(bool))
-        if relationship_chunk is None:
-            relationship_chunk = csr_matrix((n_rows, node_chunk.shape[1]), dtype=bool)
-        if not issparse(relationship_chunk):
-            relationship_chunk = csr_matrix(np.asarray(relationship_chunk).astype(bool))
+        inside = np.zeros((n, 0)) if node_chunk is None else node_chunk
+        inside = inside if issparse(inside) else csr_matrix(np.asarray(inside, bool))
+        stated = relationship_chunk
+        if stated is None:
+            stated = csr_matrix((n_rows, inside.shape[1]), dtype=bool)
+        stated = stated if issparse(stated) else csr_matrix(np.asarray(stated, bool))
         if not isinstance(relations, Texts):
             relations = Texts.of([relations] * n_rows if isinstance(relations, str) else relations)
         return cls(
@@ -119,8 +118,8 @@ class Graph(Columns):
             weight=np.ones(n_rows) if weight is None else np.asarray(weight, np.float64),
             synonym=np.zeros(n_rows, bool),
             relations=relations,
-            node_chunk=node_chunk,
-            relationship_chunk=relationship_chunk,
+            node_chunk=inside,
+            relationship_chunk=stated,
         )
 
     @property
@@ -147,16 +146,13 @@ class Graph(Columns):
     @cached_property
     def type_numbers(self) -> Mapping[str, int]:
         """Every type that a node has, in lower case, numbered in order of first appearance."""
-        return {name: number for number, name in enumerate(dict.fromkeys(self._lower_types))}
+        names = dict.fromkeys(map(str.casefold, self.types or ()))
+        return {name: number for number, name in enumerate(names)}
 
     @cached_property
     def type_of_node(self) -> IntArray:
         """The number of each node's type, int64 (n_nodes,); (0,) where the graph has no types."""
-        return np.array([self.type_numbers[name] for name in self._lower_types], np.int64)
-
-    @property
-    def _lower_types(self) -> list[str]:
-        return [name.casefold() for name in self.types or ()]
+        return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
 
     @cached_property
     def dictionary(self) -> NameDictionary:
@@ -267,8 +263,8 @@ class Graph(Columns):
     @cached_property
     def chunks_per_node(self) -> IntArray:
         """How many chunks each node is in, counted through its relationships, int64 (n_nodes,)."""
-        pairs, n_pairs = self.pairs, len(self.pairs.source)
-        ends = np.concatenate([pairs.source, pairs.target])
+        n_pairs = len(self.pairs.source)
+        ends = np.concatenate([self.pairs.source, self.pairs.target])
         incident = cells(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))
         counted = incident.astype(np.int64) @ self.pair_chunk.astype(np.int64)
         return np.asarray(np.diff(counted.tocsr().indptr), np.int64)
@@ -278,23 +274,9 @@ class Graph(Columns):
         """The pair view as an undirected igraph.Graph with edge attribute `weight`."""
         import igraph
 
-        edges = list(zip(self.pairs.source.tolist(), self.pairs.target.tolist(), strict=True))
-        view = igraph.Graph(n=self.n_nodes, edges=edges)
-        view.es["weight"] = self.pairs.weight.tolist()
-        return view
-
-    @cached_property
-    def networkx(self) -> Any:
-        """The pair view as a networkx.Graph with edge attribute `weight`."""
-        import networkx
-
-        view = networkx.Graph()
-        view.add_nodes_from(range(self.n_nodes))
         pairs = self.pairs
-        view.add_weighted_edges_from(
-            zip(pairs.source.tolist(), pairs.target.tolist(), pairs.weight.tolist(), strict=True)
-        )
-        return view
+        ends, weights = np.stack([pairs.source, pairs.target], axis=1), pairs.weight.tolist()
+        return igraph.Graph(n=self.n_nodes, edges=ends, edge_attrs={"weight": weights})
 
     def save(self, folder: Path) -> None:
         """Write the columns, attributes, merges and what questions read besides into a folder."""
@@ -322,15 +304,11 @@ class Graph(Columns):
 def attributes_of(graph: Graph) -> NodeAttributes:
     """The attributes of the nodes; raises UserError where the graph type has none."""
     if graph.node_attributes is None:
-        raise UserError(
-            "The nodes of this graph have no attributes; build.graph=attributed gives them some."
-        )
+        raise UserError("The nodes have no attributes; build.graph=attributed gives them some.")
     return graph.node_attributes
 
 
 show_briefly(Graph)
-
-
 BoolArray = NDArray[np.bool_]
 
 
@@ -344,8 +322,7 @@ def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
         return None
     if graph.types is None:
         raise UserError(
-            f"types={list(types)}: the nodes of this graph have no types; build.graph=tkg and "
-            "build.graph=rkg give them some."
+            f"types={list(types)}: the nodes have no types; build.graph=tkg and rkg give them some."
         )
     wanted = []
     for name in types:
@@ -372,19 +349,13 @@ def thinned(graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegative
     gone = np.zeros(n_pairs, bool)
     gone[order[: round(edge_drop * n_pairs)]] = True
     rows = np.flatnonzero(~gone[graph.pairs.of])
-
-    def subset(texts: Texts | None) -> Texts | None:
-        return None if texts is None else Texts.of(texts.take(rows))
-
-    return replace(
-        graph,
-        source=graph.source[rows],
-        target=graph.target[rows],
-        weight=graph.weight[rows],
-        synonym=graph.synonym[rows],
-        relations=Texts.of(graph.relations.take(rows)),
-        facts=subset(graph.facts),
-        keywords=subset(graph.keywords),
-        relationship_chunk=graph.relationship_chunk[rows],
-        fact_fragments=graph.fact_fragments and graph.fact_fragments.take(rows),
-    )
+    columns: dict[str, Any] = {
+        name: getattr(graph, name)[rows]
+        for name in ("source", "target", "weight", "synonym", "relationship_chunk")
+    }
+    for name in ("relations", "facts", "keywords"):
+        if (texts := getattr(graph, name)) is not None:
+            columns[name] = Texts.of(texts.take(rows))
+    if graph.fact_fragments is not None:
+        columns["fact_fragments"] = graph.fact_fragments.take(rows)
+    return replace(graph, **columns)

@@ -18,7 +18,7 @@ MOST_HOPS = 4
 """The longest path that `fewest_hops` looks for."""
 
 MILLION = 1_000_000
-"""Similarities and costs are compared in whole millionths, that is by six decimals."""
+"""Similarities are compared in whole millionths, that is by six decimals."""
 
 NodePath = tuple[int, ...]
 
@@ -28,14 +28,12 @@ class PairPaths:
     """Up to k paths of each of some pairs, best first, as arrays of one row for each path.
 
     `pair` is the row of the pair, int64 (n,); `nodes` int64 (n, longest + 1), -1 after the last;
-    `hops` int64 (n,); `costs` int64 (n,), the length in millionths; `scores` float64 (n,), the
-    mean similarity of the path's hops.
+    `hops` int64 (n,); `scores` float64 (n,), the mean similarity of the path's hops.
     """
 
     pair: IntArray
     nodes: IntArray
     hops: IntArray
-    costs: IntArray
     scores: FloatArray
 
 
@@ -73,8 +71,7 @@ def fewest_hops(
     pair, place = np.nonzero(np.arange(k) < best.n_paths[:, None])
     nodes, hops_of = (part[pair, place].astype(np.int64) for part in (best.nodes, best.hops))
     nodes[np.arange(nodes.shape[1]) > hops_of[:, None]] = -1
-    costs = hops_of * MILLION
-    return PairPaths(pair, nodes, hops_of, costs, best.sums[pair, place] / costs)
+    return PairPaths(pair, nodes, hops_of, best.sums[pair, place] / (hops_of * MILLION))
 
 
 def _add_paths(edges: "Edges", pairs: IntArray, hops: int, keep: int | None, best: "Best") -> None:
@@ -162,7 +159,7 @@ def any_length(
         nodes[place, : len(walk)] = walk
     pair = np.array([*near.pair[complete], *(row for row, _ in walks)], np.int64)
     like = hop_similarities(graph, nodes, similarity)
-    return PairPaths(pair, nodes, hops, hops * MILLION, np.nansum(like, axis=1) / hops)
+    return PairPaths(pair, nodes, hops, np.nansum(like, axis=1) / hops)
 
 
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
@@ -233,7 +230,6 @@ def edges_of(graph: Graph, similarity: FloatArray) -> "Edges":
     )  # fmt: skip
 
 
-Scope = Literal["pair", "stage"]
 Counted = Literal["all", "sorted"]
 KeptOf = Literal["all", "transition"]
 
@@ -248,7 +244,6 @@ class Search(NamedTuple):
 
     k: int
     most: int | None
-    scope: Scope
     counted: Counted = "all"
     above: float | None = None
     kept_of: KeptOf = "all"
@@ -266,8 +261,7 @@ def step_paths(
     A transition is the pairs (source, target) from one step to the next, int64 (n, 2); pairs of
     one node are left out. Score: the mean similarity, -1..1, of the relationships of the path to
     the question that `search` counts; a path with none is dropped. Order: score (by six decimals),
-    fewer hops, transition, node tuple. With the scope `stage` the k shortest of each whole
-    transition are kept instead of each pair's.
+    fewer hops, transition, node tuple.
     Source: PathCoRAG, section 4.3 and appendix B; what is counted as its released code.
     """
     apart = [pairs[pairs[:, 0] != pairs[:, 1]].reshape(-1, 2) for pairs in transitions]
@@ -276,18 +270,15 @@ def step_paths(
     if not len(pairs):
         return []
     every = search.counted == "all" and search.above is None
-    keep = final_k if (search.scope, search.kept_of) == ("pair", "all") and every else None
+    keep = final_k if search.kept_of == "all" and every else None
     k, most = search.k, search.most
     if most is not None and most <= MOST_HOPS:
         paths = fewest_hops(graph, pairs, similarity, k=k, most=most, keep=keep)
     else:
         paths = any_length(graph, pairs, similarity, k=k, most=most)
     stage = stages[paths.pair]
-    rows = np.arange(len(stage))
-    if search.scope == "stage":
-        rows = _best_of_stages(paths, stage, np.round(paths.scores, DECIMALS), search.k)
     scores = paths.scores if every else _scores(graph, paths, similarity, search)
-    rows = rows[~np.isnan(scores[rows])]
+    rows = np.flatnonzero(~np.isnan(scores))
     columns = (stage[rows], paths.hops[rows], -np.round(scores[rows], DECIMALS))
     rows = rows[np.lexsort((*paths.nodes[rows].T[::-1], *columns))]
     if search.kept_of == "transition":
@@ -316,13 +307,6 @@ def _scores(graph: Graph, paths: PairPaths, similarity: FloatArray, search: Sear
     n_counted = counts.sum(axis=1)
     total = np.where(counts, like, 0.0).sum(axis=1)
     return np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.nan)
-
-
-def _best_of_stages(paths: PairPaths, stage: IntArray, rounded: FloatArray, k: int) -> IntArray:
-    """The rows of the k shortest paths of each transition; ties by score, then node tuple."""
-    order = np.lexsort((*paths.nodes.T[::-1], -rounded, paths.costs, stage))
-    begins = np.searchsorted(stage[order], stage[order])
-    return np.asarray(order[np.arange(len(order)) - begins < k], np.int64)
 
 
 def likely_pairs(

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from graphrag_bench.algorithms.graph import BoolArray, Graph, nodes_of
-from graphrag_bench.algorithms.views import transition_of
+from graphrag_bench.algorithms.views import inverse, transition_of
 from graphrag_bench.columns import in_order
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
@@ -50,19 +50,15 @@ def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
     """
     key = ("nodes", weighted)
     if key not in graph.walks:
-        if weighted:
-            graph.walks[key] = _walk_over(graph.adjacency, graph.transition)
-        else:
-            ones = graph.adjacency.copy()
-            ones.data[:] = 1.0
-            graph.walks[key] = _walk_over(ones)
+        weights = graph.adjacency if weighted else graph.adjacency.astype(bool).astype(np.float64)
+        transition = graph.transition if weighted else transition_of(weights)
+        graph.walks[key] = Walk(transition, _strength(weights))
     walk: Walk = graph.walks[key]
     return walk
 
 
-def _walk_over(weights: Any, transition: Any = None) -> Walk:
-    strength = np.asarray(weights.sum(axis=1), np.float64).ravel()
-    return Walk(transition_of(weights) if transition is None else transition, strength)
+def _strength(weights: Any) -> FloatArray:
+    return np.asarray(weights.sum(axis=1), np.float64).ravel()
 
 
 def walk_with_chunks(
@@ -89,9 +85,9 @@ def walk_with_chunks(
         among, inside = graph.adjacency, graph.node_chunk
         if (typed := nodes_of(graph, cliques)) is not None:
             among, inside = _in_cliques(among, inside, typed)
-        if not relationships:
-            among = _none(*among.shape)
-        graph.walks[key] = _joined(among, inside, contains, contains_weight)
+        graph.walks[key] = _joined(
+            among if relationships else None, inside, contains, contains_weight
+        )
     walk: Walk = graph.walks[key]
     return walk
 
@@ -102,7 +98,7 @@ def walk_among(walk: Walk, rows: IntArray) -> Walk:
 
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
     strength = np.asarray(weights.sum(axis=0), np.float64).ravel()
-    return Walk(in_order(weights @ diags(_inverse(strength))), strength)
+    return Walk(in_order(weights @ diags(inverse(strength))), strength)
 
 
 def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
@@ -121,30 +117,14 @@ def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
 def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float) -> Walk:
     from scipy.sparse import bmat, diags
 
-    contains_edges = inside.astype(np.float64) * contains_weight
+    edges = inside.astype(np.float64) * contains_weight
     if contains == "share":
-        contains_edges = contains_edges @ diags(_inverse(np.asarray(inside.sum(axis=0)).ravel()))
-    n_chunks = inside.shape[1]
-    joined = bmat(
-        [[among, contains_edges], [contains_edges.T, _none(n_chunks, n_chunks)]], format="csr"
-    )
-    return _walk_over(in_order(joined))
-
-
-def _none(n_rows: int, n_columns: int) -> Any:
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix((n_rows, n_columns))
-
-
-def _inverse(sums: Any) -> Any:
-    values = np.asarray(sums, np.float64)
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+        edges = edges @ diags(inverse(inside.sum(axis=0)))
+    joined = in_order(bmat([[among, edges], [edges.T, None]]))
+    return Walk(transition_of(joined), _strength(joined))
 
 
 show_briefly(Walk)
-
-
 Method = Literal["auto", "exact", "push"]
 
 AT_ONCE = 16
@@ -189,12 +169,19 @@ def masses(
     """The mass of each reset in turn, as `how` says; a reset without any weight is uniform.
 
     A uniform reset has its mass everywhere: it is computed exactly, and once for all resets.
-    `top_k` rows from `first` on are wanted, which a push looks around. Raises ValueError for a
-    reset outside the walk.
+    `top_k` rows from `first` on are wanted, which a push looks around.
     """
+
+    @cache
+    def uniform() -> Mass:
+        start = np.zeros(len(walk))
+        return Mass(None, personalised_pagerank(walk, start, how.damping, how.tolerance))
+
     above = how.method == "auto" and len(walk) > how.exact_up_to
     if above or how.method == "push":
-        yield from _all_pushed(walk, resets, how, top_k, first)
+        for reset in resets:
+            pushed = reset.weights.any()
+            yield pushed_pagerank(walk, reset, how, top_k, first) if pushed else uniform()
         return
     for begin in range(0, len(resets), AT_ONCE):
         some = resets[begin : begin + AT_ONCE]
@@ -219,18 +206,9 @@ def personalised_pagerank(
     neighbours.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
-    restarts = reset.reshape(len(walk), -1)
-    mass = np.empty(restarts.shape)
-    for begin in range(0, restarts.shape[1], AT_ONCE):
-        part = slice(begin, begin + AT_ONCE)
-        mass[:, part] = _iterated(walk, restarts[:, part], damping, tolerance)
-    return mass.reshape(reset.shape)
-
-
-def _iterated(walk: Walk, weights: FloatArray, damping: float, tolerance: float) -> FloatArray:
     from scipy.sparse import csr_matrix
 
-    n = len(walk)
+    n, weights = len(walk), reset.reshape(len(walk), -1)
     every, lost = (
         csr_matrix(np.asarray(mask, np.float64)[None]) for mask in (np.ones(n), walk.strength == 0)
     )
@@ -250,27 +228,13 @@ def _iterated(walk: Walk, weights: FloatArray, damping: float, tolerance: float)
             if not len(going):
                 break
     result[:, going] = mass
-    return np.asarray(result / (every @ result), np.float64)
+    return np.asarray(result / (every @ result), np.float64).reshape(reset.shape)
 
 
 def _enough(damping: float, tolerance: float) -> int:
     if damping == 0:
         return 1
     return 2 + max(0, math.ceil(math.log(tolerance / 2) / math.log(damping)))
-
-
-def _all_pushed(
-    walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int
-) -> Iterator[Mass]:
-    uniform: Mass | None = None
-    for reset in resets:
-        if reset.weights.sum() > 0:
-            yield pushed_pagerank(walk, reset, how, top_k, first)
-            continue
-        if uniform is None:
-            exact = personalised_pagerank(walk, np.zeros(len(walk)), how.damping, how.tolerance)
-            uniform = Mass(None, exact)
-        yield uniform
 
 
 def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int = 0) -> Mass:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.views import inverse
 from graphrag_bench.columns import load_array, save_array
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray, IntArray
@@ -159,9 +160,7 @@ def edges_of(graph: Graph) -> tuple[Edges, tuple[str, ...]]:
 
 def mentions_weight(graph: Graph) -> FloatArray:
     """One over the number of chunks that name each node, float64 (n_nodes,); 0 for none."""
-    count = np.diff(graph.node_chunk.indptr).astype(np.float64)
-    weight: FloatArray = np.divide(1.0, count, out=np.zeros_like(count), where=count > 0)
-    return weight
+    return inverse(np.diff(graph.node_chunk.indptr))
 
 
 @dataclass(frozen=True, eq=False)

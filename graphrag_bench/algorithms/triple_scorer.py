@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_bench.algorithms.views import inverse
 from graphrag_bench.columns import in_order, load_array, save_array
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -177,6 +178,5 @@ def _means(to: IntArray, of: IntArray, n: int) -> Any:
     from scipy.sparse import csr_matrix, diags
 
     sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))
-    count = np.bincount(to, minlength=n).astype(np.float32)
-    inverse = np.divide(1, count, out=np.zeros_like(count), where=count > 0)
-    return in_order(diags(inverse) @ sums)
+    shares = inverse(np.bincount(to, minlength=n)).astype(np.float32)
+    return in_order(diags(shares) @ sums)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.algorithms.name_dictionary import NameDictionary
 from graphrag_bench.columns import (
@@ -41,14 +41,10 @@ class Neighbours:
     @classmethod
     def along(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
         """The neighbours `there` of `here` by rows (n_relationships,), in their direction."""
-        rows = np.flatnonzero(here != there)
-        codes, first = np.unique(here[rows] * max(n_nodes, 1) + there[rows], return_index=True)
-        counts = np.bincount(codes // max(n_nodes, 1), minlength=n_nodes)
-        return cls(
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
-            (codes % max(n_nodes, 1)).astype(np.int32),
-            rows[first].astype(np.int32),
-        )
+        rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
+        codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
+        return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     @classmethod
     def joined(
@@ -112,10 +108,15 @@ def transition_of(adjacency: Any) -> Any:
     """The transposed row-normalised adjacency: float64 CSR, over the ids and starts of that."""
     from scipy.sparse import csr_matrix
 
-    strength = np.asarray(adjacency.sum(axis=1)).ravel()
-    inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=strength > 0)
     ids, starts = adjacency.indices, adjacency.indptr
-    return csr_matrix((adjacency.data * inverse[ids], ids, starts), shape=adjacency.shape)
+    shares = inverse(adjacency.sum(axis=1))[ids]
+    return csr_matrix((adjacency.data * shares, ids, starts), shape=adjacency.shape)
+
+
+def inverse(sums: ArrayLike) -> FloatArray:
+    """One over each number, float64 (n,); 0 for what is not above 0."""
+    values = np.asarray(sums, np.float64).ravel()
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 def save_views(folder: Path, graph: Any) -> None:

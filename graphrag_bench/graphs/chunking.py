@@ -37,28 +37,26 @@ def token(
     corpus: Dataset,
     size: PositiveInt = 1200,
     overlap: NonNegativeInt = 100,
-    tail: Literal["keep", "drop_contained"] = "keep",
     join: Literal["document", "corpus"] = "document",
 ) -> ChunkTable:
     """Windows of `size` tokens that share `overlap` tokens with the next.
 
     Windows start every `size - overlap` tokens while a token is left, so that the last one may lie
-    whole inside the one before it (`tail="drop_contained"` leaves it out). With `join="document"`
-    each document is cut by itself. With `join="corpus"` the documents are first concatenated in
-    corpus order, each with its title on a line before its text and a blank line between two; a
-    chunk then has no title of its own and is from every document of which it holds a token. No
-    window goes from one scope of the corpus into another. Raises UserError when `overlap` is not
-    below `size`.
+    whole inside the one before it. With `join="document"` each document is cut by itself. With
+    `join="corpus"` the documents are first concatenated in corpus order, each with its title on a
+    line before its text and a blank line between two; a chunk then has no title of its own and is
+    from every document of which it holds a token. No window goes from one scope of the corpus into
+    another. Raises UserError when `overlap` is not below `size`.
     Source: Zhou et al. 2025, section 7.1 (1,200 tokens) and Exp.5 (PopAll, HotpotAll and ALCEAll:
     the corpus re-chunked by tokens); overlap of 100 as in their released code.
     """
     _refuse(size, overlap)
     if join == "corpus":
-        return _table(_over_the_corpus(corpus.documents, size, overlap, tail))
+        return _table(_over_the_corpus(corpus.documents, size, overlap))
     return _table(
         (document.id, document.title, decode(window).strip())
         for document in corpus.documents
-        for window in windows(encode(document.text), size, overlap, tail)
+        for window in windows(encode(document.text), size, overlap)
     )
 
 
@@ -80,19 +78,12 @@ def separator(
     )
 
 
-def windows(
-    tokens: Sequence[int], size: int, overlap: int, tail: str = "keep"
-) -> Iterator[Sequence[int]]:
+def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence[int]]:
     """The token windows of one document; none for an empty one."""
-    for start in range(0, len(tokens), size - overlap):
-        contained = start > 0 and start + overlap >= len(tokens)
-        if tail == "keep" or not contained:
-            yield tokens[start : start + size]
+    return (tokens[start : start + size] for start in range(0, len(tokens), size - overlap))
 
 
-def _over_the_corpus(
-    documents: Iterable[Document], size: int, overlap: int, tail: str
-) -> Iterator[Row]:
+def _over_the_corpus(documents: Iterable[Document], size: int, overlap: int) -> Iterator[Row]:
     filled = (document for document in documents if document.text.strip())
     for _, group in groupby(filled, key=lambda document: document.scope):
         tokens, names, first, end = array("I"), list[str](), list[int](), list[int]()
@@ -103,7 +94,7 @@ def _over_the_corpus(
             tokens.extend(encode(document.passage.strip()))
             names.append(document.id)
             end.append(len(tokens))
-        for number, window in enumerate(windows(tokens, size, overlap, tail)):
+        for number, window in enumerate(windows(tokens, size, overlap)):
             start = number * (size - overlap)
             inside = slice(bisect_right(end, start), bisect_left(first, start + len(window)))
             text = decode(window).strip()

@@ -19,7 +19,6 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.knowledge_graph import Titles
 from graphrag_bench.graphs.resolution import ChunkNames, Name, Resolution, Rule, resolution
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import index_texts
@@ -185,41 +184,29 @@ def _linked_names(
 
 
 @artifact("tri_graph")
-def tri_graph(
-    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, titles: Titles = "off"
-) -> TriGraph:
+def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGraph:
     """The named entities of titles and texts, with the sentences and the chunks that name them.
 
     Entities are normalised named entities, ordinals and counts aside; a sentence that names none is
-    left out. `titles="entity"` takes the title of a passage, as it is, for one of its entities,
-    named once; with `about` every sentence of the passage names it, so that what is known of it
-    can be reached from it. Raises UserError when no entity was found.
+    left out. Raises UserError when no entity was found.
     Source: LinearRAG (Zhuang et al. 2025), Tri-Graph; which labels it leaves out is its code's.
     """
     names: dict[str, int] = {}
     lines: dict[str, int] = {}
     in_sentence: Counter[tuple[int, int]] = Counter()
     in_chunk: Counter[tuple[int, int]] = Counter()
-
-    def rows_of(texts: Iterable[str]) -> list[int]:
-        normal = filter(None, map(normalise_name, texts))
-        return [names.setdefault(name, len(names)) for name in normal]
-
     texts = chunk_table.passages
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
-            own = rows_of([chunk_table.titles[row]]) if titles != "off" else []
             for sentence in sentences:
-                named = rows_of(text for text, kind in sentence.entities if kind not in COUNTS)
+                entities = (text for text, kind in sentence.entities if kind not in COUNTS)
+                normal = filter(None, map(normalise_name, entities))
+                named = [names.setdefault(name, len(names)) for name in normal]
                 in_chunk.update((entity, row) for entity in named)
-                if titles == "about":
-                    named = [*own, *named]
                 text = " ".join(sentence.text.split())
                 if named and text:
                     at = lines.setdefault(text, len(lines))
                     in_sentence.update((entity, at) for entity in named)
-            for entity in own:
-                in_chunk.setdefault((entity, row), 1)
             advance(1)
     if not names:
         raise UserError(NO_NAMES)

@@ -30,8 +30,8 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Counted = Literal["read", "chunk"]
 """Whether a fact that a chunk states twice counts each time it is read, or once for the chunk."""
-Titles = Literal["off", "entity", "about"]
-"""A title is not an entity, is one of its passage, or is joined with all entities there as well."""
+Titles = Literal["off", "about"]
+"""Whether a title is an entity of its passage that is joined with all entities there."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 ATTRIBUTED = KG_ATTRIBUTES | {"node.type", "node.attributes"}
 _NO_ENTITIES = "The graph has no entities. Likely causes: the model is too small to extract, its "
@@ -45,9 +45,9 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
 
     Nodes are normalised entity names and triple ends, in order of first appearance; a relationship
     row is one distinct (head, relation, tail), its weight the number of times it was read. Triples
-    with an empty part or equal ends are dropped. `titles="entity"` makes the title of a passage one
-    of its entities, `about` joins it with the others there as well. Raises UserError when nothing
-    was extracted.
+    with an empty part or equal ends are dropped. `titles="about"` makes the title of a passage one
+    of its entities, and joins it with the others there. Raises UserError when nothing was
+    extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles are
     ours).
     """
@@ -103,22 +103,21 @@ def titled(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> E
     """
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
-    about = titles == "about"
     rows = [
-        _titled(row, title, about) if normalise_name(title) else row
+        _titled(row, title) if normalise_name(title) else row
         for row, title in zip(extraction.rows, chunk_table.titles, strict=True)
     ]
     return Extraction(tuple(rows), extraction.statistics)
 
 
-def _titled(row: ChunkExtraction, title: str, about: bool) -> ChunkExtraction:
+def _titled(row: ChunkExtraction, title: str) -> ChunkExtraction:
     own = normalise_name(title)
     joined = {own}
     for triple in row.triples:
         ends = {normalise_name(triple.head), normalise_name(triple.tail)}
         joined |= ends if own in ends else set()
     names: dict[str, str] = {}
-    for entity in row.entities if about else ():
+    for entity in row.entities:
         names.setdefault(normalise_name(entity), entity)
     triples = [
         Triple(title, CO_OCCURS, entity)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import PositiveInt
 
@@ -10,7 +10,6 @@ from graphrag_bench.algorithms.extraction import TextExtraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import room_for, written_texts
@@ -30,8 +29,6 @@ STEP = "summarise descriptions"
 _AS_READ = {
     "llm_build": None, "summary_from": 500, "max_tokens": 500, "summary_prompt": SUMMARY,
 }  # fmt: skip
-TextTitles = Literal["off", "entity"]
-"""Whether the title of a passage is one of its entities."""
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -58,7 +55,6 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 def text_kg(
     *,
     text_extraction: TextExtraction,
-    chunk_table: ChunkTable,
     llm_build: ChatModel | None,
     progress: Progress,
     keywords: bool,
@@ -66,7 +62,6 @@ def text_kg(
     summary_from: PositiveInt = 500,
     max_tokens: PositiveInt = 500,
     summary_prompt: Prompt = SUMMARY,
-    titles: TextTitles = "off",
 ) -> Graph:
     """The textual knowledge graph (`tkg`), or the rich one with keywords (`rkg`), of the records.
 
@@ -76,9 +71,8 @@ def text_kg(
     row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
     are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; with
     `description_tokens` only the first mentioned that fit so many tokens, one at least. Keywords
-    are the distinct ones in order of first appearance, joined by ", ". `titles="entity"` makes the
-    title of a passage one of its entities. Raises UserError when nothing was extracted, and for
-    `rkg` where no relationship has a keyword.
+    are the distinct ones in order of first appearance, joined by ", ". Raises UserError when
+    nothing was extracted, and for `rkg` where no relationship has a keyword.
 
     In `tkg_llm` and `rkg_llm` the build model summarises a description of `summary_from` tokens or
     more in at most `max_tokens`, from as much of it as fits its window (32,768 tokens where that is
@@ -89,31 +83,18 @@ def text_kg(
     2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
     thresholds of Zhou et al.'s code).
     """
-    graph = text_graph(
-        text_extraction, chunk_table, titles, keywords=keywords, most_tokens=description_tokens
-    )
+    graph = text_graph(text_extraction, keywords=keywords, most_tokens=description_tokens)
     if llm_build is None:
         return graph
     return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
 
 
 def text_graph(
-    extraction: TextExtraction,
-    chunk_table: ChunkTable,
-    titles: TextTitles = "off",
-    *,
-    keywords: bool,
-    most_tokens: int | None = None,
+    extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
 ) -> Graph:
-    """The merged graph of an extraction; raises UserError when it has no node.
-
-    With `titles="entity"` each title is a node as well, the first of its chunk.
-    """
+    """The merged graph of an extraction; raises UserError when it has no node."""
     merger = Merger()
-    any_record = any(row.entities or row.relationships for row in extraction.rows)
     for number, row in enumerate(extraction.rows):
-        if titles == "entity" and any_record:
-            merger.node(chunk_table.titles[number], chunks=(number,))
         for entity in row.entities:
             merger.node(entity.name, entity.type, entity.description, (number,))
         for one in row.relationships:
@@ -136,7 +117,7 @@ def text_graph(
             "A rich knowledge graph needs keywords, and no relationship of this extraction has "
             "any: set build.text_extraction.keywords=true, or build.graph=tkg."
         )
-    return merger.graph(len(chunk_table), keywords=keywords, most_tokens=most_tokens)
+    return merger.graph(len(extraction.rows), keywords=keywords, most_tokens=most_tokens)
 
 
 def _summarised(

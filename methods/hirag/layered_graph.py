@@ -21,7 +21,6 @@ from graphrag_bench.algorithms.extraction import TextExtraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import Extractor, failures, room_for
@@ -98,7 +97,6 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 def layered(
     *,
     text_extraction: TextExtraction,
-    chunk_table: ChunkTable,
     embedder: Embedder,
     llm_build: ChatModel | None,
     progress: Progress,
@@ -143,7 +141,7 @@ def layered(
     cluster at random until 60,000 tokens are left; its model also writes which member a new entity
     is related to.
     """
-    base = text_graph(text_extraction, chunk_table, keywords=False, most_tokens=description_tokens)
+    base = text_graph(text_extraction, keywords=False, most_tokens=description_tokens)
     mixture = Mixture(reduction_dimension, threshold, 0, reduction, bic_patience, most_swept=None)
     cluster = _clustering(clustering, cluster_size, mixture, np.random.default_rng(seed))
     summarise: Summarise = partial(_central, embedder, progress, summary_tokens)

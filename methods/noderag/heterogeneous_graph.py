@@ -99,7 +99,7 @@ def heterogeneous(
     attributes = partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens)
     elements = partial(describe, ELEMENT, element_prompt, element_tokens)
     nodes = _Nodes(len(chunk_table))
-    _base(nodes, text_extraction, chunk_table, relationship_tokens)
+    _base(nodes, text_extraction, relationship_tokens)
     _attributes(nodes, attributes, pivots)
     elements_of = _elements(nodes, elements, seed)
     _join_elements(nodes, elements_of, embedder, progress, cluster_size, seed)
@@ -193,10 +193,8 @@ class _Nodes:
         )
 
 
-def _base(
-    nodes: _Nodes, extraction: TextExtraction, chunk_table: ChunkTable, most_tokens: int
-) -> None:
-    base = text_graph(extraction, chunk_table, keywords=False, most_tokens=most_tokens)
+def _base(nodes: _Nodes, extraction: TextExtraction, most_tokens: int) -> None:
+    base = text_graph(extraction, keywords=False, most_tokens=most_tokens)
     assert base.facts is not None and base.fact_fragments is not None
     for row, name in enumerate(base.names):
         nodes.add(ENTITY, name, name, row_ids(base.node_chunk, row).tolist())

@@ -27,11 +27,8 @@ def flow_prune(
     theta: Annotated[float, Field(ge=0)] = 0.01,
     max_hops: PositiveInt = 3,
     direction: Direction = "both",
-    enumeration: Literal["alive_simple", "flow_dag"] = "alive_simple",
     reliability: Literal["node_sum", "exclude_start", "edge_flow"] = "node_sum",
-    theta_on_start: bool = False,
     expand_target: bool = False,
-    per_pair_top: PositiveInt | None = None,
     dedup: Dedup = "reversal",
     at_most_half: bool = False,
     top_k: PositiveInt = 15,
@@ -42,16 +39,15 @@ def flow_prune(
 
     For each ordered pair the start has resource 1. A node with resource S and n neighbours sends
     `alpha` * S / n to each of those reached for the first time, unless S / n is below
-    `theta` (the start always sends, except with `theta_on_start`; the end never sends, except with
-    `expand_target`). Neighbours are those of either direction, or with `direction="out"` those that
-    a node points to. A path has at most `max_hops` hops over nodes that sent; with `flow_dag` each
-    hop leads one level further. Score: the sum of its nodes' resources / hops, above 1 for one hop;
-    with `exclude_start` without the start's 1. With `edge_flow` nothing is pruned and a path's
-    score is the mean flow along its hops, as `edge_flow_paths` says; theta then only lowers it, and
-    `theta_on_start` and `expand_target` have no effect.
-    Ties by fewer hops, then by node tuple. `per_pair_top` keeps this many paths per ordered pair;
-    a path and its reversal are one (with `node_set`, all paths over the same nodes); `at_most_half`
-    keeps at most half of the paths of one hop, of two, and so on, added up. `select` keeps
+    `theta` (the start always sends; the end never sends, except with `expand_target`). Neighbours
+    are those of either direction, or with `direction="out"` those that a node points to. A path has
+    at most `max_hops` hops over nodes that sent. Score: the sum of its nodes' resources / hops,
+    above 1 for one hop; with `exclude_start` without the start's 1. With `edge_flow` nothing is
+    pruned and a path's score is the mean flow along its hops, as `edge_flow_paths` says; theta then
+    only lowers it, and `expand_target` has no effect.
+    Ties by fewer hops, then by node tuple. A path and its reversal are one (with `node_set`, all
+    paths over the same nodes); `at_most_half` keeps at most half of the paths of one hop, of two,
+    and so on, added up. `select` keeps
     other `top_k` paths, the best of them first: those of the fewest hops, ties at random
     (`hop_first`), or a random selection (`random`), both by `seed`.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
@@ -60,15 +56,7 @@ def flow_prune(
     """
     from graphrag_bench.algorithms.flow_kernels import Rules
 
-    rules = Rules(
-        alpha=alpha,
-        theta=theta,
-        max_hops=max_hops,
-        theta_on_start=theta_on_start,
-        expand_target=expand_target,
-        rising=enumeration == "flow_dag",
-        count_start=reliability != "exclude_start",
-    )
-    selection = Selection(per_pair_top, dedup, top_k, select, seed, at_most_half)
+    rules = Rules(alpha, theta, max_hops, expand_target, reliability != "exclude_start")
+    selection = Selection(dedup, top_k, select, seed, at_most_half)
     find = edge_flow_paths if reliability == "edge_flow" else flow_paths
     return RankedPaths(tuple(find(graph, nodes.ids.tolist(), rules, direction, selection)))

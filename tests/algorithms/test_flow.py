@@ -22,14 +22,12 @@ TOLERANCE = 1e-6
 
 
 def rules(theta: float = 0.05, **changes) -> Rules:
-    base = Rules(0.7, theta, 3, False, False, False, True)
-    return base._replace(**changes)
+    return Rules(0.7, theta, 3)._replace(**changes)
 
 
 def best(graph: Graph, nodes, given: Rules, *, top_k=None, **ways):
-    ways = {"direction": "both", "per_pair_top": None, "dedup": "reversal", **ways}
-    kept = Selection(ways["per_pair_top"], ways["dedup"], top_k)
-    return flow_paths(graph, nodes, given, ways["direction"], kept)
+    ways = {"direction": "both", "dedup": "reversal", **ways}
+    return flow_paths(graph, nodes, given, ways["direction"], Selection(ways["dedup"], top_k))
 
 
 def named(graph: Graph, nodes, given: Rules, **ways) -> dict[str, float]:
@@ -116,21 +114,20 @@ thetas = st.sampled_from([0.0, 0.01, 0.03, 0.05, 0.1, 0.3])
 @settings(max_examples=150, deadline=None)
 @given(
     graph=graphs, theta=thetas, hops=st.integers(1, 5), out=st.booleans(),
-    flags=st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.booleans()),
-    per_pair_top=st.sampled_from([None, 1, 2]), top_k=st.sampled_from([None, 1, 3, 15]),
+    expand=st.booleans(), count_start=st.booleans(), node_set=st.booleans(),
+    top_k=st.sampled_from([None, 1, 3, 15]),
 )  # fmt: skip
-def test_the_paths_are_those_of_the_definition(graph, theta, hops, out, flags, per_pair_top, top_k):
-    on_start, expand, rising, count_start, node_set = flags
+def test_the_paths_are_those_of_the_definition(
+    graph, theta, hops, out, expand, count_start, node_set, top_k
+):
     nodes = list(range(0, graph.n_nodes, 2)) + [1]
     slow = slow_paths.flow_paths(
         slow_paths.Lazy(graph, outward=out), nodes, alpha=0.7, theta=theta, max_hops=hops,
-        theta_on_start=on_start, expand_target=expand, rising=rising, count_start=count_start,
-        per_pair_top=per_pair_top, node_set=node_set,
+        expand_target=expand, count_start=count_start, node_set=node_set,
     )  # fmt: skip
     fast = best(
-        graph, nodes, Rules(0.7, theta, hops, on_start, expand, rising, count_start),
-        direction="out" if out else "both", per_pair_top=per_pair_top,
-        dedup="node_set" if node_set else "reversal", top_k=top_k,
+        graph, nodes, Rules(0.7, theta, hops, expand, count_start), top_k=top_k,
+        direction="out" if out else "both", dedup="node_set" if node_set else "reversal",
     )  # fmt: skip
     assert [path.nodes for path in fast] == [nodes for nodes, _ in slow[:top_k]]
     scores = [score for _, score in slow[:top_k]]  # sums in another order may round otherwise
@@ -142,11 +139,9 @@ def test_the_paths_are_those_of_the_definition(graph, theta, hops, out, flags, p
 
 def best_by_edges(graph: Graph, *nodes: int, top_k: int = 15, **changes) -> dict[str, float]:
     """The paths of the released code: theta .3, one for each set of nodes, at most half of them."""
-    ways = {"max_hops": 3, "direction": "both", "per_pair_top": None, "dedup": "node_set",
-            "half": True, **changes}  # fmt: skip
-    rules = Rules(0.8, 0.3, ways["max_hops"], False, False, False, True)
-    kept = Selection(ways["per_pair_top"], ways["dedup"], top_k, at_most_half=ways["half"])
-    found = edge_flow_paths(graph, nodes, rules, ways["direction"], kept)
+    ways = {"max_hops": 3, "dedup": "node_set", "half": True, **changes}
+    kept = Selection(ways["dedup"], top_k, at_most_half=ways["half"])
+    found = edge_flow_paths(graph, nodes, Rules(0.8, 0.3, ways["max_hops"]), "both", kept)
     return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in found}
 
 

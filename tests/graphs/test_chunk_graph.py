@@ -139,7 +139,7 @@ def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
     assert [(one.source, one.strength) for one in second.relationships] == [("Ada", 0.0)]
     assert [entity.name for entity in third.entities] == ["Ada"]
     assert outside == ChunkRecords()
-    assert text_graph(found, table(*TEXTS), keywords=False).weight.tolist() == [1.0]
+    assert text_graph(found, keywords=False).weight.tolist() == [1.0]
 
 
 def test_chunks_of_other_titles_are_read_together_under_their_titles():

@@ -13,35 +13,27 @@ from graphrag_bench.graphs.chunking import presplit, separator, token, windows
 from graphrag_bench.text import count_tokens
 
 
-def spans(n_tokens: int, size: int = 1200, overlap: int = 100, tail: str = "keep"):
+def spans(n_tokens: int, size: int = 1200, overlap: int = 100):
     """First and last + 1 token of every window over the tokens 0, 1, 2, ..."""
-    tokens = range(n_tokens)
-    return [(part[0], part[-1] + 1) for part in windows(tokens, size, overlap, tail)]
+    return [(part[0], part[-1] + 1) for part in windows(range(n_tokens), size, overlap)]
 
 
 @pytest.mark.parametrize(
-    ("n_tokens", "tail", "expected"),
+    ("n_tokens", "expected"),
     [
-        (0, "keep", []),
-        (1, "keep", [(0, 1)]),
-        (1200, "keep", [(0, 1200), (1100, 1200)]),
-        (1201, "keep", [(0, 1200), (1100, 1201)]),
-        (2400, "keep", [(0, 1200), (1100, 2300), (2200, 2400)]),
-        (0, "drop_contained", []),
-        (1200, "drop_contained", [(0, 1200)]),
-        (1201, "drop_contained", [(0, 1200), (1100, 1201)]),
-        (2300, "drop_contained", [(0, 1200), (1100, 2300)]),
+        (0, []), (1, [(0, 1)]), (1200, [(0, 1200), (1100, 1200)]),
+        (1201, [(0, 1200), (1100, 1201)]), (2400, [(0, 1200), (1100, 2300), (2200, 2400)]),
     ],
-)
-def test_windows_of_1200_tokens_start_every_1100(n_tokens, tail, expected):
-    assert spans(n_tokens, tail=tail) == expected
+)  # fmt: skip
+def test_windows_of_1200_tokens_start_every_1100(n_tokens, expected):
+    assert spans(n_tokens) == expected
 
 
-@given(st.integers(0, 60), st.integers(1, 12), st.integers(0, 11), st.booleans())
-def test_windows_hold_every_token_and_are_never_too_long(n_tokens, size, overlap, drop):
+@given(st.integers(0, 60), st.integers(1, 12), st.integers(0, 11))
+def test_windows_hold_every_token_and_are_never_too_long(n_tokens, size, overlap):
     if overlap >= size:
         return
-    found = spans(n_tokens, size, overlap, "drop_contained" if drop else "keep")
+    found = spans(n_tokens, size, overlap)
     assert {token for first, end in found for token in range(first, end)} == set(range(n_tokens))
     assert all(end - first <= size for first, end in found)
 

@@ -159,8 +159,8 @@ class Speakers(Capitals):
         return Sentence(text, names, (), ())
 
 
-def made_tri(titles: str = "off") -> TriGraph:
-    return tri_graph(chunk_table=SPOKEN, nlp=Speakers(), progress=QUIET, titles=titles)
+def made_tri() -> TriGraph:
+    return tri_graph(chunk_table=SPOKEN, nlp=Speakers(), progress=QUIET)
 
 
 def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:
@@ -170,17 +170,6 @@ def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often
     assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]
     assert dense(graph.sentence_entity) == [[1, 1], [1, 0], [0, 1], [0, 1]]
     assert dense(graph.entity_chunk) == [[2, 0], [1, 2]]
-
-
-def test_a_title_can_be_an_entity_named_once_in_its_passage():
-    graph = made_tri("entity")
-    assert list(graph.names) == ["ada", "otto", "velia"]
-    assert dense(graph.entity_chunk) == [[2, 0], [1, 2], [0, 1]]
-    assert dense(graph.entity_sentence)[2] == [0, 0, 0, 0]
-
-
-def test_a_title_can_be_in_every_sentence_of_its_passage():
-    assert dense(made_tri("about").entity_sentence)[2] == [0, 0, 1, 1]
 
 
 def test_its_entities_are_nodes_without_relationships():

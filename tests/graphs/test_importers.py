@@ -158,7 +158,7 @@ def small_graph() -> Graph:
         (RelationshipRecord("Ada Marsh", "Norvik", "Founded <it>.", ("art",), 2.5),),
     )
     otto = ChunkRecords((EntityRecord("Norvik", "geo", ""), EntityRecord("Velia", "", "")))
-    return text_graph(TextExtraction((ada, otto), {}), CHUNKS, keywords=True)
+    return text_graph(TextExtraction((ada, otto), {}), keywords=True)
 
 
 def same(first: Graph, second: Graph, *columns: str) -> None:

@@ -4,21 +4,13 @@ import numpy as np
 import pytest
 from builds import QUIET, chunks_of, extraction, facts, texts
 
-from graphrag_bench.algorithms.extraction import (
-    ChunkExtraction,
-    ChunkRecords,
-    EntityRecord,
-    Extraction,
-    TextExtraction,
-    Triple,
-)
+from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, node_rows
-from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import name_index, node_index
 
@@ -98,13 +90,6 @@ def read_texts(*triples: tuple[str, str, str]) -> Extraction:
     return Extraction((first, ChunkExtraction(("Velia",), ())), {})
 
 
-def test_a_title_can_be_an_entity_of_its_passage():
-    graph = kg(extraction=read_texts(), chunk_table=TITLED, titles="entity")
-    assert list(graph.names) == ["norvik", "ada marsh", "mount tarn", "velia"]
-    assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 0], [1, 0], [0, 1]]
-    assert facts(graph) == []
-
-
 def test_a_passage_can_be_about_its_title():
     """A fact already joins the title with Ada Marsh, so that only Mount Tarn is joined with it."""
     given = read_texts(("Ada Marsh", "founded", "NORVIK"))
@@ -113,32 +98,20 @@ def test_a_passage_can_be_about_its_title():
         ("ada marsh", "founded", "norvik", 1.0),
         ("norvik", CO_OCCURS, "mount tarn", 1.0),
     ]
+    assert list(graph.names) == ["norvik", "ada marsh", "mount tarn", "velia"]
+    assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 0], [1, 0], [0, 1]]
 
 
 def test_titles_do_not_hide_that_nothing_was_extracted():
     nothing = Extraction((ChunkExtraction((), ()),) * 2, {})
     with pytest.raises(UserError, match="no entities"):
         kg(extraction=nothing, chunk_table=TITLED, titles="about")
-    none = TextExtraction((ChunkRecords(),) * 2, {})
-    with pytest.raises(UserError, match="no entities"):
-        text_graph(none, TITLED, "entity", keywords=False)
-
-
-def test_a_title_can_be_a_node_of_a_textual_graph():
-    told = ChunkRecords((EntityRecord("Ada Marsh", "person", "Ada founded it."),))
-    given = TextExtraction((told, ChunkRecords()), {})
-    graph = text_graph(given, TITLED, "entity", keywords=False)
-    assert list(graph.names) == ["norvik", "ada marsh"]
-    assert list(graph.descriptions) == ["", "Ada founded it."]
-    assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 0]]
 
 
 def test_the_name_index_has_the_titles_that_the_graph_has():
-    graph = kg(extraction=read_texts(), chunk_table=TITLED, titles="entity")
-    index = name_index(
-        extraction=read_texts(), chunk_table=TITLED, embedder=Hashing(32), progress=QUIET,
-        titles="entity",
-    )  # fmt: skip
+    given = {"extraction": read_texts(), "chunk_table": TITLED, "titles": "about"}
+    graph = kg(**given)
+    index = name_index(**given, embedder=Hashing(32), progress=QUIET)
     expected = Hashing(32).encode(list(graph.names), kind="passage")
     assert index.vectors.tolist() == expected.tolist()
 

@@ -36,7 +36,7 @@ def records() -> TextExtraction:
 
 
 def base() -> Graph:
-    return text_graph(records(), table(), keywords=False)
+    return text_graph(records(), keywords=False)
 
 
 def table() -> ChunkTable:
@@ -132,7 +132,6 @@ def test_summaries_have_no_chunk_and_members_keep_theirs() -> None:
 def built(**settings) -> Graph:
     return layered(
         text_extraction=records(),
-        chunk_table=table(),
         embedder=Lengths(),
         progress=QUIET,
         **{"llm_build": None, **settings},

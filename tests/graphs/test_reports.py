@@ -13,7 +13,6 @@ from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.extraction import ChunkRecords, EntityRecord, TextExtraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
 from graphrag_bench.graphs.reports import coverage, extractive, llm_reports
@@ -286,13 +285,8 @@ def test_a_long_description_is_summarised_by_the_same_prompt(front):
     long = [f"Ada counted the {number} lamps of the harbour of Norvik." for number in range(60)]
     rows = [ChunkRecords((EntityRecord(name, "person", f"{name} rests."),), ()) for name in front]
     rows += [ChunkRecords((EntityRecord("Ada", "person", text),), ()) for text in long]
-    table = ChunkTable.of([(f"d{row}", "", f"text {row}") for row in range(len(rows))])
-    model = Scripted([("", "Ada counted lamps.")])
-    text_kg(
-        keywords=False,
-        text_extraction=TextExtraction.of(rows, {}), chunk_table=table, llm_build=model,
-        progress=QUIET,
-    )  # fmt: skip
+    model, read = Scripted([("", "Ada counted lamps.")]), TextExtraction.of(rows, {})
+    text_kg(keywords=False, text_extraction=read, llm_build=model, progress=QUIET)
     (chat,) = model.asked
     told = "\n".join(sorted(long))
     assert chat[-1].content.startswith("About: ada\nDescriptions:\n" + " ".join(told.split("\n")))

@@ -1,7 +1,7 @@
 """Records merged into textual and rich knowledge graphs."""
 
 import pytest
-from builds import QUIET, dense, texts
+from builds import QUIET, dense
 
 from graphrag_bench.algorithms.extraction import (
     ChunkRecords,
@@ -43,7 +43,7 @@ def chunk(*records) -> ChunkRecords:
 
 
 def merged(*chunks: ChunkRecords, keywords: bool = False) -> Graph:
-    return text_graph(TextExtraction(chunks, {}), texts(len(chunks)), keywords=keywords)
+    return text_graph(TextExtraction(chunks, {}), keywords=keywords)
 
 
 def test_nodes_stand_in_order_of_first_mention_and_entities_come_first():
@@ -115,7 +115,6 @@ def summarised(model, *chunks: ChunkRecords, keywords=False, **settings) -> Grap
     return text_kg(
         keywords=keywords,
         text_extraction=TextExtraction(chunks, {}),
-        chunk_table=texts(len(chunks)),
         llm_build=model,
         progress=QUIET,
         **settings,
