@@ -5,7 +5,7 @@ every metric. The run of the baseline is one of RUN.... The cost of a run stays;
 (judged.jsonl) are included.
 
 example
-  graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor
+  graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f evaluation.metrics=[rouge_l,meteor]
   graphrag-bench score 0a1b2c 9f8e7d evaluation.containment=token_boundary evaluation.cuts=[1,5]
 """
 
@@ -25,8 +25,6 @@ from graphrag_bench.run.stored import StoredRun, find_run, rescored
 def declare(parser: Parser) -> None:
     parser.takes("RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]")
     parser.word("words", "RUN", RUN, "+")
-    meaning = "answer metrics in addition to those of the set's card, comma-separated"
-    parser.option("--metrics", "NAMES", meaning, "")
     parser.columns()
     parser.home()
     parser.rows("answer metrics", [(name, one.meaning) for name, one in ANSWER_METRICS.items()])
@@ -42,8 +40,6 @@ def main(options: Namespace) -> None:
             changes[name.removeprefix("evaluation.")] = read_yaml(value, f"'{word}'")
         else:
             names.append(word)
-    if options.metrics:
-        changes["metrics"] = [name.strip() for name in options.metrics.split(",") if name.strip()]
     if not names:
         raise UserError("RUN is missing: a folder or the beginning of a key.")
     columns = checked_columns(options.columns)

@@ -16,7 +16,7 @@ embedder, profile, fidelity, extraction, corpus, or any setting by its path.
 
 examples
   graphrag-bench table zhou2025/table5
-  graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
+  graphrag-bench table pathrag/table1 --format latex > pathrag.tex
   graphrag-bench table rows=method cols=dataset values=accuracy by=hops
 """
 
@@ -40,7 +40,6 @@ from graphrag_bench.report.curves import check_metric
 from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.rows import check_one_corpus, corpus_notes
 from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
-from graphrag_bench.run.folder import write_whole
 from graphrag_bench.run.session import stored_differences
 from graphrag_bench.run.stored import stored_runs
 from graphrag_bench.tables.figures import collected
@@ -58,7 +57,6 @@ _LAYOUT = {
     "values": ("METRIC", "accuracy", "comma-separated metrics; default: accuracy"),
     "by": ("WHAT", "", "splits the questions by hops, type or scope"),
 }
-_ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
 def declare(parser: Parser) -> None:
@@ -71,14 +69,11 @@ def declare(parser: Parser) -> None:
     parser.columns()
     formats = "markdown, latex (booktabs) or csv (a row for each cell)"
     parser.option("--format", "FORMAT", formats, choices=tuple(FORMATS))
-    meaning = "write it there; .md, .tex and .csv choose the format"
-    parser.option("--out", "FILE", meaning, kind=Path)
     parser.home()
 
 
 def main(options: Namespace) -> None:
-    ending = _ENDINGS.get(options.out.suffix, "markdown") if options.out else None
-    form = options.format or ending
+    form = options.format
     words = [word for word in options.words if "=" not in word]
     settings = [word for word in options.words if "=" in word]
     layout = {name: value for name in _LAYOUT if (value := getattr(options, name)) is not None}
@@ -102,15 +97,11 @@ def main(options: Namespace) -> None:
         tables = _of_runs(words, options)
     else:
         tables = _free(words, layout, options, form)
-    text = "\n".join(map(FORMATS[form], tables)) if form else ""
-    if options.out is not None:
-        write_whole(options.out, text)
-        print(f"table: {options.out}")
-    elif form:
-        print(text, end="")
-    else:
-        for table in tables:
-            show(table)
+    if form:
+        print("\n".join(map(FORMATS[form], tables)), end="")
+        return
+    for table in tables:
+        show(table)
 
 
 def _is_of_paper(word: str) -> bool:

@@ -217,8 +217,8 @@ def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def _value(text: str) -> Any:
-    """A number, true, false or null; else the text."""
+    """A number, true, false or null; else the text, which `NaN` is."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=str)
     except ValueError:
         return text

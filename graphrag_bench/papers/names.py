@@ -7,13 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 def values_of(text: str) -> tuple[str, ...]:
     """The settings of `NAME=a,b,c` or `NAME=0..9`, one for each value; none for ""."""
-    name, equals, listed = text.partition("=")
-    if not equals:
-        return ()
+    name, _, listed = text.partition("=")
     first, to, last = listed.partition("..")
-    if to:
-        return tuple(f"{name}={value}" for value in range(int(first), int(last) + 1))
-    return tuple(f"{name}={value.strip()}" for value in listed.split(","))
+    values = map(str, range(int(first), int(last) + 1)) if to else listed.split(",")
+    return tuple(f"{name}={value}" for value in values) if text else ()
 
 
 class _Entry(BaseModel):
@@ -40,14 +37,13 @@ class PrintedSetting(_Entry):
     """A printed setting: `run` must hold for a run, `also` is set in addition.
 
     `levels` are values of a setting that the row runs over, of which it prints the lowest or the
-    highest figure (`over`); `seeds` values over which it averages. `layer` is a layer of a tree:
-    `0`, `1`, or `>1` for all above. A list is read as `run`.
+    highest figure (`over`). `layer` is a layer of a tree: `0`, `1`, or `>1` for all above. A list
+    is read as `run`.
     """
 
     run: list[str] = []
     also: list[str] = []
     levels: str = ""
-    seeds: str = ""
     over: Literal["lowest", "highest"] | None = None
     layer: str | None = None
     source: str = ""
@@ -160,7 +156,6 @@ class Shape(_Entry):
     graph: str | None = None
     settings: list[str] = []
     methods: dict[str, Method] = {}
-    note: str = ""
 
 
 class Paper(_Entry):

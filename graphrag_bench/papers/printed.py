@@ -165,15 +165,14 @@ class PaperTable:
         """Return the runs, or pairs of runs, of a cell's figure; one for most cells."""
         rows = self.rows_of(cell)
         levels = [word for row in rows for word in values_of(row.levels)] or [""]
-        shared = [word for row in rows for word in values_of(row.seeds)] or [""]
         own = Recipe(self, cell)
         other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
         seeds = [
             values_of(side.method.seeds if side.method else "") or ("",) for side in (own, other)
         ]
         return [
-            Part(level, own.on(level, seed, mine), other.on(level, seed, theirs))
-            for level, seed, mine, theirs in product(levels, shared, *seeds)
+            Part(level, own.on(level, mine), other.on(level, theirs))
+            for level, mine, theirs in product(levels, *seeds)
         ]
 
 

@@ -38,15 +38,6 @@ class Measured:
     share: bool = False
 
 
-def _averaged(figures: Iterable[Measured | None]) -> Measured | None:
-    """The mean of the figures of several runs, without an interval; one stays as it is."""
-    known = [one for one in figures if one is not None]
-    if len(known) < 2:
-        return known[0] if known else None
-    mean = sum(one.value for one in known) / len(known)
-    return Measured(mean, min(one.n for one in known), share=known[0].share)
-
-
 def _interval(mean: Mean | None, *, share: bool = False) -> Measured | None:
     return Measured(mean.mean, mean.n, mean.low, mean.high, share) if mean else None
 
@@ -131,6 +122,7 @@ class FigureSource:
 
     home: Path
     _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
+    _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
@@ -144,59 +136,53 @@ class FigureSource:
         set is not at hand any more, or has another corpus now.
         """
         digest = str(run.metrics.get("corpus") or "")
-        if digest and digest not in self._sizes:
-            self._sizes[digest] = {}
-            if (dataset := run.dataset) is not None and dataset.corpus_digest == digest:
-                n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
-                self._sizes[digest] = {"documents": len(dataset.documents), "tokens": n_tokens}
-                known = {name: sizes for name, sizes in self._sizes.items() if sizes}
-                self._sizes_file.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(self._sizes_file, json.dumps(known, indent=1, sort_keys=True) + "\n")
-        return self._sizes.get(digest, {})
-
-    @property
-    def _sizes_file(self) -> Path:
-        return self.home / "runs" / ".tables" / "corpus_sizes.json"
-
-    @cached_property
-    def _sizes(self) -> dict[str, dict[str, int]]:
-        file, sizes = self._sizes_file, dict[str, dict[str, int]]()
-        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else sizes
+        file = self.home / "runs" / ".tables" / f"{digest}.json"
+        if not digest or digest in self._sizes:
+            return self._sizes.get(digest, {})
+        sizes: dict[str, int] = {}
+        if file.is_file():
+            sizes = json.loads(file.read_text(encoding="utf-8"))
+        elif (dataset := run.dataset) is not None and dataset.corpus_digest == digest:
+            n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
+            sizes = {"documents": len(dataset.documents), "tokens": n_tokens}
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(file, json.dumps(sizes) + "\n")
+        return self._sizes.setdefault(digest, sizes)
 
     def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
         """Return our figure for a cell out of one candidate; None when it does not have it.
 
-        Of several runs the mean over the seeds of each level, and of levels the one that the cell
-        prints: the lowest or the highest, ties by the order of the levels.
+        A win rate over several runs is the mean over the seeds of each level, and of levels the one
+        that the cell prints: the lowest or the highest, ties by the order of the levels.
         """
-        rows = table.rows_of(cell)
-        layer = next((row.layer for row in rows if row.layer), "")
+        metric, rows = table.metric(cell), table.rows_of(cell)
+        if not metric.criteria:
+            layer = next((row.layer for row in rows if row.layer), "")
+            key = metric, layer, one.run.folder.path, one.judge
+            if key not in self._known:
+                self._known[key] = self._measured(metric, layer, one)
+            return self._known[key]
         levels: dict[str, list[Candidate]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None:
                 levels.setdefault(part.level, []).append(run)
-        figures = [self._mean(table.metric(cell), layer, runs) for runs in levels.values()]
-        over = next((row.over for row in rows if row.over), None)
-        if over is None:
-            return _averaged(figures)
-        choose: Callable[..., Measured | None] = min if over == "lowest" else max
-        there = [one for one in figures if one is not None]
-        return choose(there, key=lambda one: one.value, default=None)
+        rates = [self._win_rate(metric, runs) for runs in levels.values()]
+        choose: Callable[..., Measured | None] = min
+        if any(row.over == "highest" for row in rows):
+            choose = max
+        return choose(filter(None, rates), key=lambda rate: rate.value, default=None)
 
-    def _mean(self, metric: Metric, layer: str, runs: Sequence[Candidate]) -> Measured | None:
-        paths = [(o.run.folder.path, o.other and o.other.folder.path, o.judge) for o in runs]
-        key = (metric, layer, *paths)
-        if key not in self._known and metric.criteria:
-            compared = [
-                (one.run.folder.path.name, one.other.folder.path.name, criterion, one.judge)
-                for one in runs
-                if one.other is not None
-                for criterion in metric.criteria
-            ]
-            won = self.verdicts.win_rate(compared, runs[0].run.scopes)
-            self._known[key] = _interval(won, share=True)
-        elif key not in self._known:
-            self._known[key] = _averaged(self._measured(metric, layer, one) for one in runs)
+    def _win_rate(self, metric: Metric, runs: Sequence[Candidate]) -> Measured | None:
+        compared = [
+            (one.run.folder.path.name, one.other.folder.path.name, criterion, one.judge)
+            for one in runs
+            if one.other is not None
+            for criterion in metric.criteria
+        ]
+        key = metric, *compared
+        if key not in self._known:
+            rate = self.verdicts.win_rate(compared, runs[0].run.scopes)
+            self._known[key] = _interval(rate, share=True)
         return self._known[key]
 
     def _measured(self, metric: Metric, layer: str, one: Candidate) -> Measured | None:

@@ -117,8 +117,8 @@ def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
 def test_a_run_on_the_papers_data_by_its_model_comes_before_any_other() -> None:
     near = told("dalk", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1", key="near", n=1172,
                 corpus="whole")  # fmt: skip
-    sizes = {"whole": {"documents": 33_595, "tokens": 2_630_554}}
-    write_rows(Path("runs/.tables/corpus_sizes.json"), [sizes])
+    sizes = {"documents": 33_595, "tokens": 2_630_554}
+    write_rows(Path("runs/.tables/whole.json"), [sizes])
     figure = on_popqa(told("dalk"), near)["DALK"].figure
     assert (figure.metrics["dataset"], figure.grade.letter) == ("popqa", "B")
 
