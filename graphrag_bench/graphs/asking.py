@@ -21,8 +21,6 @@ REPLIES, CUT = "replies", "truncated_replies"
 """What the statistics of an extraction call its replies that were read, and those that were cut."""
 _MOST_OF_TEXTS = 32_768
 T = TypeVar("T")
-
-
 Result: TypeAlias = T | UnreadableReply | CallFailed
 """What was read of a reply, or why nothing was."""
 
@@ -86,6 +84,23 @@ class Extractor:
             refuse_all_failed(reading.purpose, failures(in_order), len(chats), advice, was=was)
         return in_order
 
+    def texts(
+        self, chats: Sequence[Chat], items: Sequence[str], step: str, advice: str
+    ) -> list[str | None]:
+        """Return the text of each reply without spaces around it, None where none was of use.
+
+        Raises UserError when none of all was.
+        """
+
+        def read(text: str, cut: bool) -> str:
+            if not text.strip():
+                raise UnreadableReply(step, text)
+            return text.strip()
+
+        reading = ReplyFormat(step, read)
+        results = self.ask(chats, reading, items, advice, was="was of use", retry=False)
+        return [one if isinstance(one, str) else None for one in results]
+
     @property
     def statistics(self) -> dict[str, float]:
         """How many replies were read, and how many of them were cut."""
@@ -100,30 +115,6 @@ def reply_limits(settings: Mapping[str, object]) -> list[str]:
 def documents_of_chunks(chunk_table: ChunkTable) -> list[str]:
     """Return the first document of each chunk, by which messages name the chunk."""
     return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
-
-
-def written_texts(
-    llm: ChatModel,
-    chats: Sequence[Chat],
-    items: Sequence[str],
-    max_tokens: int,
-    step: str,
-    advice: str,
-    progress: Progress,
-) -> list[str | None]:
-    """Return the text of each reply without spaces around it, None where none was of use.
-
-    Raises UserError when none of all was.
-    """
-
-    def read(text: str, cut: bool) -> str:
-        if not text.strip():
-            raise UnreadableReply(step, text)
-        return text.strip()
-
-    extractor, reading = Extractor(llm, max_tokens, progress), ReplyFormat(step, read)
-    results = extractor.ask(chats, reading, items, advice, was="was of use", retry=False)
-    return [one if isinstance(one, str) else None for one in results]
 
 
 def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:

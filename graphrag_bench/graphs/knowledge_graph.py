@@ -22,7 +22,7 @@ from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
-from graphrag_bench.graphs.merging import Merger
+from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
@@ -34,7 +34,6 @@ Titles = Literal["off", "about"]
 """Whether a title is an entity of its passage that is joined with all entities there."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 ATTRIBUTED = KG_ATTRIBUTES | {"node.type", "node.attributes"}
-_NO_ENTITIES = "The graph has no entities. Likely causes: the model is too small to extract, its "
 SYNONYM = "synonym of"
 _BLOCK = 1024
 
@@ -66,13 +65,8 @@ def fact_graph(extraction: Extraction, n_chunks: int, *, counted: Counted = "rea
     """
     merger = _merged(extraction, counted)
     if not merger.nodes:
-        raise UserError(
-            f"{_NO_ENTITIES}context window cuts the prompt, the texts are in another language than "
-            "the model's, the OpenIE file is empty, or the texts name nothing. "
-            "build.extraction=nlp reads entities without a model; llm, nlp and openie_file are the "
-            "ways there are."
-        )
-    return merger.graph(n_chunks, described=False)
+        raise UserError(f"{NO_ENTITIES}build.extraction=nlp reads entities without a model.")
+    return merger.graph(n_chunks)
 
 
 def _merged(extraction: Extraction, counted: Counted) -> Merger:
@@ -83,13 +77,13 @@ def _merged(extraction: Extraction, counted: Counted) -> Merger:
         seen: set[tuple[str, str, str]] = set()
         for one in row.triples:
             head, tail = merger.normalised(one.head), merger.normalised(one.tail)
-            relation = merger.normalised(one.relation)
-            if not (head and relation and tail) or head == tail:
+            fact = head, merger.normalised(one.relation), tail
+            if not all(fact) or head == tail:
                 continue
-            weight = 0.0 if counted == "chunk" and (head, relation, tail) in seen else one.weight
-            seen.add((head, relation, tail))
+            weight = 0.0 if counted == "chunk" and fact in seen else one.weight
+            seen.add(fact)
             merger.relationship(
-                one.head, one.tail, relation=relation, weight=weight, chunks=(chunk,)
+                one.head, one.tail, relation=fact[1], weight=weight, chunks=(chunk,)
             )
     return merger
 
@@ -151,11 +145,8 @@ def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) 
         for stated in row.attributes:
             merger.attribute(stated.entity, stated.name, stated.value, (chunk,))
     if not merger.nodes:
-        raise UserError(
-            f"{_NO_ENTITIES}context window cuts the prompt, or the texts name nothing. "
-            "build.schema_extraction=nlp reads entities without a language model."
-        )
-    graph = merger.graph(len(chunk_table), described=False, typed=True, attributes=True)
+        raise UserError(f"{NO_ENTITIES}build.schema_extraction=nlp reads them without a model.")
+    graph = merger.graph(len(chunk_table), attributes=True)
     assert graph.node_attributes is not None
     return replace(graph, statistics={"attributes": len(graph.node_attributes)})
 

@@ -13,8 +13,10 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, cells
 from graphrag_bench.text import count_tokens, normalise_name
 
-BETWEEN = " "
-"""The separator of two descriptions of the same thing."""
+NO_ENTITIES = (
+    "The graph has no entities. Likely causes: the model is too small to extract, its window cuts "
+    "the prompt, or the texts name nothing or are in another language. "
+)
 
 
 class Merger:
@@ -42,16 +44,15 @@ class Merger:
         self._stated: list[Stated] = []
 
     def node(
-        self, name: str, kind: str = "", description: str = "", chunks: Iterable[int] = ()
+        self, name: str, kind: str = "", description: str = "", chunks: Sequence[int] = ()
     ) -> int | None:
         """The row of a node, after noting what was told of it; None for a name without letters."""
         if not (normal := self.normalised(name)):
             return None
         row = self.nodes.setdefault(normal, len(self.nodes))
-        sources = tuple(chunks)
-        self._node_chunks.update(((row, chunk), None) for chunk in sources)
+        self._node_chunks.update(((row, chunk), None) for chunk in chunks)
         if text := description.strip():
-            self._descriptions.append((row, text, sources))
+            self._descriptions.append((row, text, chunks))
         if kind:
             self._types.append((row, kind))
         return row
@@ -65,16 +66,15 @@ class Merger:
         description: str = "",
         keywords: Iterable[str] = (),
         weight: float = 1.0,
-        chunks: Iterable[int] = (),
+        chunks: Sequence[int] = (),
     ) -> None:
         """Note a relationship, but for one with an end that has no letters, and for a loop.
 
         Ends that are not nodes yet become nodes, without type and description.
         """
-        sources = tuple(chunks)
         if not self.normalised(source) or not self.normalised(target):
             return
-        head, tail = self.node(source, chunks=sources), self.node(target, chunks=sources)
+        head, tail = self.node(source, chunks=chunks), self.node(target, chunks=chunks)
         assert head is not None and tail is not None  # neither name is empty
         if head == tail:
             return
@@ -85,50 +85,44 @@ class Merger:
             self._relations.append(relation)
             self._weights.append(0.0)
         self._weights[row] += weight
-        self._relationship_chunks.update(((row, chunk), None) for chunk in sources)
+        self._relationship_chunks.update(((row, chunk), None) for chunk in chunks)
         if text := description.strip():
-            self._facts.append((row, text, sources))
+            self._facts.append((row, text, chunks))
         self.keywords += [(row, keyword) for keyword in keywords]
 
-    def attribute(self, node: str, name: str, value: str, chunks: Iterable[int] = ()) -> None:
+    def attribute(self, node: str, name: str, value: str, chunks: tuple[int, ...] = ()) -> None:
         """Note a named value of a node, which becomes one where it is none yet.
 
         Nothing is noted where one of the three has no letters.
         """
-        sources = tuple(chunks)
-        if not (self.normalised(name) and self.normalised(value)):
-            return
-        if (row := self.node(node, chunks=sources)) is not None:
-            self._stated.append((row, name, value, sources))
+        whole = self.normalised(name) and self.normalised(value)
+        if whole and (row := self.node(node, chunks=chunks)) is not None:
+            self._stated.append((row, name, value, chunks))
 
     def normalised(self, name: str) -> str:
         """The normalised form of a name, made once."""
-        normal = self._normal.get(name)
-        if normal is None:
-            normal = self._normal[name] = normalise_name(name)
-        return normal
+        if name not in self._normal:
+            self._normal[name] = normalise_name(name)
+        return self._normal[name]
 
     def graph(
         self,
         n_chunks: int,
         *,
-        described: bool = True,
-        typed: bool = False,
         keywords: bool = False,
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """The merged graph, with types, descriptions, keywords and attributes where asked for.
+        """The merged graph, with keywords, or attributes and types, where asked for.
 
-        What is `described` is `typed` too.
-
-        A node's type is the most frequent one, ties to the one seen first; descriptions are the
+        Where relationships have no names, nodes and relationships are described, and nodes typed: a
+        node's type is the most frequent one, ties to the one seen first; descriptions are the
         distinct ones, sorted, joined by a space, of which `most_tokens` keeps the first mentioned
         that fit, one at least; keywords are joined by ", " in order of first mention; weights are
         summed; a relationship keeps the direction of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
-        ends = np.array(self._ends, np.int64).reshape(-1, 2)
+        ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
         kinds, themes = _grouped(self._types, n), _grouped(self.keywords, n_rows)
         return replace(
             Graph.from_arrays(
@@ -140,7 +134,7 @@ class Merger:
                 list(self.nodes),
                 relations=self._relations,
             ),
-            types=Texts.of(list(map(_most_frequent, kinds))) if described or typed else None,
+            types=Texts.of(list(map(_most_frequent, kinds))) if described or attributes else None,
             descriptions=_joined(self._descriptions, n, most_tokens) if described else None,
             facts=_joined(self._facts, n_rows, most_tokens) if described else None,
             keywords=Texts.of([", ".join(dict.fromkeys(one)) for one in themes])
@@ -167,7 +161,7 @@ def _joined(
     notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int, most_tokens: int | None
 ) -> Texts:
     rows = _grouped(((row, text) for row, text, _ in notes), n_rows)
-    return Texts.of([BETWEEN.join(sorted(fitting(texts, most_tokens))) for texts in rows])
+    return Texts.of([" ".join(sorted(fitting(texts, most_tokens))) for texts in rows])
 
 
 def fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:

@@ -12,17 +12,15 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import room_for, written_texts
-from graphrag_bench.graphs.merging import Merger
+from graphrag_bench.graphs.asking import Extractor, room_for
+from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, decode, encode
 
-TKG_ATTRIBUTES = frozenset(
-    {"node.name", "node.type", "node.description"}
-    | {"relationship.description", "relationship.weight"}
-)
+_NODES = {"node.name", "node.type", "node.description"}
+TKG_ATTRIBUTES = frozenset(_NODES | {"relationship.description", "relationship.weight"})
 RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
 STEP = "summarise descriptions"
@@ -39,18 +37,10 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 @artifact("graph.tkg", provides=TKG_ATTRIBUTES, fixed={"keywords": False, **_AS_READ})
 @artifact("graph.rkg", provides=RKG_ATTRIBUTES, fixed={"keywords": True, **_AS_READ})
 @artifact(
-    "graph.tkg_llm",
-    provides=TKG_ATTRIBUTES,
-    calls=1,
-    tokens=_tokens,
-    fixed={"keywords": False, "description_tokens": None},
+    "graph.tkg_llm", provides=TKG_ATTRIBUTES, calls=1, tokens=_tokens, fixed={"keywords": False}
 )
 @artifact(
-    "graph.rkg_llm",
-    provides=RKG_ATTRIBUTES,
-    calls=1,
-    tokens=_tokens,
-    fixed={"keywords": True, "description_tokens": None},
+    "graph.rkg_llm", provides=RKG_ATTRIBUTES, calls=1, tokens=_tokens, fixed={"keywords": True}
 )
 def text_kg(
     *,
@@ -58,7 +48,6 @@ def text_kg(
     llm_build: ChatModel | None,
     progress: Progress,
     keywords: bool,
-    description_tokens: PositiveInt | None = None,
     summary_from: PositiveInt = 500,
     max_tokens: PositiveInt = 500,
     summary_prompt: Prompt = SUMMARY,
@@ -69,10 +58,9 @@ def text_kg(
     relationships in each chunk; an end without an entity record has no type and no description.
     A node's type is the most frequent one (ties: seen first; "" does not count). A relationship
     row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
-    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; with
-    `description_tokens` only the first mentioned that fit so many tokens, one at least. Keywords
-    are the distinct ones in order of first appearance, joined by ", ". Raises UserError when
-    nothing was extracted, and for `rkg` where no relationship has a keyword.
+    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; keywords
+    the distinct ones in order of first appearance, joined by ", ". Raises UserError when nothing
+    was extracted, and for `rkg` where no relationship has a keyword.
 
     In `tkg_llm` and `rkg_llm` the build model summarises a description of `summary_from` tokens or
     more in at most `max_tokens`, from as much of it as fits its window (32,768 tokens where that is
@@ -83,66 +71,49 @@ def text_kg(
     2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
     thresholds of Zhou et al.'s code).
     """
-    graph = text_graph(text_extraction, keywords=keywords, most_tokens=description_tokens)
+    graph = text_graph(text_extraction, keywords=keywords)
     if llm_build is None:
         return graph
-    return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
-
-
-def text_graph(
-    extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
-) -> Graph:
-    """The merged graph of an extraction; raises UserError when it has no node."""
-    merger = Merger()
-    for number, row in enumerate(extraction.rows):
-        for entity in row.entities:
-            merger.node(entity.name, entity.type, entity.description, (number,))
-        for one in row.relationships:
-            merger.relationship(
-                one.source,
-                one.target,
-                description=one.description,
-                keywords=one.keywords,
-                weight=max(one.strength, 0.0),
-                chunks=(number,),
-            )
-    if not merger.nodes:
-        raise UserError(
-            "The graph has no entities. Likely causes: the model is too small to extract, its "
-            "context window cuts the prompt, or the texts are in another language than the "
-            "model's. build.text_extraction=nlp reads entities without a language model."
-        )
-    if keywords and merger.relationships and not merger.keywords:
-        raise UserError(
-            "A rich knowledge graph needs keywords, and no relationship of this extraction has "
-            "any: set build.text_extraction.keywords=true, or build.graph=tkg."
-        )
-    return merger.graph(len(extraction.rows), keywords=keywords, most_tokens=most_tokens)
-
-
-def _summarised(
-    graph: Graph,
-    llm: ChatModel,
-    progress: Progress,
-    summary_from: int,
-    max_tokens: int,
-    prompt: Prompt,
-) -> Graph:
     assert graph.descriptions is not None and graph.facts is not None
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     names = list(graph.names)
     titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
     texts = [*graph.descriptions, *graph.facts]
     long = [row for row, text in enumerate(texts) if count_tokens(text) >= summary_from]
-    room = room_for(llm, prompt, max_tokens)
+    room = room_for(llm_build, summary_prompt, max_tokens)
     chats = [
-        prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
+        summary_prompt.render(
+            {"names": titles[row], "descriptions": decode(encode(texts[row])[:room])}
+        )
         for row in long
     ]
     advice = "build.graph=tkg or rkg keeps the descriptions as they were read."
-    items = [titles[row] for row in long]
-    summaries = written_texts(llm, chats, items, max_tokens, STEP, advice, progress)
+    extractor = Extractor(llm_build, max_tokens, progress)
+    summaries = extractor.texts(chats, [titles[row] for row in long], STEP, advice)
     for row, summary in zip(long, summaries, strict=True):
         texts[row] = summary or texts[row]
     cut = graph.n_nodes
     return replace(graph, descriptions=Texts.of(texts[:cut]), facts=Texts.of(texts[cut:]))
+
+
+def text_graph(
+    extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
+) -> Graph:
+    """The graph of `text_kg`, or with descriptions of the first texts that fit `most_tokens`."""
+    merger = Merger()
+    for number, row in enumerate(extraction.rows):
+        for entity in row.entities:
+            merger.node(entity.name, entity.type, entity.description, (number,))
+        for one in row.relationships:
+            merger.relationship(
+                one.source, one.target, description=one.description, keywords=one.keywords,
+                weight=max(one.strength, 0.0), chunks=(number,),
+            )  # fmt: skip
+    if not merger.nodes:
+        raise UserError(f"{NO_ENTITIES}build.text_extraction=nlp reads them without a model.")
+    if keywords and merger.relationships and not merger.keywords:
+        raise UserError(
+            "A rich knowledge graph needs keywords, and no relationship here has any: set "
+            "build.text_extraction.keywords=true, or build.graph=tkg."
+        )
+    return merger.graph(len(extraction.rows), keywords=keywords, most_tokens=most_tokens)

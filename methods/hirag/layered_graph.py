@@ -126,8 +126,8 @@ def layered(
     An entity alone in its cluster is clustered again with the next layer. A name that a node has
     already is that node. There are no more layers when clusters are as sparse as `most_sparse`,
     or changed their sparsity by the share `least_change` at most, or two entities are left;
-    `cluster_sparsity` says what it is. `description_tokens` as of `graph.tkg`. Raises UserError
-    when nothing was extracted.
+    `cluster_sparsity` says what it is. Of descriptions the first mentioned that fit
+    `description_tokens` are kept, one at least. Raises UserError when nothing was extracted.
 
     In `layered_llm` the build model writes the entities of a cluster, one or more, each joined to
     all members: one call for each cluster, from as much of what its entities say as fits the

@@ -22,7 +22,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import room_for, written_texts
+from graphrag_bench.graphs.asking import Extractor, room_for
 from graphrag_bench.graphs.communities import leiden
 from graphrag_bench.graphs.sentences import central_texts, chunks_of, sentence_chunks, vectors_of
 from graphrag_bench.graphs.text_graph import text_graph
@@ -125,7 +125,8 @@ def _described(
         pairs = zip(names, cut, strict=True)
         chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
         advice = "build.graph=heterogeneous takes central sentences."
-        written = written_texts(llm, chats, names, most_tokens, f"write {kind}s", advice, progress)
+        extractor = Extractor(llm, most_tokens, progress)
+        written = extractor.texts(chats, names, f"write {kind}s", advice)
     if None not in written:
         return [text for text in written if text is not None]
     central = central_texts(texts_of, most_tokens, embedder, progress)

@@ -84,9 +84,7 @@ def imported_graph(
         merger.relationship(**row._asdict())
     if not merger.nodes:
         raise UserError(f"{where}: it holds no node with a name.")
-    return merger.graph(
-        len(chunk_table), described="described" in columns, keywords="keywords" in columns
-    )
+    return merger.graph(len(chunk_table), keywords="keywords" in columns)
 
 
 def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
