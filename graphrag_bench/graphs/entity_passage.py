@@ -160,7 +160,7 @@ def _passage(
     A name of several things stays a node as well: a question that uses it may mean any of them.
     """
     weights: Passage = {}
-    for name in (*((reading.title,) if reading.title else ()), *reading.names):
+    for name in reading.every:
         key = resolved.name(name.key, reading.document)
         names.setdefault(key, name.shown if key == name.key else resolved.shown[key])
         weights[key] = 1

@@ -64,9 +64,9 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     if missing := [one for one in passages if squash(one) not in by_passage]:
         example = missing[0][:80].replace("\n", " / ")
         raise UserError(
-            f"{openie}: {len(missing)} of {len(chunk_table)} passages of the corpus are not in "
-            f"the file, the first is: {example!r}. The file must be made of this corpus, and "
-            "chunking must be presplit; build.extraction=nlp does without a file."
+            f"{openie}: {len(missing)} of {len(chunk_table)} passages are not in the file, the "
+            f"first is: {example!r}. It must be made of this corpus, with chunking=presplit; "
+            "build.extraction=nlp does without a file."
         )
     rows, skipped = [], 0
     for passage in passages:
@@ -180,27 +180,21 @@ def llm_extraction(
     """The entities and triples that the build model reads out of each chunk.
 
     First the named entities as JSON, then, given the passage and them, the triples. Triples that
-    are not three non-empty texts are skipped and counted. A reply has the tokens set, by default
-    4,096 or what the model's window leaves; one that was cut gives its complete items and is
-    counted. A chunk whose replies cannot be read
-    contributes nothing and is counted; raises UserError when that happens to every chunk.
+    are not three non-empty texts are skipped and counted. Raises UserError when the replies about
+    no chunk can be read.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
     section 4.
     """
-    passages = chunk_table.passages
-    items = documents_of_chunks(chunk_table)
+    passages, items = chunk_table.passages, documents_of_chunks(chunk_table)
     extractor = Extractor(llm_build, max_entity_tokens, progress)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     reading = list_reading(Entities, "named_entities", "extract entities")
     named = extractor.ask(chats, reading, items, ADVICE)
-    names = {
-        row: one.value.named_entities for row, one in enumerate(named) if isinstance(one, Listed)
-    }
+    names = {row: r.value.named_entities for row, r in enumerate(named) if isinstance(r, Listed)}
+    listed = {row: json.dumps(entities, ensure_ascii=False) for row, entities in names.items()}
     chats = [
-        triples_prompt.render(
-            {"passage": passages[row], "entities": json.dumps(entities, ensure_ascii=False)}
-        )
-        for row, entities in names.items()
+        triples_prompt.render({"passage": passages[row], "entities": entities})
+        for row, entities in listed.items()
     ]
     extractor.max_tokens = max_triple_tokens
     reading_triples = list_reading(Triples, "triples", "extract triples")

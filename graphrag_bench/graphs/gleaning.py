@@ -16,8 +16,8 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import unique
 
 RECORD, FIELD, COMPLETE = "##", "<|>", "<|COMPLETE|>"
-_MOST, _LEAST = 10.0, 0.0
-"""The range of completeness; the highest is that of a fact without a score."""
+_COMPLETE = 10.0
+"""The highest completeness of a fact, that of one without a score."""
 _BETWEEN_RECORDS = re.compile(rf"{RECORD}|{re.escape(COMPLETE)}|\n(?=\s*\(\s*[\"']?[a-z_]+[\"']?<)")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _YES_TOKENS = 8
@@ -88,8 +88,8 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     malformed = 0
     for kind, *fields in _records(text, cut):
         if kind == "fact" and fields and fields[0]:
-            complete = _number(fields[-1], _MOST) if len(fields) > 1 else _MOST
-            facts.append(FactRecord(fields[0], (), min(max(complete, _LEAST), _MOST)))
+            complete = _number(fields[-1], _COMPLETE) if len(fields) > 1 else _COMPLETE
+            facts.append(FactRecord(fields[0], (), min(max(complete, 0.0), _COMPLETE)))
         elif kind == "entity" and len(fields) > 1 and normalise_name(fields[0]) and facts:
             entity = EntityRecord(fields[0], "", fields[1])
             facts[-1] = replace(facts[-1], entities=(*facts[-1].entities, entity))
@@ -170,12 +170,18 @@ def gleaned(
             talks[row] = (*talks[row], *messages)
         return [talks[row] for row in rows]
 
+    def missed(text: str, cut: bool) -> RecordReply:
+        try:
+            return reading.read(text, cut)
+        except UnreadableReply:  # says that nothing was missed
+            return RecordReply(text)
+
     first = extractor.ask(chats, reading, items, advice)
     going = going_on(range(len(chats)), first)
+    gleaning, more = ReplyFormat("gleaning", missed), ReplyFormat("anything left", _is_yes)
     for number in range(rounds):
         if number:
             about = [items[row] for row in going]
-            more = ReplyFormat("anything left", _is_yes)
             answers = asking.ask(say(going, more_prompt), more, about, retry=False)
             going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
             for row in going:
@@ -183,7 +189,7 @@ def gleaned(
         say(going, continue_prompt)
         fitting = [row for row in going if extractor.fits(talks[row])]
         prompts, about = [talks[row] for row in fitting], [items[row] for row in fitting]
-        results = extractor.ask(prompts, _of_rounds(reading), about, retry=False)
+        results = extractor.ask(prompts, gleaning, about, retry=False)
         n_lost += len(going) - len(fitting) + len(failures(results))
         going = going_on(fitting, results)
     return replies, {
@@ -192,18 +198,6 @@ def gleaned(
         "failed_chunks": replies.count([]),
         "failed_gleanings": n_lost,
     }
-
-
-def _of_rounds(reading: ReplyFormat[RecordReply]) -> ReplyFormat[RecordReply]:
-    """A reply of a round that cannot be read says that nothing was missed."""
-
-    def read(text: str, cut: bool) -> RecordReply:
-        try:
-            return reading.read(text, cut)
-        except UnreadableReply:
-            return RecordReply(text)
-
-    return ReplyFormat("gleaning", read)
 
 
 def _is_yes(text: str, cut: bool) -> bool:

@@ -27,17 +27,14 @@ from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import FloatArray, IntArray, best_first
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray, best_first
 
 ANSWERED = Prompt("graphrag_bench.graphs:prompts/answered_questions.j2")
 RAISED = Prompt("graphrag_bench.graphs:prompts/raised_questions.j2")
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
 MAX_DF = 500
 """The most frequent name of 1,890 passages of MuSiQue is in 321: it bites in larger sets alone."""
-HOP_ATTRIBUTES = frozenset(
-    {"node.description", "relationship.name", "relationship.description"}
-    | {"relationship.keywords", "relationship.weight"}
-)
+HOP_ATTRIBUTES = PASSAGE_ATTRIBUTES | {"relationship.description", "relationship.keywords"}
 LEADS_TO = "leads to"
 _BLOCK = 64
 Row = tuple[int, bool, str, tuple[str, ...]]
@@ -162,22 +159,17 @@ def llm_questions(
 ) -> PseudoQuestions:
     """The questions that the build model says each chunk answers, and those that it raises.
 
-    Two calls for each chunk. Names are the named entities of a question. A reply has `max_tokens`
-    at most, by default 4,096 or what the model's window leaves; one that was cut gives its complete
-    questions and is counted. A reply that cannot be read gives none; raises UserError when that
-    happens to every chunk, or when no question is left.
+    Two calls for each chunk. Names are the named entities of a question. A reply that cannot be
+    read gives none; raises UserError when none can, or when no question is left.
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
-    passages = chunk_table.passages
-    items = documents_of_chunks(chunk_table)
+    items, advice = documents_of_chunks(chunk_table), "build.pseudo_questions=nlp needs no model."
     questions: list[tuple[int, bool, str]] = []
     extractor = Extractor(llm_build, max_tokens, progress)
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
+        chats = [prompt.render({"passage": passage}) for passage in chunk_table.passages]
         purpose = "questions answered" if answered else "questions raised"
-        chats = [prompt.render({"passage": passage}) for passage in passages]
-        reading = list_reading(Questions, "questions", purpose)
-        advice = "build.pseudo_questions=nlp reads them without a model."
-        replies = extractor.ask(chats, reading, items, advice)
+        replies = extractor.ask(chats, list_reading(Questions, "questions", purpose), items, advice)
         for chunk, reply in enumerate(replies):
             texts = reply.value.questions if isinstance(reply, Listed) else []
             questions += [(chunk, answered, text.strip()) for text in texts if text.strip()]
@@ -245,8 +237,7 @@ def hop(
     n = len(chunk_table)
     of = pseudo_questions.chunk
     pairs = of[raised] * n + of[answering]
-    order = np.lexsort((answering, -np.round(similarity, 6), pairs))
-    order = order[np.diff(pairs[order], prepend=-1) > 0]
+    order = _best_of_each(pairs, similarity, answering)
     per_chunk = max(1.0, float(np.log(n))) if edges_per_chunk is None else edges_per_chunk
     best = order[best_first(similarity[order])][: max(1, int(n * per_chunk))]
     best = best[np.argsort(pairs[best])]
@@ -292,14 +283,17 @@ def _matched(
             elsewhere = of[head] != of[tail]
             head, tail = head[elsewhere], tail[elsewhere]
             similarity = _similarity(head, tail, named, vectors)
-            order = np.lexsort((tail, -np.round(similarity, 6), head))
-            order = order[np.diff(head[order], prepend=-1) > 0]
+            order = _best_of_each(head, similarity, tail)
             matches.append((head[order], tail[order], similarity[order]))
             advance(len(rows))
     none = np.zeros(0, np.int64)
-    matches.append((none, none, np.zeros(0)))
-    heads, tails, similarities = zip(*matches, strict=True)
+    heads, tails, similarities = zip((none, none, np.zeros(0)), *matches, strict=True)
     return np.concatenate(heads), np.concatenate(tails), np.concatenate(similarities)
+
+
+def _best_of_each(groups: IntArray, scores: FloatArray, ties: IntArray) -> IntArray:
+    order = np.lexsort((ties, -np.round(scores, DECIMALS), groups))
+    return order[np.diff(groups[order], prepend=-1) > 0]
 
 
 def _similarity(head: IntArray, tail: IntArray, named: Any, vectors: Any) -> FloatArray:

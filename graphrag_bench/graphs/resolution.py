@@ -12,7 +12,6 @@ from graphrag_bench.text import normalise_name
 _BRACKETS = re.compile(r"\(([^()]{2,100})\)")
 _SHORT = re.compile(r"[^\W_][\w.&/-]{1,9}")
 _SENTENCE_END = re.compile(r"[.!?;:]\s")
-_FEWEST_CAPITALS = 2
 Rule = Literal["redirects", "acronyms", "initials", "surnames", "plurals"]
 _PERSON = "PERSON"
 _NO_SURNAMES = frozenset({"GPE", "LOC", "FAC", "NORP", "LANGUAGE"})
@@ -20,7 +19,6 @@ _NO_SURNAMES = frozenset({"GPE", "LOC", "FAC", "NORP", "LANGUAGE"})
 _GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 _LONGEST_CHAIN = 8
-_ENDS, _INITIALS = "ends", "initials"
 Fits = Callable[[list[str], list[str]], bool]
 Way = tuple[str, ...]
 
@@ -50,8 +48,7 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_short(word: str) -> bool:
-    capitals = sum(char.isupper() for char in word)
-    return capitals >= _FEWEST_CAPITALS and _SHORT.fullmatch(word) is not None
+    return sum(map(str.isupper, word)) >= 2 and _SHORT.fullmatch(word) is not None
 
 
 def _long_form(short: str, words: str) -> str:
@@ -92,6 +89,11 @@ class ChunkNames:
     title: Name | None
     names: tuple[Name, ...]
     text: str
+
+    @property
+    def every(self) -> tuple[Name, ...]:
+        """The title, where there is one, and the names."""
+        return self.names if self.title is None else (self.title, *self.names)
 
 
 Pairs = Iterable[tuple[Name, Name, str]]
@@ -216,7 +218,7 @@ class _Labels:
         for row in readings:
             if row.title is not None:
                 self.titles[row.title.key] = None
-            for name in (*((row.title,) if row.title else ()), *row.names):
+            for name in row.every:
                 self.names.setdefault(name.key, name)
                 self.n[name.key] += 1
                 if name.kind:
@@ -239,10 +241,9 @@ class _Document:
         self.document, self.labels, self.resolved = document, labels, resolved
         self.names: dict[str, Name] = {}
         self.kinds: dict[str, set[str]] = {}
-        for row in readings:
-            for name in (*((row.title,) if row.title else ()), *row.names):
-                self.names.setdefault(name.key, name)
-                self.kinds.setdefault(name.key, set()).add(name.kind)
+        for name in (name for row in readings for name in row.every):
+            self.names.setdefault(name.key, name)
+            self.kinds.setdefault(name.key, set()).add(name.kind)
         self.longer: dict[Way, list[Name]] = {}
         for name in self.names.values():
             words = _words(name.key)
@@ -282,16 +283,16 @@ def _words(key: str) -> list[str]:
 def _ways_to(longer: list[str]) -> Iterator[Way]:
     for start in range(1, len(longer)):
         yield _way_of_ends(longer[start:])
-    yield _INITIALS, longer[-1], longer[0]
-    yield _INITIALS, longer[-1], longer[0][0]
+    for first in (longer[0], longer[0][0]):
+        yield _way_of_initials([first, longer[-1]])
 
 
 def _way_of_ends(short: list[str]) -> Way:
-    return _ENDS, *short
+    return "ends", *short
 
 
 def _way_of_initials(short: list[str]) -> Way:
-    return _INITIALS, short[-1], short[0]
+    return "initials", short[-1], short[0]
 
 
 def _ends(short: list[str], longer: list[str]) -> bool:

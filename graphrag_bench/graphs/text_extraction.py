@@ -97,10 +97,8 @@ def llm_text_extraction(
     One call for each chunk, then `max_gleaning` rounds that ask, in the same conversation, for
     what was missed; between rounds the model is asked whether anything is left, and the chunk is
     done unless it says yes: at most 2 calls for one round, 2 n for n. `keywords` asks for the
-    themes of each relationship too, as a rich knowledge graph needs them. A reply has `max_tokens`
-    at most, by default 4,096 or what the model's window leaves; one that was cut gives its whole
-    records and is counted. A chunk whose replies hold no readable record contributes nothing and is
-    counted; raises UserError when that happens to every chunk.
+    themes of each relationship too, as a rich knowledge graph needs them. Raises UserError when the
+    replies about no chunk hold a readable record.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
     in nano-graphrag.
     """
@@ -169,12 +167,8 @@ def llm_facts(
 ) -> FactExtraction:
     """The facts that the build model tells of each chunk, each with the entities that it joins.
 
-    One call for each chunk, then `max_gleaning` rounds that ask, in the same conversation, for
-    what was missed, as `text_extraction.llm` does: at most 2 calls for one round, 2 n for n. A
-    fact has a completeness of 0 to 10. A fact without an entity is left out and counted. A reply
-    has `max_tokens` at most, by default 4,096 or what the model's window leaves; one that was cut
-    gives its whole records and is counted. A chunk whose replies hold no readable fact
-    contributes nothing and is counted; raises UserError when that happens to every chunk.
+    Calls, rounds and errors are those of `text_extraction.llm`. A fact has a completeness of 0 to
+    10; one without an entity is left out and counted.
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
     release; prompts are ours.
     """

@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import replace
+from functools import cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.random import Generator
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.clustering import (
-    Clusters,
     Mixture,
     Reduction,
     balanced_clusters,
@@ -22,7 +20,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, cells
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import Extractor, failures, window_of
@@ -54,25 +52,12 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]{4,}")
 _STEM = 6
 _LEAST_SHARED = 1 / 3
 _RESERVE = 64
+_ADVICE = (
+    "The model may be too small, or its window may cut the prompt; build.graph=tree takes central "
+    "sentences."
+)
 LEAF, SUMMARISED = "chunk", "summary"
 """How the names of nodes begin: `chunk 12` is a leaf, `summary 2.0` the first of layer 2."""
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How a tree grows: the settings of the builders, as they name them."""
-
-    clustering: Clustering
-    mixture: Mixture
-    cluster_size: int
-    max_layers: int
-    min_cluster_size: int
-
-    def clusters(self, vectors: Vectors, n_tokens: Sequence[int], rng: Generator) -> Clusters:
-        """The clusters of one layer."""
-        if self.clustering == "kmeans":
-            return balanced_clusters(vectors, self.cluster_size, rng)
-        return mixture_clusters(vectors, np.array(n_tokens, np.int64), self.mixture, rng)
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -140,51 +125,37 @@ def tree(
     mixture = Mixture(
         reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
     )
-    growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
-    texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
+    rng, sentences = np.random.default_rng(seed), _sentences(chunk_table)
+    texts = list(chunk_table.passages)
     if llm_build is None:
         summarise = _extractive(sentences, embedder, progress, summary_tokens)
     else:
         summarise = _written(llm_build, summary_prompt, summary_tokens, progress, texts)
-    embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
-    vectors = np.asarray(chunk_index.vectors, np.float32)
-    graph = grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
-    return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
-
-
-def grow(
-    leaves: Sequence[str],
-    vectors: Vectors,
-    growth: Growth,
-    summarise: Summarise,
-    embed: Callable[[Sequence[str]], Vectors],
-    rng: Generator,
-) -> Graph:
-    """The tree over some leaves; `summarise` takes rows of leaves and of its own summaries."""
-    texts, embedded = list(leaves), np.asarray(vectors, np.float32)
-    n_tokens = [count_tokens(text) for text in texts]
-    pool = np.arange(len(texts))
-    layers = [0] * len(texts)
+    embedded = np.asarray(chunk_index.vectors, np.float32)
+    n_tokens = np.array([count_tokens(text) for text in texts], np.int64)
+    pool, layers = np.arange(len(texts)), [0] * len(texts)
     children: list[list[int]] = []
-    for layer in range(1, growth.max_layers + 1):
-        if len(pool) <= growth.mixture.dimension + 1:
+    for layer in range(1, max_layers + 1):
+        if len(pool) <= reduction_dimension + 1:
             break
-        clusters = growth.clusters(embedded[pool], [n_tokens[row] for row in pool], rng)
-        families = [
-            pool[part].tolist() for part in clusters if len(part) >= growth.min_cluster_size
-        ]
+        if clustering == "kmeans":
+            clusters = balanced_clusters(embedded[pool], cluster_size, rng)
+        else:
+            clusters = mixture_clusters(embedded[pool], n_tokens[pool], mixture, rng)
+        families = [pool[part].tolist() for part in clusters if len(part) >= min_cluster_size]
         if not families:
             break
         summaries = summarise(families)
-        fresh = range(len(texts), len(texts) + len(summaries))
+        vectors = vectors_of(summaries, embedder, progress, "embedding summaries")
+        fresh = np.arange(len(texts), len(texts) + len(summaries))
+        pool = np.append(np.setdiff1d(pool, np.concatenate(families)), fresh)
         texts += summaries
-        embedded = np.concatenate([embedded, embed(summaries)])
-        n_tokens += [count_tokens(text) for text in summaries]
+        embedded = np.concatenate([embedded, vectors])
+        n_tokens = np.append(n_tokens, [count_tokens(text) for text in summaries])
         layers += [layer] * len(summaries)
         children += families
-        adopted = {child for family in families for child in family}
-        pool = np.array([row for row in pool.tolist() if row not in adopted] + list(fresh))
-    return _graph(texts, layers, children, len(leaves))
+    graph = _graph(texts, layers, children, len(chunk_table))
+    return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
 
 
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
@@ -275,13 +246,9 @@ def _written(
             prompt.render({"texts": "\n\n".join(_fitted(llm, prompt, max_tokens, texts))})
             for texts in clusters
         ]
+        items = [f"cluster of {family[0]}" for family in families]
         results = Extractor(llm, max_tokens, progress).ask(
-            chats,
-            ReplyFormat(STEP, read),
-            [f"cluster of {family[0]}" for family in families],
-            "The model may be too small, or its window may cut the prompt; build.graph=tree takes "
-            "central sentences instead.",
-            was="was a summary of the texts",
+            chats, ReplyFormat(STEP, read), items, _ADVICE, was="was a summary of the texts"
         )
         written = [
             settled(llm, result, " ".join(cut(one, max_tokens // len(texts) or 1) for one in texts))

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from builds import QUIET
 
-from graphrag_bench.algorithms.clustering import Mixture
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.graphs.tree import Growth, grow, tree
+from graphrag_bench.graphs.tree import tree
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
@@ -27,28 +26,26 @@ TABLE = ChunkTable.of(
 )
 
 
-def growth(**other: object) -> Growth:
-    mixture = Mixture(int(other.pop("dimension", 1)), 0.1, 3500, "pca")
-    usual = {"clustering": "kmeans", "cluster_size": 2, "max_layers": 5, "min_cluster_size": 2}
-    return Growth(mixture=mixture, **usual | other)
+class Letters:
+    """An embedder that knows the vectors of letters; a text is embedded by its first one."""
+
+    identity, dimension = "letters", 1
+
+    def __init__(self, vectors: Sequence[Sequence[float]]) -> None:
+        self.vectors = np.array(vectors, np.float32)
+
+    def encode(self, texts: Sequence[str], *, kind: str) -> np.ndarray:
+        return self.vectors[["abcdefgh".index(text[0]) for text in texts]]
 
 
 def grown(vectors: Sequence[Sequence[float]], **other: object) -> Graph:
-    """A tree of letters; a summary is its children in brackets, embedded by the first letter."""
-    texts = [chr(ord("a") + row) for row in range(len(vectors))]
-    held = list(texts)
-
-    def summarise(families):
-        made = [f"({''.join(held[row] for row in family)})" for family in families]
-        held.extend(made)
-        return made
-
-    def embed(summaries):
-        first = [texts.index(summary.strip("()")[0]) for summary in summaries]
-        return np.array(vectors, np.float32)[first]
-
-    rng = np.random.default_rng(0)
-    return grow(texts, np.array(vectors, np.float32), growth(**other), summarise, embed, rng)
+    """A tree of letters; a summary is its leaves."""
+    table = ChunkTable.of([(f"d{row}", "", "abcdefgh"[row]) for row in range(len(vectors))])
+    usual = {"clustering": "kmeans", "cluster_size": 2, "reduction_dimension": 1, "seed": 0}
+    return tree(
+        chunk_table=table, chunk_index=VectorIndex(np.array(vectors, np.float32)),
+        embedder=Letters(vectors), llm_build=None, progress=QUIET, **usual | other,
+    )  # fmt: skip
 
 
 def built(**settings) -> Graph:
@@ -78,7 +75,7 @@ def test_leaves_come_first_then_the_summaries_layer_by_layer():
     graph = grown(PAIRS)
     assert list(graph.names)[:4] == ["chunk 0", "chunk 1", "chunk 2", "chunk 3"]
     assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]
-    assert list(graph.descriptions) == ["a", "b", "c", "d", "(ab)", "(cd)"]
+    assert list(graph.descriptions) == ["a", "b", "c", "d", "a b", "c d"]
     assert list(graph.types) == ["layer 0"] * 4 + ["layer 1"] * 2
     assert children(graph) == {
         "summary 1.0": ["chunk 0", "chunk 1"],
@@ -96,12 +93,12 @@ def test_leaves_alone_are_evidence():
 def test_a_node_whose_cluster_is_too_small_stays_in_the_pool_of_the_next_layer():
     """a, b, c make a cluster of three; d and e, a cluster too small, go up beside its summary."""
     graph = grown([[0.0], [0.1], [0.2], [9.0], [9.1]], cluster_size=2, min_cluster_size=3)
-    assert list(graph.descriptions)[5:] == ["(abc)", "(de(abc))"]
+    assert list(graph.descriptions)[5:] == ["a b c", "d e a b c"]
     assert children(graph)["summary 2.0"] == ["chunk 3", "chunk 4", "summary 1.0"]
 
 
 def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one():
-    assert [grown(PAIRS, dimension=n).n_nodes for n in (3, 2)] == [4, 6]
+    assert [grown(PAIRS, reduction_dimension=n).n_nodes for n in (3, 2)] == [4, 6]
     eight = [[float(row // 2 * 10 + row % 2)] for row in range(8)]
     depths = [len(set(grown(eight, max_layers=n).types)) for n in (1, 2, 5)]
     assert depths == [2, 3, 3]
