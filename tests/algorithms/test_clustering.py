@@ -101,7 +101,7 @@ def test_the_farthest_rows_leave_a_cluster_that_is_too_large():
 
 
 def digest_of_clusters() -> str:
-    return digest([by_mixture(TWO), by_mixture(crowds((0, 0, 0), each=60)), balanced(TWO, 7)])
+    return digest([by_mixture(TWO), by_mixture(crowds((0, 0, 0), each=30)), balanced(TWO, 7)])
 
 
 def test_clusters_do_not_depend_on_the_hash_seed_or_the_number_of_threads():

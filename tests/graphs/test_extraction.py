@@ -1,7 +1,6 @@
 """Entities and triples of a chunk: out of an OpenIE file, by a tagger, by a model; pruning."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from builds import QUIET, Told
@@ -17,9 +16,8 @@ from graphrag_bench.graphs.extraction import (
     openie_file,
     pruned,
 )
-from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.text import count_tokens
 
 ADA = "Ada Marsh\nAda Marsh founded Norvik."
 OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
@@ -267,32 +265,6 @@ def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
     assert made.rows[0].triples == (Triple("a", "r", "b"), Triple("b, too", "s", "c [x]"))
     assert made.statistics == counts(triples=2, truncated_replies=1)
     assert len(model.asked) == 2  # no second reply is paid for
-
-
-def test_a_cut_reply_without_a_whole_triple_is_asked_for_again():
-    model = Scripted(
-        [
-            ("cut off before its end", said_facts(["a", "r", "b"])),
-            ("Entities:", cut_at('{"triples": [["a", "r"')),
-            ("Passage:", said_names("a", "b")),
-        ]
-    )
-    assert extracted(model, "About a and b.").statistics == counts(replies=3, truncated_replies=1)
-
-
-def test_a_reply_of_45_triples_has_room():
-    """670 tokens, where 512 would cut it."""
-    reply = said_facts(*(["Ada Marsh", f"founded number {row}", "Norvik"] for row in range(45)))
-
-    class Cutting(Scripted):
-        def call(self, request: Request) -> Completion:
-            whole = super().call(request)
-            cut = count_tokens(whole.text) > request.max_tokens
-            return replace(whole, text="", finish="length") if cut else whole
-
-    model = Cutting([("Entities:", reply), ("Passage:", said_names("Ada Marsh"))])
-    assert len(extracted(model, "Ada Marsh founded.").rows[0].triples) == 45
-    assert count_tokens(reply) > 512
 
 
 ROWS = [

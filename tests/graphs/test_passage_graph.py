@@ -1,7 +1,6 @@
 """Passages as nodes: joined by entities, by what they raise and answer; and pseudo-questions."""
 
 import json
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -59,25 +58,6 @@ def test_node_and_chunk_are_one_and_an_edge_is_of_both_its_passages():
     assert graph.descriptions[0] == "Norvik\nAda Marsh founded it."
     assert graph.node_chunk.toarray().tolist() == [[a == b for b in range(5)] for a in range(5)]
     assert graph.relationship_chunk.toarray()[0].tolist() == [True, True, False, False, False]
-
-
-def test_edges_are_those_of_a_plain_count():
-    chance = np.random.default_rng(0)
-    held = [np.flatnonzero(chance.random(12) < 0.2).tolist() for _ in range(30)]
-    rows = [(f"d{row}", "", " ".join(f"n{one}" for one in own)) for row, own in enumerate(held)]
-    rows = [(name, title, f"{text} {name}") for name, title, text in rows]
-
-    words = Known({f"n{one} ": "PERSON" for one in range(12)})
-    graph = passage(chunk_table=ChunkTable.of(rows), nlp=words, progress=QUIET, max_df=6)
-    seen = list(dict.fromkeys(one for own in held for one in own))
-    frequent = {one for one in seen if sum(one in own for own in held) > 6}
-    assert frequent and len(frequent) < len(seen)
-    expected = []
-    for a, b in combinations(range(30), 2):
-        both = sorted((set(held[a]) & set(held[b])) - frequent, key=seen.index)
-        if both:
-            expected.append((a, b, ", ".join(f"n{one}" for one in both), float(len(both))))
-    assert edges(graph) == expected
 
 
 A, B, C = range(3)

@@ -10,13 +10,11 @@ import pytest
 from builds import QUIET
 
 from graphrag_bench.algorithms.communities import Communities, Reports
-from graphrag_bench.algorithms.extraction import ChunkRecords, EntityRecord, TextExtraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
 from graphrag_bench.graphs.reports import coverage, extractive, llm_reports
-from graphrag_bench.graphs.text_graph import text_kg
 from graphrag_bench.llm.calls import CallFailed, Chat, Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import count_tokens
@@ -277,16 +275,3 @@ def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
     assert len(reports[0]) == 3
     assert reports[0] == reports[1]
     assert texts[0] and texts[1] <= texts[0]
-
-
-@pytest.mark.parametrize("front", [[], ["Zoe", "Yan"]])
-def test_a_long_description_is_summarised_by_the_same_prompt(front):
-    """The descriptions of Ada are long; others came in front of her, of whom less is said."""
-    long = [f"Ada counted the {number} lamps of the harbour of Norvik." for number in range(60)]
-    rows = [ChunkRecords((EntityRecord(name, "person", f"{name} rests."),), ()) for name in front]
-    rows += [ChunkRecords((EntityRecord("Ada", "person", text),), ()) for text in long]
-    model, read = Scripted([("", "Ada counted lamps.")]), TextExtraction.of(rows, {})
-    text_kg(keywords=False, text_extraction=read, llm_build=model, progress=QUIET)
-    (chat,) = model.asked
-    told = "\n".join(sorted(long))
-    assert chat[-1].content.startswith("About: ada\nDescriptions:\n" + " ".join(told.split("\n")))

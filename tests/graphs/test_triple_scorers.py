@@ -64,11 +64,6 @@ def test_all_shortest_paths_count_parallel_triples_too():
     assert path_rows(triples, [0], [3]) == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("starts", "ends"), [([0], [5]), ([0], [0]), ([], [1]), ([0], [])])
-def test_nothing_lies_between_what_is_not_joined(starts: list[int], ends: list[int]):
-    assert path_rows([(0, 1), (1, 2)], starts, ends) == []
-
-
 node = st.integers(0, 5)
 
 
