@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
@@ -170,15 +171,10 @@ def gleaned(
             talks[row] = (*talks[row], *messages)
         return [talks[row] for row in rows]
 
-    def missed(text: str, cut: bool) -> RecordReply:
-        try:
-            return reading.read(text, cut)
-        except UnreadableReply:  # says that nothing was missed
-            return RecordReply(text)
-
     first = extractor.ask(chats, reading, items, advice)
     going = going_on(range(len(chats)), first)
-    gleaning, more = ReplyFormat("gleaning", missed), ReplyFormat("anything left", _is_yes)
+    gleaning = ReplyFormat("gleaning", partial(_missed, reading))
+    more = ReplyFormat("anything left", _is_yes)
     for number in range(rounds):
         if number:
             about = [items[row] for row in going]
@@ -198,6 +194,13 @@ def gleaned(
         "failed_chunks": replies.count([]),
         "failed_gleanings": n_lost,
     }
+
+
+def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:
+    try:
+        return reading.read(text, cut)
+    except UnreadableReply:  # says that nothing was missed
+        return RecordReply(text)
 
 
 def _is_yes(text: str, cut: bool) -> bool:

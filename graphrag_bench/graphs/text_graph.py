@@ -12,7 +12,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import Extractor, room_for
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, room_for
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
@@ -74,26 +74,9 @@ def text_kg(
     graph = text_graph(text_extraction, keywords=keywords)
     if llm_build is None:
         return graph
-    assert graph.descriptions is not None and graph.facts is not None
-    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
-    names = list(graph.names)
-    titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
-    texts = [*graph.descriptions, *graph.facts]
-    long = [row for row, text in enumerate(texts) if count_tokens(text) >= summary_from]
-    room = room_for(llm_build, summary_prompt, max_tokens)
-    chats = [
-        summary_prompt.render(
-            {"names": titles[row], "descriptions": decode(encode(texts[row])[:room])}
-        )
-        for row in long
-    ]
-    advice = "build.graph=tkg or rkg keeps the descriptions as they were read."
-    extractor = Extractor(llm_build, max_tokens, progress)
-    summaries = extractor.texts(chats, [titles[row] for row in long], STEP, advice)
-    for row, summary in zip(long, summaries, strict=True):
-        texts[row] = summary or texts[row]
-    cut = graph.n_nodes
-    return replace(graph, descriptions=Texts.of(texts[:cut]), facts=Texts.of(texts[cut:]))
+    return _summarised(
+        graph, Extractor(llm_build, max_tokens, progress), summary_from, summary_prompt
+    )
 
 
 def text_graph(
@@ -117,3 +100,23 @@ def text_graph(
             "build.text_extraction.keywords=true, or build.graph=tkg."
         )
     return merger.graph(len(extraction.rows), keywords=keywords, most_tokens=most_tokens)
+
+
+def _summarised(graph: Graph, extractor: Extractor, summary_from: int, prompt: Prompt) -> Graph:
+    assert graph.descriptions is not None and graph.facts is not None
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    names = list(graph.names)
+    titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
+    texts = [*graph.descriptions, *graph.facts]
+    long = [row for row, text in enumerate(texts) if count_tokens(text) >= summary_from]
+    room = room_for(extractor.llm, prompt, extractor.max_tokens or MOST_TOKENS)
+    chats = [
+        prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
+        for row in long
+    ]
+    advice = "build.graph=tkg or rkg keeps the descriptions as they were read."
+    summaries = extractor.texts(chats, [titles[row] for row in long], STEP, advice)
+    for row, summary in zip(long, summaries, strict=True):
+        texts[row] = summary or texts[row]
+    cut = graph.n_nodes
+    return replace(graph, descriptions=Texts.of(texts[:cut]), facts=Texts.of(texts[cut:]))

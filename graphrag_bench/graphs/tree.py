@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.clustering import (
+    Clusters,
     Mixture,
     Reduction,
     balanced_clusters,
@@ -20,7 +22,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, cells
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import Extractor, failures, window_of
@@ -52,12 +54,26 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]{4,}")
 _STEM = 6
 _LEAST_SHARED = 1 / 3
 _RESERVE = 64
-_ADVICE = (
-    "The model may be too small, or its window may cut the prompt; build.graph=tree takes central "
-    "sentences."
-)
+_ADVICE = "The model may be too small, or its window too; build.graph=tree takes central sentences."
 LEAF, SUMMARISED = "chunk", "summary"
 """How the names of nodes begin: `chunk 12` is a leaf, `summary 2.0` the first of layer 2."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a tree grows: the settings of the builders, as they name them."""
+
+    clustering: Clustering
+    mixture: Mixture
+    cluster_size: int
+    max_layers: int
+    min_cluster_size: int
+
+    def clusters(self, vectors: Vectors, n_tokens: Sequence[int], rng: Generator) -> Clusters:
+        """The clusters of one layer."""
+        if self.clustering == "kmeans":
+            return balanced_clusters(vectors, self.cluster_size, rng)
+        return mixture_clusters(vectors, np.array(n_tokens, np.int64), self.mixture, rng)
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -125,37 +141,50 @@ def tree(
     mixture = Mixture(
         reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
     )
-    rng, sentences = np.random.default_rng(seed), _sentences(chunk_table)
-    texts = list(chunk_table.passages)
+    growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
+    texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
     if llm_build is None:
         summarise = _extractive(sentences, embedder, progress, summary_tokens)
     else:
         summarise = _written(llm_build, summary_prompt, summary_tokens, progress, texts)
-    embedded = np.asarray(chunk_index.vectors, np.float32)
-    n_tokens = np.array([count_tokens(text) for text in texts], np.int64)
-    pool, layers = np.arange(len(texts)), [0] * len(texts)
+    embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
+    vectors = np.asarray(chunk_index.vectors, np.float32)
+    graph = grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
+    return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
+
+
+def grow(
+    leaves: Sequence[str],
+    vectors: Vectors,
+    growth: Growth,
+    summarise: Summarise,
+    embed: Callable[[Sequence[str]], Vectors],
+    rng: Generator,
+) -> Graph:
+    """The tree over some leaves; `summarise` takes rows of leaves and of its own summaries."""
+    texts, embedded = list(leaves), np.asarray(vectors, np.float32)
+    n_tokens = [count_tokens(text) for text in texts]
+    pool = np.arange(len(texts))
+    layers = [0] * len(texts)
     children: list[list[int]] = []
-    for layer in range(1, max_layers + 1):
-        if len(pool) <= reduction_dimension + 1:
+    for layer in range(1, growth.max_layers + 1):
+        if len(pool) <= growth.mixture.dimension + 1:
             break
-        if clustering == "kmeans":
-            clusters = balanced_clusters(embedded[pool], cluster_size, rng)
-        else:
-            clusters = mixture_clusters(embedded[pool], n_tokens[pool], mixture, rng)
-        families = [pool[part].tolist() for part in clusters if len(part) >= min_cluster_size]
+        clusters = growth.clusters(embedded[pool], [n_tokens[row] for row in pool], rng)
+        families = [
+            pool[part].tolist() for part in clusters if len(part) >= growth.min_cluster_size
+        ]
         if not families:
             break
         summaries = summarise(families)
-        vectors = vectors_of(summaries, embedder, progress, "embedding summaries")
         fresh = np.arange(len(texts), len(texts) + len(summaries))
-        pool = np.append(np.setdiff1d(pool, np.concatenate(families)), fresh)
         texts += summaries
-        embedded = np.concatenate([embedded, vectors])
-        n_tokens = np.append(n_tokens, [count_tokens(text) for text in summaries])
+        embedded = np.concatenate([embedded, embed(summaries)])
+        n_tokens += [count_tokens(text) for text in summaries]
         layers += [layer] * len(summaries)
         children += families
-    graph = _graph(texts, layers, children, len(chunk_table))
-    return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
+        pool = np.append(np.setdiff1d(pool, np.concatenate(families)), fresh)
+    return _graph(texts, layers, children, len(leaves))
 
 
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
