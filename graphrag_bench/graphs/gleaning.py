@@ -174,11 +174,10 @@ def gleaned(
     first = extractor.ask(chats, reading, items, advice)
     going = going_on(range(len(chats)), first)
     gleaning = ReplyFormat("gleaning", partial(_missed, reading))
-    more = ReplyFormat("anything left", _is_yes)
     for number in range(rounds):
         if number:
             about = [items[row] for row in going]
-            answers = asking.ask(say(going, more_prompt), more, about, retry=False)
+            answers = asking.ask(say(going, more_prompt), _MORE, about, retry=False)
             going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
             for row in going:
                 talks[row] = (*talks[row], Message("assistant", "YES"))
@@ -205,3 +204,6 @@ def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordRe
 
 def _is_yes(text: str, cut: bool) -> bool:
     return text.strip().strip(".!\"'*").lower() == "yes"
+
+
+_MORE = ReplyFormat("anything left", _is_yes)
