@@ -171,25 +171,25 @@ class World:
         extraction = Extraction(tuple(rows), {})
         graph = described(fact_graph(extraction, len(rows)))
         communities, reports = communities_of(graph)
-        embedder = Hashing()
-        model = Obliging()
+        embedder, model, sentences = Hashing(), Obliging(), Texts.of(texts)
+        named, rows_of = graph.node_chunk.astype(bool), np.arange(len(texts))
 
         def index(column: Sequence[str]) -> VectorIndex:
             return VectorIndex(embedder.encode(list(column), kind="passage"))
 
-        names = [graph.names[row] for row in range(graph.n_nodes)]
+        names, relations = index(list(graph.names)), index(list(graph.relations))
         return {
             "chunk_table": ChunkTable.of([(f"d{i}", f"Title {i}", t) for i, t in enumerate(texts)]),
             "extraction": extraction,
             "graph": graph,
             "embedder": embedder,
             "chunk_index": index(texts),
-            "name_index": index(names),
-            "node_index": index(names),
-            "relationship_index": index(list(graph.relations)),
+            "name_index": names,
+            "node_index": names,
+            "relationship_index": relations,
             "attribute_index": index(attribute_texts(graph)),
-            "triple_index": index(list(graph.relations)),
-            "triple_scorer": index(list(graph.relations)),
+            "triple_index": relations,
+            "triple_scorer": relations,
             "entity_scorer": network_of(graph, embedder),
             "bm25": Bm25.of(texts),
             "communities": communities,
@@ -197,11 +197,13 @@ class World:
             "community_index": index(list(reports.texts)),
             "tokenizer": BytePairs(),
             "context_budget": UNBOUNDED,
-            "tri_graph": named_by_sentences(graph, texts),
+            "tri_graph": TriGraph(graph.names, sentences, named, named.astype(np.int64)),
             "sentence_index": index(texts),
-            "keyword_graph": keywords_of(graph, texts),
-            "keyword_index": index(names),
-            "pseudo_questions": answers_of(graph, texts),
+            "keyword_graph": KeywordGraph(graph.names, sentences, named, named),
+            "keyword_index": names,
+            "pseudo_questions": PseudoQuestions(
+                sentences, rows_of, rows_of >= 0, graph.names, graph.chunk_node.astype(bool)
+            ),
             "tfidf": Tfidf.of(list(graph.descriptions or ())),
             "nlp": Capitals(),
             "cross_encoder": SharedLetters(),
@@ -251,25 +253,6 @@ def network_of(graph: Graph, embedder: Hashing) -> EntityScorer:
     return entity_scorer(
         gnn_weights=weights, graph=graph, embedder=embedder, progress=Progress(quiet=True)
     )
-
-
-def named_by_sentences(graph: Graph, texts: Sequence[str]) -> TriGraph:
-    """The nodes of a graph, each chunk of it one sentence, every name named once where it is."""
-    named = graph.node_chunk.astype(bool)
-    return TriGraph(graph.names, Texts.of(list(texts)), named, named.astype(np.int64))
-
-
-def keywords_of(graph: Graph, texts: Sequence[str]) -> KeywordGraph:
-    """The nodes of a graph as keywords, each chunk of it one sentence."""
-    named = graph.node_chunk.astype(bool)
-    return KeywordGraph(graph.names, Texts.of(list(texts)), named, named)
-
-
-def answers_of(graph: Graph, texts: Sequence[str]) -> PseudoQuestions:
-    """Each chunk of a graph as one question that it answers, with the nodes in it as names."""
-    chunks = np.arange(len(texts))
-    held = graph.chunk_node.astype(bool)
-    return PseudoQuestions(Texts.of(list(texts)), chunks, chunks >= 0, graph.names, held)
 
 
 def described(graph: Graph) -> Graph:

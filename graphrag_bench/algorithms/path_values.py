@@ -75,10 +75,6 @@ class ReasoningSteps:
     steps: tuple[str, ...] = ()
     queries: tuple[tuple[str, ...], ...] = ()
 
-    def __post_init__(self) -> None:
-        if len(self.steps) != len(self.queries):
-            raise ValueError(f"{len(self.steps)} steps have {len(self.queries)} lists of queries")
-
     def __len__(self) -> int:
         return len(self.steps)
 
@@ -97,10 +93,6 @@ class StepNodes:
     steps: IntArray
     scores: FloatArray
     n_steps: int
-
-    def __post_init__(self) -> None:
-        if not self.ids.shape == self.steps.shape == self.scores.shape == (len(self.ids),):
-            raise ValueError("ids, steps and scores must be one list each, of the same length")
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,6 +1,6 @@
 """The query-conditioned graph network of GFM-RAG: its weights and its inference, without torch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -100,23 +100,15 @@ class GnnWeights:
 def checked(parameters: Mapping[str, Vectors], shape: Shape, short_cut: bool) -> GnnWeights:
     """The weights of a network of that size; UserError for parameters that are not its own."""
     expected = dict(shape.parameters())
-    if missing := [name for name in expected if name not in parameters]:
-        raise UserError(f"The weights lack {_some(missing)}.")
-    if others := [name for name in parameters if name not in expected]:
-        raise UserError(f"The weights hold {_some(others)}, which this network does not have.")
-    for name, size in expected.items():
-        if parameters[name].shape != size:
-            raise UserError(
-                f"The weights hold {name} of shape {parameters[name].shape}; "
-                f"the network that is described has {size}."
-            )
-        if not np.isfinite(parameters[name]).all():
+    for name in (name for name in expected if name not in parameters):
+        raise UserError(f"The weights lack {name}.")
+    for name, values in parameters.items():
+        size = expected.get(name)
+        if values.shape != size:
+            raise UserError(f"The weights hold {name} of shape {values.shape}, not {size}.")
+        if not np.isfinite(values).all():
             raise UserError(f"The weights hold numbers in {name} that are not finite.")
     return GnnWeights({name: parameters[name] for name in expected}, short_cut)
-
-
-def _some(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} others"
 
 
 class Edges(NamedTuple):

@@ -43,7 +43,8 @@ def leiden(
     5. Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs
     fall into thousands of parts.
     """
-    view = _positive(graph)
+    view, pairs = graph.igraph.copy(), graph.pairs
+    view.delete_edges(np.flatnonzero((pairs.weight <= 0) | (pairs.source == pairs.target)).tolist())
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
     rows: list[Row] = []
     level, parents = 0, [-1] * len(waiting)
@@ -65,16 +66,6 @@ def communities_of(rows: Sequence[Row], graph: Graph) -> Communities:
     chunks = in_order(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
     return Communities(level, parent, nodes, chunks)
-
-
-def _positive(graph: Graph) -> Any:
-    import igraph
-
-    pairs = graph.pairs
-    keep = (pairs.weight > 0) & (pairs.source != pairs.target)
-    ends = np.stack([pairs.source[keep], pairs.target[keep]], axis=1)
-    weights = {"weight": pairs.weight[keep].tolist()}
-    return igraph.Graph(n=graph.n_nodes, edges=ends, edge_attrs=weights)
 
 
 def _partition(view: Any, members: Sequence[int], resolution: float, seed: int) -> list[list[int]]:

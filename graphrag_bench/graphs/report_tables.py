@@ -25,7 +25,7 @@ class Contents:
     """What a graph says of its communities.
 
     `ends` are the head and tail of each relationship row, `facts` what it says: its description,
-    or its names and relation.
+    or its names and relation; `parts` are the rows that a community was split into, ascending.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -46,13 +46,9 @@ class Contents:
         for row, pair in enumerate(self.ends):
             for node in dict.fromkeys(pair):
                 self._incident.setdefault(node, []).append(row)
-        self._parts: dict[int, list[int]] = {}
+        self.parts: dict[int, list[int]] = {}
         for row, parent in enumerate(communities.parent.tolist()):
-            self._parts.setdefault(parent, []).append(row)
-
-    def parts(self, community: int) -> list[int]:
-        """Return the communities that a community was split into, in the order of their rows."""
-        return self._parts.get(community, [])
+            self.parts.setdefault(parent, []).append(row)
 
     def members(self, community: int) -> list[int]:
         """Return the nodes of a community, the highest degree first, ties by name."""

@@ -233,6 +233,6 @@ def _parts(
         PartReport(
             texts[row], float(ratings[row]), float(n_chunks[row] / whole), row_ids(nodes, row)
         )
-        for row in contents.parts(community)
+        for row in contents.parts.get(community, ())
         if texts[row]
     ]

@@ -109,12 +109,3 @@ def test_rows_are_found_by_name_whatever_its_case(graph):
     found = rows_named(attributes_of(graph), ("BORN", "height"))
     assert found.tolist() == [True, False, True]
     assert rows_named(attributes_of(graph), ()) is None
-
-
-def test_attributes_are_stored_beside_the_graph(graph, tmp_path):
-    graph.save(tmp_path)
-    again = attributes_of(Graph.load(tmp_path))
-    held = attributes_of(graph)
-    assert again.node.tolist() == held.node.tolist()
-    assert (list(again.names), list(again.values)) == (list(held.names), list(held.values))
-    assert (again.chunk != held.chunk).nnz == 0

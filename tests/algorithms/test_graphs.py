@@ -1,12 +1,9 @@
 """The graph's views by hand on four nodes, and graphs without a share of their edges."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from graphrag_bench.algorithms.graph import Graph, thinned
-from graphrag_bench.columns import Texts
 
 # ---- The graph's views, by hand on four nodes
 
@@ -50,15 +47,6 @@ def test_a_walk_leaves_a_node_by_weight_and_an_isolated_one_not_at_all(graph):
 
 def test_a_pair_is_in_the_chunks_of_any_of_its_rows(graph):
     assert graph.pair_chunk.toarray().tolist() == [[True, True], [False, True], [False, False]]
-
-
-def test_a_graph_with_types_and_descriptions_comes_back_with_them(graph, tmp_path):
-    facts = Texts.of(["they met"] * 4)
-    replace(graph, types=Texts.of(["person"] * 4), facts=facts).save(tmp_path)
-    loaded = Graph.load(tmp_path)
-    assert loaded.attributes == graph.attributes | {"node.type", "relationship.description"}
-    assert loaded.descriptions is None
-    assert list(loaded.types) == ["person"] * 4
 
 
 def test_what_questions_read_is_stored_with_the_graph_and_not_made_again(graph, tmp_path):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -140,12 +139,3 @@ def test_parameters_have_the_names_and_the_number_of_the_release():
     assert sizes["entity_model.layers.5.linear.weight"] == (512, 1024)
     assert sizes["entity_model.mlp.2.weight"] == (1, 1024)
     assert sum(int(np.prod(size)) for size in sizes.values()) == 787_456 + 6 * 1_051_136 + 1_050_625
-
-
-def test_a_scorer_is_read_as_it_was_written(tmp_path: Path):
-    before = scorer(replace(plain(), short_cut=False), line(), RELATIONS)
-    before.save(tmp_path)
-    after = EntityScorer.load(tmp_path)
-    asked = (QUESTION, np.array([0.5]), np.array([0]))
-    assert after.logits(*asked).tolist() == before.logits(*asked).tolist()
-    assert after.weights.shape == SHAPE

@@ -1,7 +1,5 @@
 """Distances to topic entities by hand, and the scorer against its formula written out."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -66,11 +64,3 @@ def test_a_score_is_that_of_the_formula_over_the_inputs_side_by_side(own: list[i
         inner = np.maximum(inputs @ held.weights.hidden + held.weights.bias, 0)
         logit = inner @ held.weights.out + held.weights.out_bias[0]
         assert scores[at] == pytest.approx(1 / (1 + np.exp(-float(logit))), abs=1e-6)
-
-
-def test_a_scorer_is_read_as_it_was_written(tmp_path: Path):
-    scorer().save(tmp_path)
-    before, after = scorer(), MlpTripleScorer.load(tmp_path)
-    assert np.array_equal(before.relation, after.relation)
-    question = SOURCE, TARGET, VECTOR, None, np.array([1])
-    assert before.scores(*question).tolist() == after.scores(*question).tolist()
