@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.views import inverse
-from graphrag_bench.columns import in_order, load_array, save_array
+from graphrag_bench.columns import Columns, in_order, load_array, save_array
 from graphrag_bench.values import FloatArray, IntArray
 
 Vectors = NDArray[np.float32]
@@ -22,7 +22,6 @@ N_DISTANCES = 2 * (1 + 2 * ROUNDS)
 
 _BLOCK = 8192
 _MOST_KEPT = 1 << 26
-_WEIGHTS = "weights.npz"
 
 
 class _Parts(NamedTuple):
@@ -35,7 +34,7 @@ class _Parts(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MlpWeights:
+class MlpWeights(Columns):
     """A layer of ReLU and a sigmoid, float32: `hidden` (4 d + 20, h), `bias` (h,), `out` (h,).
 
     Inputs in order: question, head, relation, tail (d each), distances of head and of tail.
@@ -52,16 +51,6 @@ class MlpWeights:
     def dimension(self) -> int:
         """The length of the embeddings that the weights were trained with."""
         return len(self.unreadable)
-
-    def save(self, folder: Path) -> None:
-        """Write the weights as one archive of plain arrays."""
-        np.savez(folder / _WEIGHTS, **vars(self))
-
-    @classmethod
-    def load(cls, folder: Path) -> "MlpWeights":
-        """The weights that `save` wrote."""
-        with np.load(folder / _WEIGHTS, allow_pickle=False) as arrays:
-            return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,16 +1,14 @@
 """TF-IDF over texts, by scikit-learn."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import load_array, load_sparse, save_array, save_sparse
+from graphrag_bench.columns import Columns, Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.vectors import node_texts
@@ -18,7 +16,7 @@ from graphrag_bench.values import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Tfidf:
+class Tfidf(Columns):
     """Unit rows, float64 CSR (n, n_words); row i belongs to row i of the table it indexes.
 
     `words` is the vocabulary in column order, `idf` float64 (n_words,). scikit-learn's defaults:
@@ -27,7 +25,7 @@ class Tfidf:
     """
 
     rows: Any
-    words: tuple[str, ...]
+    words: Texts
     idf: FloatArray
 
     @classmethod
@@ -41,7 +39,7 @@ class Tfidf:
         except ValueError as error:
             raise UserError(f"TF-IDF: the texts hold no word to search by ({error}).") from None
         rows.sort_indices()
-        words = tuple(str(word) for word in vectorizer.get_feature_names_out())
+        words = Texts.of([str(word) for word in vectorizer.get_feature_names_out()])
         return cls(rows, words, np.asarray(vectorizer.idf_, np.float64))
 
     def __len__(self) -> int:
@@ -59,19 +57,6 @@ class Tfidf:
         vectorizer = TfidfVectorizer(vocabulary=list(self.words))
         vectorizer.idf_ = np.array(self.idf)
         return vectorizer
-
-    def save(self, folder: Path) -> None:
-        """Write the index into a folder, without a pickle."""
-        text = json.dumps(self.words, ensure_ascii=False)
-        (folder / "words.json").write_text(text, encoding="utf-8")
-        save_array(folder, "idf", self.idf)
-        save_sparse(folder, "rows", self.rows)
-
-    @classmethod
-    def load(cls, folder: Path) -> "Tfidf":
-        """The index that `save` wrote, by memory map."""
-        words = tuple(json.loads((folder / "words.json").read_text(encoding="utf-8")))
-        return cls(load_sparse(folder, "rows"), words, load_array(folder, "idf"))
 
 
 @artifact("tfidf")

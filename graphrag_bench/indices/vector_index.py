@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.columns import load_array, save_array
+from graphrag_bench.columns import NOT_STORED, Columns
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.values import DECIMALS, Ranked
 
@@ -20,14 +19,14 @@ Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class VectorIndex:
+class VectorIndex(Columns):
     """Unit rows, float32 (n, dimension); row i belongs to row i of its table.
 
     `statistics` tells how the texts fitted into the embedder's window, when the index was made.
     """
 
     vectors: Vectors
-    statistics: Mapping[str, Any] = field(default_factory=dict)
+    statistics: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_STORED)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -76,15 +75,6 @@ class VectorIndex:
         clear = (most < last) | (n_candidates == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
         return best, np.take_along_axis(scores, order, axis=1), clear
-
-    def save(self, folder: Path) -> None:
-        """Write the vectors into a folder."""
-        save_array(folder, "vectors", np.asarray(self.vectors))
-
-    @classmethod
-    def load(cls, folder: Path) -> "VectorIndex":
-        """The index that `save` wrote, by memory map."""
-        return cls(load_array(folder, "vectors"))
 
 
 def _blocks(rows: Ids, n_candidates: int) -> list[Ids]:
