@@ -79,7 +79,9 @@ def entity_passage(
     several = _of_several(readings, resolved)
     passages = [_passage(row, resolved, several, names, title_weight) for row in readings]
     own = {row.title.key for row in readings if row.title}
-    linked = _linked_names(names, passages, own, min_chunks)
+    n_chunks = Counter(key for passage in passages for key in passage)
+    common = [key for key in names if n_chunks[key] >= min_chunks or key in own]
+    linked = {key: row for row, key in enumerate(common)}
     if not linked:
         raise UserError(NO_NAMES)
     cells = {
@@ -170,17 +172,6 @@ def _passage(
     if reading.title:
         weights[resolved.name(reading.title.key, reading.document)] = title_weight
     return weights
-
-
-def _linked_names(
-    names: Iterable[str], passages: Iterable[Passage], titles: set[str], min_chunks: int
-) -> dict[str, int]:
-    n_chunks = dict.fromkeys(names, 0)
-    for passage in passages:
-        for key in passage:
-            n_chunks[key] += 1
-    linked = [key for key, n in n_chunks.items() if n >= min_chunks or key in titles]
-    return {key: row for row, key in enumerate(linked)}
 
 
 @artifact("tri_graph")

@@ -85,19 +85,6 @@ def test_over_the_corpus_a_title_stands_before_its_text_and_scopes_stay_apart():
     assert texts(table) == ["First\none\n\nSecond\ntwo", "three"]
 
 
-def test_sizes_give_other_chunks_over_the_corpus_and_the_same_for_short_documents():
-    corpus = dataset(
-        *((f"d{row}", "", f"passage number {row} " + "word " * 75) for row in range(90))
-    )
-
-    def counts(join: str) -> list[int]:
-        return [len(token(corpus=corpus, size=size, join=join)) for size in (600, 1200, 2400)]
-
-    assert counts("document") == [90, 90, 90]
-    n_tokens = sum(count_tokens(row.text.strip()) for row in corpus.documents) + 89
-    assert counts("corpus") == [-(-n_tokens // stride) for stride in (500, 1100, 2300)]
-
-
 @pytest.mark.parametrize("chunking", [token, separator])
 def test_an_overlap_that_leaves_no_room_is_refused(chunking):
     with pytest.raises(UserError, match="overlap 3 must be below size 3"):

@@ -1,7 +1,7 @@
 """Communities: hierarchical Leiden seen by eye, and structure with meaning by hand."""
 
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -33,13 +33,6 @@ def members(found: Communities) -> list[list[int]]:
     return [np.flatnonzero(row).tolist() for row in found.nodes.toarray()]
 
 
-def ring(n_cliques: int, size: int) -> list[tuple[int, int]]:
-    """Cliques in a ring, each joined to the next by one edge."""
-    starts = [clique * size for clique in range(n_cliques)]
-    inside = [pair for at in starts for pair in combinations(range(at, at + size), 2)]
-    return inside + [*pairwise(starts), (starts[-1], starts[0])]
-
-
 def test_two_cliques_joined_by_an_edge_are_two_communities():
     found = leiden(graph=graph_with(CLIQUES))
     assert members(found) == [[0, 1, 2], [3, 4, 5]]
@@ -68,14 +61,6 @@ def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_par
     assert members(found) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
     assert found.level.tolist() == [0, 0, 1, 1, 1, 1]
     assert found.parent.tolist() == [-1, -1, 0, 0, 1, 1]
-
-
-def test_each_level_holds_a_node_once_and_level_zero_all_that_have_an_edge():
-    found = leiden(graph=graph_with(ring(12, 3), n_nodes=38), max_cluster_size=5)
-    counts = found.nodes.toarray().astype(int)
-    assert counts[found.level == 0].sum(axis=0).tolist() == [1] * 36 + [0, 0]
-    for level in range(int(found.level.max()) + 1):
-        assert counts[found.level == level].sum(axis=0).max() == 1
 
 
 def test_nodes_without_a_positive_edge_are_in_no_community():

@@ -10,7 +10,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
-from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, node_rows
+from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import name_index, node_index
 
@@ -70,15 +70,6 @@ def test_a_graph_without_a_node_is_refused_with_the_likely_causes():
 # ---- indices over the graph
 
 
-def test_the_name_index_has_a_row_for_each_node_in_node_order():
-    made = extraction(([TARN, ADA], [(ADA, "founded", NORVIK)]))
-    index = name_index(extraction=made, chunk_table=texts(1), embedder=Hashing(64), progress=QUIET)
-    expected = Hashing(64).encode(list(node_rows(made)), kind="passage")
-    assert list(node_rows(made)) == ["mount tarn", "ada marsh", "norvik"]
-    np.testing.assert_array_equal(index.vectors, expected)
-    assert node_index(name_index=index) is index
-
-
 TITLED = ChunkTable.of(
     [("a", "Norvik", "It was founded by Ada Marsh on Mount Tarn."), ("b", "", "")]
 )
@@ -114,6 +105,7 @@ def test_the_name_index_has_the_titles_that_the_graph_has():
     index = name_index(**given, embedder=Hashing(32), progress=QUIET)
     expected = Hashing(32).encode(list(graph.names), kind="passage")
     assert index.vectors.tolist() == expected.tolist()
+    assert node_index(name_index=index) is index
 
 
 ALIKE = ["tarn", "mount tarn", "norvik", "lund"]
