@@ -1,6 +1,6 @@
 """What chunks say of nodes and relationships: attributes, and fragments of descriptions."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -87,15 +87,22 @@ def rows_named(attributes: NodeAttributes, names: tuple[str, ...]) -> NDArray[np
 
     Raises UserError for a name that no attribute has, with the nearest ones.
     """
-    if not names:
-        return None
-    wanted = []
+    wanted = [normalise_name(name) for name in names]
+    return marked(wanted, attributes.name_numbers, attributes.name_of_row, "attribute has the name")
+
+
+def marked(
+    names: Sequence[str], numbers: Mapping[str, int], of_row: IntArray, what: str
+) -> NDArray[np.bool_] | None:
+    """Which rows have the number of one of the names, bool (n,); None for no name.
+
+    Raises UserError for a name without a number, with the nearest ones.
+    """
     for name in names:
-        if (number := attributes.name_numbers.get(normalise_name(name))) is None:
-            hint = did_you_mean(normalise_name(name), attributes.name_numbers)
-            raise UserError(f"No attribute of this graph has the name '{name}'. {hint}")
-        wanted.append(number)
-    return np.isin(attributes.name_of_row, wanted)
+        if name not in numbers:
+            hint = did_you_mean(name, filter(None, numbers))
+            raise UserError(f"In this graph no {what} '{name}'. {hint}")
+    return np.isin(of_row, [numbers[name] for name in names]) if names else None
 
 
 show_briefly(NodeAttributes)
