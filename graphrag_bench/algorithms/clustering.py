@@ -81,8 +81,25 @@ def mixture_clusters(
     lower BIC, where RAPTOR tries all (None).
     """
     points = np.asarray(vectors, np.float64)
-    clusters = _split(np.arange(len(points)), points, n_tokens, mixture, rng, _MOST_DEPTH)
-    return _in_order(clusters)
+
+    def split(rows: IntArray, depth: int) -> Clusters:
+        clusters: Clusters = []
+        for cluster in _two_levels(points[rows], mixture, rng):
+            members = rows[cluster]
+            total = int(n_tokens[members].sum())
+            if len(members) <= mixture.dimension + 1 or total <= mixture.max_tokens:
+                clusters.append(members)
+            elif depth and len(members) < len(rows):
+                clusters += split(members, depth - 1)
+            elif mixture.reduction == "pca":
+                size = max(len(members) // -(-total // mixture.max_tokens), 2)
+                parts = balanced_clusters(points[members], size, rng)
+                clusters += [members[part] for part in parts]
+            else:
+                clusters.append(members)
+        return clusters
+
+    return _in_order(split(np.arange(len(points)), _MOST_DEPTH))
 
 
 @_on_one_thread
@@ -92,56 +109,30 @@ def mixture_layer(vectors: NDArray[Any], mixture: Mixture, rng: Generator) -> Cl
     As the first level of `mixture_clusters`, of whose settings `max_tokens` says nothing here.
     Source: HiRAG (Huang et al. 2025), its release.
     """
-    points = np.asarray(vectors, np.float64)
-    return _one_level(points, mixture, _neighbours_of(len(points)), rng)
-
-
-def _neighbours_of(n: int) -> int:
-    return max(int(np.sqrt(max(n - 1, 0))), 2)
-
-
-def _split(
-    rows: IntArray,
-    points: FloatArray,
-    n_tokens: IntArray,
-    mixture: Mixture,
-    rng: Generator,
-    depth: int,
-) -> Clusters:
-    clusters: Clusters = []
-    for cluster in _two_levels(points[rows], mixture, rng):
-        members = rows[cluster]
-        total = int(n_tokens[members].sum())
-        if len(members) <= mixture.dimension + 1 or total <= mixture.max_tokens:
-            clusters.append(members)
-        elif depth and len(members) < len(rows):
-            clusters += _split(members, points, n_tokens, mixture, rng, depth - 1)
-        elif mixture.reduction == "pca":
-            size = max(len(members) // -(-total // mixture.max_tokens), 2)
-            clusters += [members[part] for part in balanced_clusters(points[members], size, rng)]
-        else:
-            clusters.append(members)
-    return clusters
+    return _one_level(np.asarray(vectors, np.float64), mixture, rng)
 
 
 def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Clusters:
     clusters: Clusters = []
-    for whole in _one_level(points, mixture, _neighbours_of(len(points)), rng):
+    for whole in _one_level(points, mixture, rng):
         if len(whole) <= mixture.dimension + 1:
             clusters.append(whole)
             continue
-        inner = _one_level(points[whole], mixture, _LOCAL_NEIGHBOURS, rng)
+        inner = _one_level(points[whole], mixture, rng, _LOCAL_NEIGHBOURS)
         clusters += [whole[part] for part in inner]
     return _in_order(clusters)
 
 
-def _one_level(points: FloatArray, mixture: Mixture, neighbours: int, rng: Generator) -> Clusters:
+def _one_level(
+    points: FloatArray, mixture: Mixture, rng: Generator, neighbours: int | None = None
+) -> Clusters:
     n = len(points)
     if n < 3 or len(np.unique(np.round(points, DECIMALS), axis=0)) < 3:
         return [np.arange(n)] if n else []
     dimension = min(mixture.dimension, n - 2, points.shape[1])
     seed = int(rng.integers(2**31 - 1))
-    reduced = reduce(points, dimension, mixture.reduction, neighbours=neighbours, seed=seed)
+    near = neighbours or max(int(np.sqrt(n - 1)), 2)
+    reduced = reduce(points, dimension, mixture.reduction, neighbours=near, seed=seed)
     posterior = _posteriors(reduced, mixture, int(rng.integers(2**31 - 1)))
     joins = np.round(posterior, DECIMALS) > mixture.threshold
     homeless = ~joins.any(axis=1)
