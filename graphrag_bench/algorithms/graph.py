@@ -249,7 +249,7 @@ class Graph(Columns):
 
     @cached_property
     def walks(self) -> dict[tuple[object, ...], Any]:
-        """The random walks over this graph by their settings; `graph/pagerank.py` fills it."""
+        """The random walks over this graph by their settings; `algorithms/pagerank.py` fills it."""
         return {}
 
     @cached_property

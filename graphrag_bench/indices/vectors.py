@@ -141,13 +141,11 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
         rows = zip(graph.facts, relationship_texts(graph), strict=True)
         return [fact or context for fact, context in rows]
     names, none = list(graph.names), [""] * graph.n_relationships
-    named = zip(graph.relations, graph.keywords or none, strict=True)
-    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    columns = (graph.relations, graph.keywords or none, graph.facts or none)
+    rows = zip(graph.source.tolist(), graph.target.tolist(), *columns, strict=True)
     return [
-        " ".join(part for part in (names[head], relation or themes, names[tail], fact) if part)
-        for (head, tail), (relation, themes), fact in zip(
-            ends, named, graph.facts or none, strict=True
-        )
+        " ".join(filter(None, (names[head], relation or themes, names[tail], fact)))
+        for head, tail, relation, themes, fact in rows
     ]
 
 
