@@ -138,8 +138,8 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
     has no name, and what is empty is left out. With `description` that alone, where there is one.
     """
     if text == "description" and graph.facts:
-        rows = zip(graph.facts, relationship_texts(graph), strict=True)
-        return [fact or context for fact, context in rows]
+        pairs = zip(graph.facts, relationship_texts(graph), strict=True)
+        return [fact or context for fact, context in pairs]
     names, none = list(graph.names), [""] * graph.n_relationships
     columns = (graph.relations, graph.keywords or none, graph.facts or none)
     rows = zip(graph.source.tolist(), graph.target.tolist(), *columns, strict=True)
