@@ -22,8 +22,10 @@ from timing import Numbers, milliseconds, seconds
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import (
+    How,
+    Reset,
     Walk,
-    personalised_pagerank,
+    masses,
     walk_of_nodes,
     walk_with_chunks,
 )
@@ -124,7 +126,9 @@ def exact(size: tuple[int, int], n_questions: int, damping: float = 0.5) -> Numb
     resets = dense(walk, questions)[:, :n_questions]
 
     def ours(resets: FloatArray) -> FloatArray:
-        return personalised_pagerank(walk, resets, damping)
+        every = [Reset(np.arange(len(walk)), column) for column in resets.T]
+        found = masses(walk, every, How(damping, method="exact"), top_k=1)
+        return np.stack([mass.values for mass in found], axis=1)
 
     compiled = seconds(lambda: ours(resets)) + seconds(lambda: ours(resets[:, :1]))
     mine, other, alone = [], [], []
