@@ -55,37 +55,37 @@ def flow(
     expand_target: bool = False,
 ) -> Flow:
     """The flow of one ordered pair."""
-    found = Flow({start: 1.0}, {start: 0}, set())
+    result = Flow({start: 1.0}, {start: 0}, set())
     frontier = [start]
     for level in range(1, max_hops + 1):
         pending: dict[int, float] = {}
         for node in frontier:
             if (node == end and not expand_target) or not near[node]:
                 continue
-            share = found.resource[node] / len(near[node])
+            share = result.resource[node] / len(near[node])
             if share < theta - SLACK and node != start:
                 continue
-            found.expanded.add(node)
+            result.expanded.add(node)
             for other in near[node]:
-                if other not in found.level:
+                if other not in result.level:
                     pending[other] = pending.get(other, 0.0) + alpha * share
-        found.resource.update(pending)
-        found.level.update(dict.fromkeys(pending, level))
+        result.resource.update(pending)
+        result.level.update(dict.fromkeys(pending, level))
         frontier = list(pending)
-    return found
+    return result
 
 
 def alive(near: Near, start: int, end: int, state: Flow, max_hops: int) -> list[Walk]:
     """All simple paths whose nodes but the last are expanded."""
-    found, walks = [], [(start,)]
+    result, walks = [], [(start,)]
     while walks:
         walk = walks.pop()
         if len(walk) > max_hops or walk[-1] not in state.expanded:
             continue
         for node in near[walk[-1]]:
             if node not in walk:
-                (found if node == end else walks).append((*walk, node))
-    return found
+                (result if node == end else walks).append((*walk, node))
+    return result
 
 
 def flow_paths(
@@ -146,16 +146,16 @@ def fewest_hops(
     near: Near, start: int, end: int, similarity: Callable[[int, int], int], k: int, most: int
 ) -> list[tuple[Walk, int]]:
     """The k paths with the fewest hops, ties by the sum of similarities, then by node tuple."""
-    found: list[tuple[Walk, int]] = []
+    result: list[tuple[Walk, int]] = []
     for hops in range(1, most + 1):
-        if len(found) >= k:
+        if len(result) >= k:
             break
         scored = [
             (walk, sum(similarity(*hop) for hop in zip(walk[:-1], walk[1:], strict=True)))
             for walk in simple_paths(near, start, end, hops)
         ]
-        found += sorted(scored, key=lambda one: (-one[1], one[0]))
-    return found[:k]
+        result += sorted(scored, key=lambda one: (-one[1], one[0]))
+    return result[:k]
 
 
 # ---- path pooling, specification 4.3 and 4.4
@@ -165,15 +165,15 @@ Triple = tuple[int, int]
 
 def walks_of(triples: Sequence[Triple], start: int, longest: int) -> list[tuple[int, ...]]:
     """All simple paths from a node as positions of triples, of at most so many of them."""
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     open_walks: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), (start,))]
     while open_walks:
         walk, nodes = open_walks.pop()
         for position, (head, tail) in enumerate(triples):
             if head == nodes[-1] and tail not in nodes and len(walk) < longest:
-                found.append((*walk, position))
+                result.append((*walk, position))
                 open_walks.append(((*walk, position), (*nodes, tail)))
-    return found
+    return result
 
 
 def kernels_of(
@@ -181,7 +181,7 @@ def kernels_of(
     shortest: bool, per_entity: bool, longest: int,
 ) -> list[tuple[int, ...]]:  # fmt: skip
     """The kernels from and to the entities, each read along its triples."""
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     for forward in (True, False):
         ways = list(triples) if forward else [(tail, head) for head, tail in triples]
         groups: dict[tuple[int, int], list[tuple[int, ...]]] = {}
@@ -194,10 +194,10 @@ def kernels_of(
                 groups.setdefault((number if per_entity else 0, end), []).append(kernel)
         for group in groups.values():
             if shortest:
-                found.append(min(group, key=lambda kernel: _preferred(kernel, scores)))
+                result.append(min(group, key=lambda kernel: _preferred(kernel, scores)))
             else:
-                found += group
-    return found
+                result += group
+    return result
 
 
 def _preferred(kernel: tuple[int, ...], scores: Sequence[float]) -> tuple[int, int, Walk]:
@@ -212,7 +212,7 @@ def shortest_by_levels(
 
     The same as `kernels_of` with `shortest`, for graphs whose simple paths are too many to list.
     """
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     for forward in (True, False):
         beside: dict[int, list[tuple[int, int]]] = {}
         for position, (head, tail) in enumerate(triples):
@@ -230,9 +230,9 @@ def shortest_by_levels(
                     others = [longer, following.get(near, longer)]
                     following[near] = min(others, key=lambda one: _preferred(one, scores))
             known.update(following)
-            found += following.values()
+            result += following.values()
             level = following
-    return found
+    return result
 
 
 def pooled(

@@ -33,13 +33,13 @@ def mixture(**other: object) -> Mixture:
 
 def by_mixture(points: np.ndarray, n_tokens: np.ndarray | None = None, **other: object) -> list:
     tokens = np.ones(len(points), np.int64) if n_tokens is None else n_tokens
-    found = mixture_clusters(points, tokens, mixture(**other), np.random.default_rng(0))
-    return [cluster.tolist() for cluster in found]
+    result = mixture_clusters(points, tokens, mixture(**other), np.random.default_rng(0))
+    return [cluster.tolist() for cluster in result]
 
 
 def balanced(points: np.ndarray, size: int, **other: int) -> list[list[int]]:
-    found = balanced_clusters(points, size, np.random.default_rng(0), **other)
-    return [cluster.tolist() for cluster in found]
+    result = balanced_clusters(points, size, np.random.default_rng(0), **other)
+    return [cluster.tolist() for cluster in result]
 
 
 # ---- mixtures
@@ -71,8 +71,8 @@ def test_without_patience_the_search_goes_on_where_ten_numbers_in_a_row_were_in_
 
 def test_every_row_is_in_a_cluster_even_where_no_posterior_passes_the_threshold():
     for threshold in (0.1, 0.999999):
-        found = by_mixture(TWO, threshold=threshold)
-        assert sorted({row for cluster in found for row in cluster}) == list(range(40))
+        result = by_mixture(TWO, threshold=threshold)
+        assert sorted({row for cluster in result for row in cluster}) == list(range(40))
 
 
 # ---- balanced k-means
@@ -80,10 +80,10 @@ def test_every_row_is_in_a_cluster_even_where_no_posterior_passes_the_threshold(
 
 def test_balanced_clusters_hold_every_row_once_and_are_even():
     """Forty rows in four clusters: ten each is the share, and 1.2 times that the most."""
-    found = balanced(TWO, 10)
-    assert len(found) == 4
-    assert sorted(row for cluster in found for row in cluster) == list(range(40))
-    assert max(map(len, found)) <= 12
+    result = balanced(TWO, 10)
+    assert len(result) == 4
+    assert sorted(row for cluster in result for row in cluster) == list(range(40))
+    assert max(map(len, result)) <= 12
 
 
 def test_the_farthest_rows_leave_a_cluster_that_is_too_large():

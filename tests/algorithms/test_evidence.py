@@ -23,8 +23,8 @@ from graphrag_bench.graphs.merging import Merger
 def hub(most_tokens: int | None = None) -> Graph:
     """Velia is told of by all chunks, by two of them in the same words; Isk by the last alone."""
     merger = Merger()
-    for chunk, said in enumerate(("A state.", "It has a port.", "A state.")):
-        merger.node("Velia", description=said, chunks=(chunk,))
+    for chunk, message in enumerate(("A state.", "It has a port.", "A state.")):
+        merger.node("Velia", description=message, chunks=(chunk,))
     merger.relationship("Isk", "Velia", description="Isk flows there.", chunks=(2,))
     merger.relationship("Isk", "Velia", description="Told of both.", chunks=(0, 1))
     merger.relationship("Velia", "Lund", chunks=(1,))
@@ -58,11 +58,11 @@ def test_without_fragments_a_described_node_counts_for_its_chunk_where_it_has_on
 
 
 def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:
-    held = Fragments.of([(2, "b", 1), (0, "a", 0), (2, "b", 1), (2, "a", 2)], 3)
-    assert list(held) == [(0, "a", 0), (2, "b", 1), (2, "a", 2)]
-    assert (held.of_row(1), held.of_row(7)) == ([], [])
-    assert list(held.take(np.array([2, 1]))) == [(0, "b", 1), (0, "a", 2)]
-    assert sorted(held.pairs()) == [("a", 0), ("a", 2), ("b", 1)]
+    stored = Fragments.of([(2, "b", 1), (0, "a", 0), (2, "b", 1), (2, "a", 2)], 3)
+    assert list(stored) == [(0, "a", 0), (2, "b", 1), (2, "a", 2)]
+    assert (stored.of_row(1), stored.of_row(7)) == ([], [])
+    assert list(stored.take(np.array([2, 1]))) == [(0, "b", 1), (0, "a", 2)]
+    assert sorted(stored.pairs()) == [("a", 0), ("a", 2), ("b", 1)]
     assert list(Fragments.of([], 2)) == []
 
 
@@ -95,17 +95,17 @@ def graph() -> Graph:
 
 
 def test_a_row_is_one_node_name_and_value_with_the_chunks_that_state_it(graph):
-    held = attributes_of(graph)
-    assert held.node.tolist() == [0, 0, 2]
-    assert [held.text_of(row) for row in range(3)] == [
+    stored = attributes_of(graph)
+    assert stored.node.tolist() == [0, 0, 2]
+    assert [stored.text_of(row) for row in range(3)] == [
         "born: 1867",
         "profession: a Painter",
         "height: tall",
     ]
-    assert held.chunk.toarray().astype(int).tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    assert stored.chunk.toarray().astype(int).tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
 
 
 def test_rows_are_found_by_name_whatever_its_case(graph):
-    found = rows_named(attributes_of(graph), ("BORN", "height"))
-    assert found.tolist() == [True, False, True]
+    result = rows_named(attributes_of(graph), ("BORN", "height"))
+    assert result.tolist() == [True, False, True]
     assert rows_named(attributes_of(graph), ()) is None

@@ -71,9 +71,9 @@ def test_resource_flows_from_the_start_and_not_on_from_the_end(start, end, resou
 
 
 def test_all_pairs_of_three_nodes_merged_up_to_reversal():
-    found = named(SQUARES, [A, D, E], rules())
-    assert list(found) == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
-    assert list(found.values()) == close(
+    result = named(SQUARES, [A, D, E], rules())
+    assert list(result) == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
+    assert list(result.values()) == close(
         "27/20", "373/480", "373/480", "11533/21600", "11533/21600", "11533/21600"
     )
     assert list(named(SQUARES, [A, D, E], rules(), top_k=3)) == ["ED", "ABD", "ACD"]
@@ -140,9 +140,9 @@ def test_the_paths_are_those_of_the_definition(
 def best_by_edges(graph: Graph, *nodes: int, top_k: int = 15, **changes) -> dict[str, float]:
     """The paths of the released code: theta .3, one for each set of nodes, at most half of them."""
     ways = {"max_hops": 3, "dedup": "node_set", "half": True, **changes}
-    kept = Selection(ways["dedup"], top_k, at_most_half=ways["half"])
-    found = edge_flow_paths(graph, nodes, Rules(0.8, 0.3, ways["max_hops"]), "both", kept)
-    return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in found}
+    chosen = Selection(ways["dedup"], top_k, at_most_half=ways["half"])
+    result = edge_flow_paths(graph, nodes, Rules(0.8, 0.3, ways["max_hops"]), "both", chosen)
+    return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in result}
 
 
 def test_flow_is_halved_where_paths_part_and_stops_at_the_threshold():

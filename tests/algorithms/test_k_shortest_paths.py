@@ -42,8 +42,8 @@ def about(**scores: float) -> list[tuple[str, object]]:
 
 def test_the_shortest_paths_of_each_pair_with_ties_by_similarity():
     pairs = np.concatenate([FIRST, SECOND])
-    found = fewest_hops(SIX, pairs, LIKE, k=2, most=3)
-    assert [list(row.items()) for row in words(found, len(pairs))] == [
+    result = fewest_hops(SIX, pairs, LIKE, k=2, most=3)
+    assert [list(row.items()) for row in words(result, len(pairs))] == [
         about(AC=0.9, ABDC=0.466667),
         about(ACD=0.8, ABD=0.35),
         about(BDC=0.6, BAC=0.55),
@@ -56,15 +56,15 @@ def test_the_shortest_paths_of_each_pair_with_ties_by_similarity():
 
 
 def test_the_best_paths_of_both_transitions_are_kept():
-    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 5)
-    assert [(path.transition, path.nodes, path.relationships) for path in kept] == [
+    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 5)
+    assert [(path.transition, path.nodes, path.relationships) for path in chosen] == [
         (1, (A, C), (1,)),
         (2, (D, E), (5,)),
         (1, (A, C, D), (1, 3)),
         (2, (C, D, E), (3, 5)),
         (2, (D, C, E), (3, 4)),
     ]
-    assert [path.score for path in kept] == pytest.approx([0.9, 0.8, 0.8, 0.75, 0.65])
+    assert [path.score for path in chosen] == pytest.approx([0.9, 0.8, 0.8, 0.75, 0.65])
 
 
 # ---- what is counted, and over what
@@ -75,16 +75,16 @@ def letters(paths) -> list[tuple[str, float]]:
 
 
 def test_the_best_paths_of_each_transition_are_kept_where_that_is_asked_for():
-    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT._replace(kept_of="transition"), 2)
-    assert letters(kept) == [("AC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("CDE", 0.75)]
+    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT._replace(kept_of="transition"), 2)
+    assert letters(chosen) == [("AC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("CDE", 0.75)]
 
 
 def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
     """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name; so
     A-B-D-C, A-B-D, B-D-C, B-D and D-F have nothing that counts."""
     search = UNIT._replace(counted="sorted", above=0.5)
-    kept = step_paths(SIX, [FIRST, SECOND], LIKE, search, None)
-    assert letters(kept) == [
+    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, search, None)
+    assert letters(chosen) == [
         ("AC", 0.9), ("BAC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("BACD", 0.8), ("CDE", 0.75),
         ("CDF", 0.7), ("CE", 0.6), ("DCE", 0.6), ("CEDF", 0.6),
     ]  # fmt: skip
@@ -151,7 +151,7 @@ def likeness(graph: Graph, like: np.ndarray):
 @given(world=likenesses(), k=st.integers(1, 5), most=st.integers(1, 4))
 def test_the_paths_of_fewest_hops_are_those_of_the_definition(world, k, most):
     graph, like, pairs = world
-    found = fewest_hops(graph, pairs, like, k=k, most=most)
+    result = fewest_hops(graph, pairs, like, k=k, most=most)
     near = slow_paths.plain(slow_paths.Lazy(graph), graph.n_nodes)
     want = [
         (pair, walk, total / (1e6 * (len(walk) - 1)))
@@ -160,7 +160,7 @@ def test_the_paths_of_fewest_hops_are_those_of_the_definition(world, k, most):
             near, source, target, likeness(graph, like), k, most
         )
     ]
-    assert listed(found) == [(pair, walk, pytest.approx(score)) for pair, walk, score in want]
+    assert listed(result) == [(pair, walk, pytest.approx(score)) for pair, walk, score in want]
 
 
 @settings(max_examples=150, deadline=None)

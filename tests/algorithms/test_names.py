@@ -66,9 +66,9 @@ def test_the_longest_name_that_begins_at_a_word_is_found() -> None:
 
 
 def test_a_name_with_an_article_and_one_without_are_the_same() -> None:
-    held = NameDictionary.of(["the norvik observatory", "norvik observatory", "the who", "who"])
-    assert held.matches("Who saw the Norvik Observatory?") == [("the norvik observatory", 1)]
-    assert held.matches("When did The Who play?") == [("the who", 2)]
+    stored = NameDictionary.of(["the norvik observatory", "norvik observatory", "the who", "who"])
+    assert stored.matches("Who saw the Norvik Observatory?") == [("the norvik observatory", 1)]
+    assert stored.matches("When did The Who play?") == [("the who", 2)]
 
 
 def test_a_name_of_one_word_is_found_in_a_text_only_where_it_is_allowed() -> None:
@@ -77,10 +77,10 @@ def test_a_name_of_one_word_is_found_in_a_text_only_where_it_is_allowed() -> Non
 
 
 def test_aliases_are_found_after_names_and_lead_to_their_row() -> None:
-    held = NameDictionary.of(["Marie Curie", "Tarn"], {"old tarn": 1, "tarn": 0, "Skłodowska": 0})
-    assert held.row("Sklodowska") == 0
-    assert held.row("Tarn") == 1
-    assert held.matches("Was old Tarn hers?") == [("old tarn", 1)]
+    stored = NameDictionary.of(["Marie Curie", "Tarn"], {"old tarn": 1, "tarn": 0, "Skłodowska": 0})
+    assert stored.row("Sklodowska") == 0
+    assert stored.row("Tarn") == 1
+    assert stored.matches("Was old Tarn hers?") == [("old tarn", 1)]
 
 
 # ---- Merges of names: which alias leads to which node, and what is kept on disk

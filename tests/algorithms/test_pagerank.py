@@ -57,8 +57,8 @@ def test_no_mass_is_off_by_more_than_the_bound(seed, damping, error):
     rows = np.array([0, 1, 150, walk.isolated[0]])
     reset = np.zeros(len(walk))
     reset[rows] = [0.4, 0.3, 0.2, 0.1]
-    found = pushed_pagerank(walk, Reset(rows, 5 * reset[rows]), How(damping, error=error), 2)
-    off = np.abs(dense(found, len(walk)) - solved(walk, reset, damping))
+    result = pushed_pagerank(walk, Reset(rows, 5 * reset[rows]), How(damping, error=error), 2)
+    off = np.abs(dense(result, len(walk)) - solved(walk, reset, damping))
     assert (off <= error * walk.strength / walk.mean_strength + 1e-12).all()
 
 
@@ -71,11 +71,11 @@ def test_one_push_worked_out_by_hand():
     residual of all by the strength of all.
     """
     walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
-    found = pushed_pagerank(walk, Reset(np.array([0]), np.ones(1)), How(0.5, error=0.25), 3)
+    result = pushed_pagerank(walk, Reset(np.array([0]), np.ones(1)), How(0.5, error=0.25), 3)
     a = 0.5 + 0.5 * 0.125 + 0.25 * 0.0625
     b = 2 * (0.125 + 0.25 * 0.125 + 0.25 * 0.0625)
     c = 0.5 * 0.125 + 0.25 * 0.0625
-    np.testing.assert_allclose(dense(found, 3), [a, b, c])
+    np.testing.assert_allclose(dense(result, 3), [a, b, c])
 
 
 def test_the_work_of_a_push_does_not_grow_with_the_graph():
@@ -97,16 +97,16 @@ def test_one_push_after_another_is_as_if_alone():
     how = How(0.85, method="push", error=1e-4)
     first, _, third = masses(walk, resets, how, 5)
     single = pushed_pagerank(walk, resets[0], how, 5)
-    for found in (first, third):
-        assert np.array_equal(found.rows, single.rows)
-        assert np.array_equal(found.values, single.values)
+    for result in (first, third):
+        assert np.array_equal(result.rows, single.rows)
+        assert np.array_equal(result.values, single.values)
 
 
 def test_without_any_weight_a_push_is_exact_and_uniform():
     walk = random_walk(2)
     none = Reset(np.zeros(0, np.int64), np.zeros(0))
-    (found,) = masses(walk, [none], How(0.5, method="push"), 5)
-    assert np.array_equal(found.values, personalised_pagerank(walk, np.zeros(len(walk)), 0.5))
+    (result,) = masses(walk, [none], How(0.5, method="push"), 5)
+    assert np.array_equal(result.values, personalised_pagerank(walk, np.zeros(len(walk)), 0.5))
 
 
 # ---- the operators

@@ -22,9 +22,9 @@ def path():
 
 
 def test_a_walk_goes_on_from_the_node_it_reached(path):
-    (found,) = khop_paths(path, [A, C, D], 2)
-    assert found.nodes == (A, B, C, D)
-    assert found.relationships == (0, 1, 2)
+    (result,) = khop_paths(path, [A, C, D], 2)
+    assert result.nodes == (A, B, C, D)
+    assert result.relationships == (0, 1, 2)
 
 
 def test_the_walk_starts_at_the_first_node_given(path):
@@ -45,8 +45,8 @@ def test_of_equally_short_ways_the_one_through_lower_nodes_is_taken():
 
 def test_a_hop_is_the_first_row_of_its_pair():
     parallel = Graph.from_arrays([B, A, B], [C, B, A])
-    (found,) = khop_paths(parallel, [A, C], 2)
-    assert found.relationships == (1, 0)
+    (result,) = khop_paths(parallel, [A, C], 2)
+    assert result.relationships == (1, 0)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -56,12 +56,12 @@ def test_hops_are_as_many_as_networkx_says(seed):
     rng = np.random.default_rng(seed)
     graph = Graph.from_arrays(*rng.integers(0, 30, (2, 35)), n_nodes=30)
     start, end = rng.choice(30, 2, replace=False).tolist()
-    found, view = walks(graph, start, end, khop=30), graph.igraph.to_networkx()
+    result, view = walks(graph, start, end, khop=30), graph.igraph.to_networkx()
     if networkx.has_path(view, start, end):
-        assert len(found[0]) == networkx.shortest_path_length(view, start, end) + 1
-        assert networkx.is_path(view, found[0])
+        assert len(result[0]) == networkx.shortest_path_length(view, start, end) + 1
+        assert networkx.is_path(view, result[0])
     else:
-        assert found == []
+        assert result == []
 
 
 # ---- prizes

@@ -38,8 +38,8 @@ def plain() -> GnnWeights:
 
 def scorer(weights: GnnWeights, graph: Graph, relations: np.ndarray) -> EntityScorer:
     edges, _ = edges_of(graph)
-    starts, held = edges.grouped("target", graph.n_nodes)
-    return EntityScorer(weights, relations, starts, held.source, held.kind)
+    starts, stored = edges.grouped("target", graph.n_nodes)
+    return EntityScorer(weights, relations, starts, stored.source, stored.kind)
 
 
 def test_states_travel_along_relations_and_layers_add_their_input():
@@ -56,22 +56,22 @@ def test_states_travel_along_relations_and_layers_add_their_input():
     The last sum of node 2 is (1, 0) x (1, 3). The end adds a state's numbers, and 1 - 2 of the
     question.
     """
-    found = scorer(plain(), line(), RELATIONS).logits(QUESTION, np.array([0.5]), np.array([0]))
-    assert found.tolist() == [9.5, 4.0, 0.0, -1.0]
+    result = scorer(plain(), line(), RELATIONS).logits(QUESTION, np.array([0.5]), np.array([0]))
+    assert result.tolist() == [9.5, 4.0, 0.0, -1.0]
 
 
 def test_layer_normalisation_comes_before_what_is_negative_is_cut():
     """(1, 3) has mean 2 and deviation 1: (-1, 1), times (2, 3) plus (1, 0): (-1, 3), cut (0, 3)."""
     one = Shape(2, 2, 1)
     named = dict(plain().parameters)
-    kept = {name: named[name] for name, _ in one.parameters() if "layer_norm" not in name}
+    chosen = {name: named[name] for name, _ in one.parameters() if "layer_norm" not in name}
     layer = "entity_model.layers.0.layer_norm"
-    kept |= {f"{layer}.weight": np.array([2, 3]), f"{layer}.bias": np.array([1, 0])}
-    weights = checked({n: v.astype(np.float32) for n, v in kept.items()}, one, False)
+    chosen |= {f"{layer}.weight": np.array([2, 3]), f"{layer}.bias": np.array([1, 0])}
+    weights = checked({n: v.astype(np.float32) for n, v in chosen.items()}, one, False)
     graph = Graph.from_arrays([], [], n_nodes=1)
-    asked = np.array([0.5, 1.5], np.float32)
-    found = scorer(weights, graph, RELATIONS[:0]).logits(asked, np.ones(1), np.array([0]))
-    assert found == pytest.approx([3 + 0.5 - 1.5], abs=1e-4)
+    prompts = np.array([0.5, 1.5], np.float32)
+    result = scorer(weights, graph, RELATIONS[:0]).logits(prompts, np.ones(1), np.array([0]))
+    assert result == pytest.approx([3 + 0.5 - 1.5], abs=1e-4)
 
 
 def test_every_row_has_an_inverse_and_a_synonymy_edge_leads_both_ways():
@@ -81,8 +81,8 @@ def test_every_row_has_an_inverse_and_a_synonymy_edge_leads_both_ways():
     )
     edges, names = edges_of(graph)
     assert names == ("knows", "equivalent", "inverse_knows", "inverse_equivalent")
-    found = sorted(zip(*(part.tolist() for part in edges), strict=True))
-    assert found == [(0, 0, 1), (1, 1, 2), (1, 2, 0), (1, 3, 2), (2, 1, 1), (2, 3, 1)]
+    result = sorted(zip(*(part.tolist() for part in edges), strict=True))
+    assert result == [(0, 0, 1), (1, 1, 2), (1, 2, 0), (1, 3, 2), (2, 1, 1), (2, 3, 1)]
 
 
 # ---- torch
@@ -104,26 +104,26 @@ def test_training_and_inference_compute_the_same():
     graph = replace(graph, relations=Texts.of(["a", "b", "a", "c", "b"]))
     edges, names = edges_of(graph)
     relations = chance.standard_normal((len(names), 3)).astype(np.float32)
-    asked = chance.standard_normal((2, 3)).astype(np.float32)
+    prompts = chance.standard_normal((2, 3)).astype(np.float32)
     start = np.array([[1, 0, 0, 0.5, 0, 0], [0, 0, 0, 0, 0, 0.25]], np.float32)
     weights = drawn(shape)
     together = logits(
-        {name: torch.from_numpy(held) for name, held in weights.items()}, shape,
-        Grouped.of(edges, 6, len(names)), *map(torch.from_numpy, (relations, asked, start)),
+        {name: torch.from_numpy(stored) for name, stored in weights.items()}, shape,
+        Grouped.of(edges, 6, len(names)), *map(torch.from_numpy, (relations, prompts, start)),
     ).numpy()  # fmt: skip
     alone = scorer(checked(weights, shape, True), graph, relations)
     for row in range(2):
         nodes = np.flatnonzero(start[row])
-        found = alone.logits(asked[row], start[row][nodes].astype(np.float64), nodes)
-        assert found == pytest.approx(together[row], abs=1e-5)
+        result = alone.logits(prompts[row], start[row][nodes].astype(np.float64), nodes)
+        assert result == pytest.approx(together[row], abs=1e-5)
 
 
 def test_the_loss_of_logits_that_say_nothing():
     """Each cross-entropy is log 2, and of three equal chances the wanted one has a third."""
     import torch
 
-    found = loss_of(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0]]))
-    assert float(found) == pytest.approx(0.3 * log(2) + 0.7 * log(3), abs=1e-4)
+    result = loss_of(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0]]))
+    assert float(result) == pytest.approx(0.3 * log(2) + 0.7 * log(3), abs=1e-4)
 
 
 # ---- weights

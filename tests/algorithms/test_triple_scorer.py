@@ -28,11 +28,11 @@ def near(topics: list[int], rows: list[int] | None = None) -> dict[int, np.ndarr
 def test_distances_are_means_along_the_triples_and_then_against_them():
     """From 0: node 1 hears 0 and 3, half of them topics; node 2 hears 0 and 1."""
     # of hot, forward and reverse the share of topic entities, not that of others
-    found = {node: row[1::2].tolist() for node, row in near([0]).items()}
-    assert found[0] == [1, 0, 0, 0, 0]
-    assert found[1] == [0, 0.5, 0, 0, 0]
-    assert found[2] == [0, 0.5, 0.25, 0, 0]
-    assert found[3] == [0, 0, 0, 0, 0]
+    result = {node: row[1::2].tolist() for node, row in near([0]).items()}
+    assert result[0] == [1, 0, 0, 0, 0]
+    assert result[1] == [0, 0.5, 0, 0, 0]
+    assert result[2] == [0, 0.5, 0.25, 0, 0]
+    assert result[3] == [0, 0, 0, 0, 0]
 
 
 def scorer() -> MlpTripleScorer:
@@ -51,16 +51,16 @@ def scorer() -> MlpTripleScorer:
 
 @pytest.mark.parametrize("own", [None, [0, 2, 3]])
 def test_a_score_is_that_of_the_formula_over_the_inputs_side_by_side(own: list[int] | None):
-    held, found = scorer(), near([0, 3], own)
-    names = np.where(held.readable[:, None], held.names, held.weights.unreadable)
+    stored, result = scorer(), near([0, 3], own)
+    names = np.where(stored.readable[:, None], stored.names, stored.weights.unreadable)
     rows = None if own is None else np.array(own)
-    scores = held.scores(SOURCE, TARGET, VECTOR, rows, np.array([0, 3]))
+    scores = stored.scores(SOURCE, TARGET, VECTOR, rows, np.array([0, 3]))
     for at, row in enumerate(range(4) if own is None else own):
         head, tail = int(SOURCE[row]), int(TARGET[row])
         inputs = np.concatenate(
-            [VECTOR, names[head], held.relations[held.relation[row]], names[tail],
-             found[head], found[tail]]
+            [VECTOR, names[head], stored.relations[stored.relation[row]], names[tail],
+             result[head], result[tail]]
         )  # fmt: skip
-        inner = np.maximum(inputs @ held.weights.hidden + held.weights.bias, 0)
-        logit = inner @ held.weights.out + held.weights.out_bias[0]
+        inner = np.maximum(inputs @ stored.weights.hidden + stored.weights.bias, 0)
+        logit = inner @ stored.weights.out + stored.weights.out_bias[0]
         assert scores[at] == pytest.approx(1 / (1 + np.exp(-float(logit))), abs=1e-6)

@@ -66,8 +66,8 @@ class Known:
         return [name for name, _ in self._named(text)]
 
     def _named(self, text: str) -> list[tuple[str, str]]:
-        found = sorted((text.index(name), name) for name in self.labels if name in text)
-        return [(name, self.labels[name]) for _, name in found]
+        result = sorted((text.index(name), name) for name in self.labels if name in text)
+        return [(name, self.labels[name]) for _, name in result]
 
 
 class Lengths:

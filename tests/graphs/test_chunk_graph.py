@@ -37,8 +37,8 @@ class Names:
     def sentences(self, texts):
         for text in texts:
             self.texts.append(text)
-            found = [name for name in ("Ada", "Norvik", "Mira") if name in text]
-            yield [Sentence(text, tuple((name, "PERSON") for name in found), (), ())]
+            result = [name for name in ("Ada", "Norvik", "Mira") if name in text]
+            yield [Sentence(text, tuple((name, "PERSON") for name in result), (), ())]
 
     def entities(self, text):
         return []
@@ -95,10 +95,10 @@ def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
         chunk_table=ChunkTable.of([(str(row), "", text) for row, text in enumerate(texts)]),
         chunk_index=VectorIndex(vectors), progress=QUIET, lexical=3, semantic=0,
     )  # fmt: skip
-    held = [set(text.split()) for text in texts]
+    stored = [set(text.split()) for text in texts]
     wanted = set()
-    for row, own in enumerate(held):
-        shared = sorted((-len(own & other), at) for at, other in enumerate(held) if at != row)
+    for row, own in enumerate(stored):
+        shared = sorted((-len(own & other), at) for at, other in enumerate(stored) if at != row)
         wanted |= {(min(row, at), max(row, at)) for _, at in shared[:3]}
     assert {pair[:2] for pair in edges(graph)} == wanted
 
@@ -116,30 +116,30 @@ def test_a_share_of_ten_chunks_is_not_lost_to_rounding():
 
 
 def test_the_core_alone_is_read():
-    found = core_nlp(
+    result = core_nlp(
         chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=Names(), progress=QUIET, share=0.5
     )
-    named = [[entity.name for entity in row.entities] for row in found.rows]
+    named = [[entity.name for entity in row.entities] for row in result.rows]
     assert named == [["Ada", "Norvik"], [], ["Ada"], []]
-    assert found.rows[1] == found.rows[3] == ChunkRecords()
-    assert found.statistics["core_chunks"] == 2
+    assert result.rows[1] == result.rows[3] == ChunkRecords()
+    assert result.statistics["core_chunks"] == 2
 
 
 def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
     """The core is 0, 1 and 2, of 5, 5 and 3 tokens: 0 and 1 are read as one, and 2 alone."""
     names = Names()
-    found = core_nlp(
+    result = core_nlp(
         chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=names, progress=QUIET, share=0.75,
         join_tokens=11,
     )  # fmt: skip
     assert names.texts == ["Ada founded Norvik. Ada inherited Norvik.", "Ada slept."]
-    first, second, third, outside = found.rows
+    first, second, third, outside = result.rows
     assert [entity.description for entity in first.entities] == [names.texts[0]] * 2
     assert second.entities == (EntityRecord("Ada"), EntityRecord("Norvik"))
     assert [(one.source, one.strength) for one in second.relationships] == [("Ada", 0.0)]
     assert [entity.name for entity in third.entities] == ["Ada"]
     assert outside == ChunkRecords()
-    assert text_graph(found, keywords=False).weight.tolist() == [1.0]
+    assert text_graph(result, keywords=False).weight.tolist() == [1.0]
 
 
 def test_chunks_of_other_titles_are_read_together_under_their_titles():

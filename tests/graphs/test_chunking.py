@@ -33,9 +33,9 @@ def test_windows_of_1200_tokens_start_every_1100(n_tokens, expected):
 def test_windows_hold_every_token_and_are_never_too_long(n_tokens, size, overlap):
     if overlap >= size:
         return
-    found = spans(n_tokens, size, overlap)
-    assert {token for first, end in found for token in range(first, end)} == set(range(n_tokens))
-    assert all(end - first <= size for first, end in found)
+    result = spans(n_tokens, size, overlap)
+    assert {token for first, end in result for token in range(first, end)} == set(range(n_tokens))
+    assert all(end - first <= size for first, end in result)
 
 
 def texts(table: ChunkTable) -> list[str]:
@@ -70,8 +70,8 @@ FOUR = (
 )  # fmt: skip
 def test_over_the_corpus_a_window_holds_several_documents_and_is_from_each(size, overlap, expected):
     table = token(corpus=dataset(*FOUR), size=size, overlap=overlap, join="corpus")
-    found = [(text, "".join(table.documents_of(row))) for row, text in enumerate(table.texts)]
-    assert found == expected
+    result = [(text, "".join(table.documents_of(row))) for row, text in enumerate(table.texts)]
+    assert result == expected
     assert list(table.titles) == [""] * len(expected)
     assert table.chunks_of("d") == [row for row, (_, of) in enumerate(expected) if "d" in of]
 

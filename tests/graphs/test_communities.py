@@ -34,10 +34,10 @@ def members(found: Communities) -> list[list[int]]:
 
 
 def test_two_cliques_joined_by_an_edge_are_two_communities():
-    found = leiden(graph=graph_with(CLIQUES))
-    assert members(found) == [[0, 1, 2], [3, 4, 5]]
-    assert found.level.tolist() == [0, 0]
-    assert found.parent.tolist() == [-1, -1]
+    result = leiden(graph=graph_with(CLIQUES))
+    assert members(result) == [[0, 1, 2], [3, 4, 5]]
+    assert result.level.tolist() == [0, 0]
+    assert result.parent.tolist() == [-1, -1]
 
 
 def test_weights_decide_where_the_border_runs():
@@ -56,45 +56,45 @@ def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_par
     """
     triangles = [pair for at in (0, 3, 6, 9) for pair in combinations(range(at, at + 3), 2)]
     made = graph_with([*triangles, (2, 3), (5, 6), (8, 9)])
-    found = leiden(graph=made, max_cluster_size=5, resolution=0.3)
+    result = leiden(graph=made, max_cluster_size=5, resolution=0.3)
     halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
-    assert members(found) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
-    assert found.level.tolist() == [0, 0, 1, 1, 1, 1]
-    assert found.parent.tolist() == [-1, -1, 0, 0, 1, 1]
+    assert members(result) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+    assert result.level.tolist() == [0, 0, 1, 1, 1, 1]
+    assert result.parent.tolist() == [-1, -1, 0, 0, 1, 1]
 
 
 def test_nodes_without_a_positive_edge_are_in_no_community():
-    found = leiden(graph=graph_with([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], n_nodes=6))
-    assert members(found) == [[0, 1]]
+    result = leiden(graph=graph_with([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], n_nodes=6))
+    assert members(result) == [[0, 1]]
 
 
 def test_components_are_partitioned_each_by_itself():
-    made = graph_with([(0, 1), (2, 3), (3, 4), (2, 4)])
-    assert members(leiden(graph=made)) == [[0, 1], [2, 3, 4]]
+    result = graph_with([(0, 1), (2, 3), (3, 4), (2, 4)])
+    assert members(leiden(graph=result)) == [[0, 1], [2, 3, 4]]
 
 
 def test_the_chunks_of_a_community_are_those_of_its_members():
     """Nodes 0, 1, 2 are in chunk 0, node 3 in chunk 1, nodes 4 and 5 in chunk 2."""
     chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
-    found = leiden(graph=graph_with(CLIQUES, node_chunk=chunks))
-    assert found.chunks.toarray().tolist() == [[True, False, False], [False, True, True]]
-    assert found.occurrence.tolist() == [0.5, 1.0]
+    result = leiden(graph=graph_with(CLIQUES, node_chunk=chunks))
+    assert result.chunks.toarray().tolist() == [[True, False, False], [False, True, True]]
+    assert result.occurrence.tolist() == [0.5, 1.0]
 
 
 def test_chunks_with_weights_count_as_present():
     chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
     plain = graph_with(CLIQUES, node_chunk=chunks)
     weighted = replace(plain, node_chunk=plain.node_chunk.astype(np.int64) * 3)
-    found = leiden(graph=weighted).chunks
-    assert found.dtype == bool
-    assert (found != leiden(graph=plain).chunks).nnz == 0
+    result = leiden(graph=weighted).chunks
+    assert result.dtype == bool
+    assert (result != leiden(graph=plain).chunks).nnz == 0
 
 
 @pytest.mark.parametrize("n_nodes", [0, 1, 3])
 def test_a_graph_without_an_edge_has_no_community(n_nodes):
-    found = leiden(graph=graph_with([], n_nodes=n_nodes))
-    assert len(found) == 0
-    assert found.nodes.shape == (0, n_nodes)
+    result = leiden(graph=graph_with([], n_nodes=n_nodes))
+    assert len(result) == 0
+    assert result.nodes.shape == (0, n_nodes)
 
 
 def plain_graph(source, target, n_nodes: int) -> Graph:
@@ -126,9 +126,9 @@ def test_a_keyword_is_well_connected_and_near_the_mean() -> None:
     """
     graph = plain_graph([0, 0], [1, 2], 3)
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    found = keywords_of(graph, vectors, np.arange(3), 0.3, 3)
-    assert found.ids.tolist() == [0, 1, 2]
-    assert found.scores == pytest.approx([0.926, 0.776, 0.463], abs=1e-3)
+    result = keywords_of(graph, vectors, np.arange(3), 0.3, 3)
+    assert result.ids.tolist() == [0, 1, 2]
+    assert result.scores == pytest.approx([0.926, 0.776, 0.463], abs=1e-3)
     assert keywords_of(graph, vectors, np.arange(3), 0.3, 1).ids.tolist() == [0]
 
 
@@ -160,15 +160,15 @@ def test_the_most_similar_parts_are_merged_each_once(settings, expected) -> None
     """Without structure 0.7 * cosine would be too little for 0 and 1: struct_weight is 0."""
     angles = np.radians([AT[node] for node in range(4)])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    made = detection(plain_graph([], [], 4), vectors, struct_weight=0.0, **settings)
-    assert [sorted(part.tolist()) for part in made.merged(PARTS)] == expected
+    result = detection(plain_graph([], [], 4), vectors, struct_weight=0.0, **settings)
+    assert [sorted(part.tolist()) for part in result.merged(PARTS)] == expected
 
 
 def test_few_or_equal_nodes_are_one_cluster() -> None:
-    made = detection(plain_graph([], [], 4), [[1.0, 0.0]] * 4)
-    assert [one.tolist() for one in made.clusters(np.array([0, 1]))] == [[0, 1]]
-    assert [one.tolist() for one in made.clusters(np.arange(4))] == [[0, 1, 2, 3]]
-    assert made.clusters(np.zeros(0, np.int64)) == []
+    result = detection(plain_graph([], [], 4), [[1.0, 0.0]] * 4)
+    assert [one.tolist() for one in result.clusters(np.array([0, 1]))] == [[0, 1]]
+    assert [one.tolist() for one in result.clusters(np.arange(4))] == [[0, 1, 2, 3]]
+    assert result.clusters(np.zeros(0, np.int64)) == []
 
 
 class Sides:
@@ -184,13 +184,13 @@ class Sides:
 def test_nodes_that_state_alike_are_one_community_with_the_chunks_of_its_nodes() -> None:
     names = Texts.of(["xa", "y1", "ya", "y2", "za", "y3"])
     graph = replace(plain_graph([], [], 6), names=names)
-    found = dual(graph=graph, embedder=Sides(), progress=QUIET)
-    assert [row.indices.tolist() for row in found.nodes] == [[0, 2, 4], [1, 3, 5]]
-    assert (found.nodes != found.chunks).nnz == 0
-    assert (found.level.tolist(), found.parent.tolist()) == ([0, 0], [-1, -1])
+    result = dual(graph=graph, embedder=Sides(), progress=QUIET)
+    assert [row.indices.tolist() for row in result.nodes] == [[0, 2, 4], [1, 3, 5]]
+    assert (result.nodes != result.chunks).nnz == 0
+    assert (result.level.tolist(), result.parent.tolist()) == ([0, 0], [-1, -1])
 
 
 def test_a_node_by_itself_is_no_community() -> None:
     graph = replace(plain_graph([], [], 3), names=Texts.of(["xa", "ya", "z"]))
-    found = dual(graph=graph, embedder=Sides(), progress=QUIET)
-    assert [row.indices.tolist() for row in found.nodes] == [[0, 1]]
+    result = dual(graph=graph, embedder=Sides(), progress=QUIET)
+    assert [row.indices.tolist() for row in result.nodes] == [[0, 1]]

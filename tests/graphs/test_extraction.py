@@ -59,23 +59,23 @@ def test_rows_come_in_chunk_order_whatever_the_order_and_spaces_of_the_file(open
         passage(" Ada Marsh \n\n Ada Marsh  founded\tNorvik.", ["Ada Marsh", "Norvik"]),
         passage("Another."),
     )
-    made = openie_file(chunk_table=table(ADA, OTTO), openie=file)
-    assert made.rows == (
+    result = openie_file(chunk_table=table(ADA, OTTO), openie=file)
+    assert result.rows == (
         ChunkExtraction(("Ada Marsh", "Norvik"), ()),
         ChunkExtraction(("Otto Brandt",), (Triple("Otto Brandt", "taught", "Mira Holt"),)),
     )
-    assert made.statistics == {"triples": 1, "skipped_triples": 0}
+    assert result.statistics == {"triples": 1, "skipped_triples": 0}
 
 
 def test_what_is_no_triple_is_skipped_and_counted(openie):
     odd = [["a", "r", "b"], ["a", "r"], ["a", "r", "b", "c"], ["a", 1, "b"], [], [["x", "r", "y"]]]
-    made = openie_file(chunk_table=table(ADA), openie=openie(passage(ADA, [], odd)))
-    assert made.rows[0].triples == (Triple("a", "r", "b"), Triple("x", "r", "y"))
-    assert made.statistics == {"triples": 2, "skipped_triples": 4}
+    result = openie_file(chunk_table=table(ADA), openie=openie(passage(ADA, [], odd)))
+    assert result.rows[0].triples == (Triple("a", "r", "b"), Triple("x", "r", "y"))
+    assert result.statistics == {"triples": 2, "skipped_triples": 4}
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ([passage(OTTO)], "1 of 1 passages are not in the file, the first is"),
         (["{not json"], "line 1: not JSON"),
@@ -86,12 +86,12 @@ def test_what_is_no_triple_is_skipped_and_counted(openie):
         ([{"passage": ADA, "extracted_entities": "Ada"}], "docs 0: the field 'extracted_entities'"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_an_error_that_names_the_place(openie, content, said):
+def test_a_file_that_cannot_be_used_is_an_error_that_names_the_place(openie, content, message):
     file = openie(*content)
     with pytest.raises(UserError) as raised:
         openie_file(chunk_table=table(ADA), openie=file)
     assert str(file) in str(raised.value)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 # ---- a tagger
@@ -105,10 +105,10 @@ def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON")
 
 def read(*sentences: Sentence, about: str = "", **settings) -> ChunkExtraction:
     """The row that a tagger's sentences, of a passage with this title, come to."""
-    made = nlp_extraction(
+    result = nlp_extraction(
         chunk_table=table(f"{about}\nSome text."), nlp=Told(*sentences), progress=QUIET, **settings
     )
-    return made.rows[0]
+    return result.rows[0]
 
 
 def triples(row: ChunkExtraction) -> list[tuple[str, str, str]]:
@@ -137,9 +137,9 @@ def test_dates_and_amounts_are_entities_and_co_occur_with_nothing():
 
 
 def test_noun_phrases_are_entities_and_ends_of_relations():
-    told = sentence("Ada", phrases=["observatory"], relations=[("Ada", "found", "observatory")])
-    assert read(told).entities == ("Ada", "observatory")
-    assert triples(read(told)) == [("Ada", "found", "observatory")]
+    one = sentence("Ada", phrases=["observatory"], relations=[("Ada", "found", "observatory")])
+    assert read(one).entities == ("Ada", "observatory")
+    assert triples(read(one)) == [("Ada", "found", "observatory")]
 
 
 def test_a_title_co_occurs_with_the_names_of_sentences_that_do_not_name_it():
@@ -149,17 +149,17 @@ def test_a_title_co_occurs_with_the_names_of_sentences_that_do_not_name_it():
 
 
 def test_a_title_stands_for_a_pronoun():
-    told = sentence("Norvik", relations=[("She", "find", "Norvik")], pronouns=["She"])
-    assert triples(read(told, about="Ada")) == [("Ada", "find", "Norvik")]
+    one = sentence("Norvik", relations=[("She", "find", "Norvik")], pronouns=["She"])
+    assert triples(read(one, about="Ada")) == [("Ada", "find", "Norvik")]
 
 
 def test_the_share_of_sentences_with_a_relation_is_reported():
-    made = nlp_extraction(
+    result = nlp_extraction(
         chunk_table=table("\nSome text."),
         nlp=Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence()),
         progress=QUIET,
     )
-    assert made.statistics == {"triples": 1, "relation_share": 0.3333}
+    assert result.statistics == {"triples": 1, "relation_share": 0.3333}
 
 
 # ---- the packaged tagger
@@ -172,18 +172,18 @@ def spacy():
 
 @pytest.mark.real
 def test_the_packaged_tagger_reads_who_did_what(spacy):
-    made = nlp_extraction(
+    result = nlp_extraction(
         chunk_table=table(
             "Marie Curie\nMarie Curie discovered radium in Paris. She was born in Warsaw."
         ),
         nlp=spacy,
         progress=QUIET,
     )
-    (row,) = made.rows
+    (row,) = result.rows
     assert {"Marie Curie", "Paris", "Warsaw"} <= set(row.entities)
     assert ("Marie Curie", "discover in", "Paris") in triples(row)
     assert ("Marie Curie", "be born in", "Warsaw") in triples(row)
-    assert made.statistics["relation_share"] == 1.0
+    assert result.statistics["relation_share"] == 1.0
     assert spacy.entities("Was Marie Curie born in Warsaw?") == ["Marie Curie", "Warsaw"]
 
 
@@ -217,8 +217,8 @@ def counts(**other: int) -> dict[str, int]:
 
 def test_first_the_names_are_asked_for_then_with_them_the_facts():
     """Triples that are not three texts are skipped and counted."""
-    found = said_facts(["Ada Marsh", "founded", "Norvik"], ["a", "r"], ["a", " ", "b"])
-    model = Scripted([("Entities:", found), ("founded", said_names("Ada Marsh", "Norvik"))])
+    result = said_facts(["Ada Marsh", "founded", "Norvik"], ["a", "r"], ["a", " ", "b"])
+    model = Scripted([("Entities:", result), ("founded", said_names("Ada Marsh", "Norvik"))])
     made = extracted(model, "Ada Marsh founded Norvik.")
     assert made.rows == (
         ChunkExtraction(("Ada Marsh", "Norvik"), (Triple("Ada Marsh", "founded", "Norvik"),)),
@@ -239,13 +239,13 @@ def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
             ("third", said_names("c")),
         ]
     )
-    made = extracted(model, "The first.", "The second.", "The third.")
-    assert made.rows == (
+    result = extracted(model, "The first.", "The second.", "The third.")
+    assert result.rows == (
         ChunkExtraction((), ()),
         ChunkExtraction(("b",), ()),
         ChunkExtraction(("c",), (Triple("c", "r", "d"),)),
     )
-    assert made.statistics == counts(replies=7, failed_chunks=2)
+    assert result.statistics == counts(replies=7, failed_chunks=2)
 
 
 def cut_at(text: str) -> Completion:
@@ -254,16 +254,16 @@ def cut_at(text: str) -> Completion:
 
 def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
     """The third triple is cut in the middle of its tail: it may be half a name."""
-    said = said_facts(["a", "r", "b"], ["b, too", "s", "c [x]"], ["c", "t", "do"])
+    message = said_facts(["a", "r", "b"], ["b, too", "s", "c [x]"], ["c", "t", "do"])
     model = Scripted(
         [
-            ("Entities:", cut_at(said[: said.index("do") + 1])),
+            ("Entities:", cut_at(message[: message.index("do") + 1])),
             ("Passage:", said_names("a", "b", "c")),
         ]
     )
-    made = extracted(model, "About a, b and c.")
-    assert made.rows[0].triples == (Triple("a", "r", "b"), Triple("b, too", "s", "c [x]"))
-    assert made.statistics == counts(triples=2, truncated_replies=1)
+    result = extracted(model, "About a, b and c.")
+    assert result.rows[0].triples == (Triple("a", "r", "b"), Triple("b, too", "s", "c [x]"))
+    assert result.statistics == counts(triples=2, truncated_replies=1)
     assert len(model.asked) == 2  # no second reply is paid for
 
 
@@ -283,9 +283,9 @@ NAMED = [{"ada marsh"}, {"norvik"}, set()]
 
 def test_phrases_of_one_passage_that_nothing_joins_go() -> None:
     """What is in two passages stays, and so do named entities, wherever they are named."""
-    found = [row.entities for row in pruned(ROWS, NAMED)]
+    result = [row.entities for row in pruned(ROWS, NAMED)]
     joined = ("Ada Marsh", "the river", "a boat", "fog")
-    assert found == [joined, ("Norvik", "fog", "the quay"), ("The Quay",)]
+    assert result == [joined, ("Norvik", "fog", "the quay"), ("The Quay",)]
     assert [row.triples for row in pruned(ROWS, NAMED)] == [row.triples for row in ROWS]
     rows = [ChunkExtraction(("Norvik",), ()), ChunkExtraction(("quay",), ())]
     assert pruned(rows, [{"norvik"}, {"quay"}]) == rows

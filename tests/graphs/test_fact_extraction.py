@@ -82,11 +82,11 @@ def told(model: Scripted, *texts: str, **settings) -> FactExtraction:
 def test_counts_of_odd_facts_are_kept():
     cut = Completion(f"{STANDS}##{TARN}##{FOUNDED}##(place<|>X)##(entity", 10, 10, finish="length")
     model = Scripted([("could not be read", "No."), ("Otto", "No."), ("Passage", cut)])
-    made = told(model, "Ada.", "Otto.", max_gleaning=0)
-    assert made.rows == (ChunkFacts((STANDS_READ,)), ChunkFacts())
+    result = told(model, "Ada.", "Otto.", max_gleaning=0)
+    assert result.rows == (ChunkFacts((STANDS_READ,)), ChunkFacts())
     ones = ("fact_records", "entity_records", "facts_without_entities", "malformed_records")
     ones = (*ones, "truncated_replies", "failed_chunks")
-    assert made.statistics == {**dict.fromkeys(ones, 1), "replies": 3, "failed_gleanings": 0}
+    assert result.statistics == {**dict.fromkeys(ones, 1), "replies": 3, "failed_gleanings": 0}
 
 
 # ---- by a tagger
@@ -96,8 +96,8 @@ TEXT = "Ada Marsh founded Norvik. It stands on Tarn. Nobody knows why"
 
 def sentences(named: str) -> list[tuple[str, list[str]]]:
     """The texts of the facts of a passage, and the names of their entities."""
-    made = nlp_facts(chunk_table=table(TEXT, title=named), nlp=Capitals(), progress=QUIET)
-    (row,) = made.rows
+    result = nlp_facts(chunk_table=table(TEXT, title=named), nlp=Capitals(), progress=QUIET)
+    (row,) = result.rows
     return [(fact.text, [entity.name for entity in fact.entities]) for fact in row.facts]
 
 
@@ -110,7 +110,7 @@ def test_a_passage_is_about_its_title_and_says_so_where_it_does_not_name_it():
 
 
 def test_entities_are_described_by_their_sentence_and_sentences_without_one_are_no_facts():
-    made = nlp_facts(chunk_table=table("Otto came. nobody cared"), nlp=Capitals(), progress=QUIET)
-    assert made.rows[0].facts == (
+    result = nlp_facts(chunk_table=table("Otto came. nobody cared"), nlp=Capitals(), progress=QUIET)
+    assert result.rows[0].facts == (
         FactRecord("Otto came", (EntityRecord("Otto", "", "Otto came"),), 10.0),
     )

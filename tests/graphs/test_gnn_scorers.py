@@ -30,11 +30,11 @@ def read(folder: Path, embedder: Hashing = SHORT_WORDS, **settings: str) -> GnnW
 
 
 def test_a_checkpoint_of_the_release_is_read_by_its_names(tmp_path: Path) -> None:
-    found = read(checkpoint(tmp_path / "gfm"))
-    assert found.shape == SHAPE
-    assert found.short_cut
+    result = read(checkpoint(tmp_path / "gfm"))
+    assert result.shape == SHAPE
+    assert result.short_cut
     for name, values in parameters().items():
-        assert found.parameters[name].tolist() == values.tolist()
+        assert result.parameters[name].tolist() == values.tolist()
 
 
 def test_weights_without_a_layer_around_them_and_safetensors_are_read_too(tmp_path: Path) -> None:
@@ -47,15 +47,15 @@ def test_weights_without_a_layer_around_them_and_safetensors_are_read_too(tmp_pa
     (safe / "model.pth").unlink()
     save_file(parameters(), safe / "model.safetensors")
     for folder in (bare, safe):
-        found = read(folder).parameters
-        assert found["rel_mlp.bias"].tolist() == parameters()["rel_mlp.bias"].tolist()
+        result = read(folder).parameters
+        assert result["rel_mlp.bias"].tolist() == parameters()["rel_mlp.bias"].tolist()
 
 
 def test_a_checkpoint_is_known_by_what_its_files_hold_and_not_by_where_they_are(tmp_path):
     first, same = (checkpoint(tmp_path / name / "gfm") for name in ("a", "b"))
-    held = parameters()
-    held["rel_mlp.bias"] = held["rel_mlp.bias"] + 1
-    other = checkpoint(tmp_path / "c" / "gfm", held)
+    stored = parameters()
+    stored["rel_mlp.bias"] = stored["rel_mlp.bias"] + 1
+    other = checkpoint(tmp_path / "c" / "gfm", stored)
     one, two, three = (Checkpoint(str(folder)).identity for folder in (first, same, other))
     assert one == two != three
     assert Checkpoint("lab/network", "v2").identity == "lab/network@v2"
@@ -75,7 +75,7 @@ def test_a_file_that_would_run_code_is_refused(tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("sentence-transformers/all-mpnet-base-v2", r"embedder\.model=sentence"),
         ("hash", "hash'"),
@@ -83,10 +83,10 @@ def test_a_file_that_would_run_code_is_refused(tmp_path: Path, capsys) -> None:
     ],
 )
 def test_an_embedder_that_the_checkpoint_does_not_name_is_refused_until_it_is_said_to_be_ours(
-    tmp_path: Path, name: str, said: str
+    tmp_path: Path, name: str, message: str
 ) -> None:
     folder = checkpoint(tmp_path, told=config(name))
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         read(folder)
     assert read(folder, embedder_check="length").shape == SHAPE
 
@@ -103,7 +103,7 @@ def test_vectors_of_another_length_are_refused_even_under_the_same_name(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("network", "said"),
+    ("network", "message"),
     [
         ({"message_func": "rotate"}, "message_func='rotate'"),
         ({"aggregate_func": "pna"}, "aggregate_func='pna'"),
@@ -115,22 +115,22 @@ def test_vectors_of_another_length_are_refused_even_under_the_same_name(tmp_path
         ({"layer_norm": False}, "layer_norm"),
     ],
 )
-def test_a_network_that_is_not_the_one_described_is_refused(tmp_path, network, said):
+def test_a_network_that_is_not_the_one_described_is_refused(tmp_path, network, message):
     folder = checkpoint(tmp_path, told=config(**network))
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         read(folder)
 
 
 def test_a_network_without_normalisation_and_short_cut_is_what_its_config_says(tmp_path):
     shape = Shape(TEXT, HIDDEN, 1, mlp_layers=1, layer_norm=False)
-    told = config(hidden_dims=[HIDDEN], layer_norm=False, short_cut=False, num_mlp_layer=1)
-    found = read(checkpoint(tmp_path, parameters(shape), told))
-    assert found.shape == shape
-    assert not found.short_cut
-    found.save(tmp_path)
+    network = config(hidden_dims=[HIDDEN], layer_norm=False, short_cut=False, num_mlp_layer=1)
+    result = read(checkpoint(tmp_path, parameters(shape), network))
+    assert result.shape == shape
+    assert not result.short_cut
+    result.save(tmp_path)
     assert GnnWeights.load(tmp_path).shape == shape
     assert json.loads((tmp_path / "config.json").read_text())
-    assert np.isfinite(found.parameters["entity_model.mlp.0.weight"]).all()
+    assert np.isfinite(result.parameters["entity_model.mlp.0.weight"]).all()
 
 
 WORDS = Hashing(64)
@@ -151,15 +151,15 @@ def recall_of(weights: GnnWeights) -> float:
     table = chunks_of(world)
     graph = read_graph(table, "stated", WORDS, Capitals(), QUIET)
     scorer = entity_scorer(gnn_weights=weights, graph=graph, embedder=WORDS, progress=QUIET)
-    share, found = mentions_weight(graph), []
+    share, result = mentions_weight(graph), []
     for chain in world.chains:
         start = np.array([graph.row_of[normalise_name(world.entities[chain.start].name)]])
         (vector,) = WORDS.encode([chain.text], kind="question")
         best = Ranked.top(scorer.logits(vector, share[start], start), 20)
         chunks = [row for one in world.evidence(chain) for row in table.chunks_of(one)]
         wanted = graph.node_chunk.T.tocsr()[chunks].indices
-        found.append(np.isin(np.unique(wanted), best.ids).mean())
-    return float(np.mean(found))
+        result.append(np.isin(np.unique(wanted), best.ids).mean())
+    return float(np.mean(result))
 
 
 @pytest.mark.slow
@@ -171,13 +171,13 @@ def test_what_it_learns_on_one_world_it_finds_in_another() -> None:
 
 @pytest.mark.slow
 def test_the_kept_epoch_is_told_with_its_losses_and_recall() -> None:
-    told = learnt(epochs=2, readings=("stated", "tagged")).statistics
-    assert told["epoch"] in (1, 2)
-    assert told["train_questions"] + told["dev_questions"] <= 2 * SMALL["questions"]
-    assert told["dev_questions"] >= 2
-    assert 0 < told["dev_recall"] <= 1
-    assert told["dev_loss"] > 0
-    assert told["train_loss"] > 0
+    measures = learnt(epochs=2, readings=("stated", "tagged")).statistics
+    assert measures["epoch"] in (1, 2)
+    assert measures["train_questions"] + measures["dev_questions"] <= 2 * SMALL["questions"]
+    assert measures["dev_questions"] >= 2
+    assert 0 < measures["dev_recall"] <= 1
+    assert measures["dev_loss"] > 0
+    assert measures["train_loss"] > 0
 
 
 def test_another_seed_is_another_world_and_another_network() -> None:

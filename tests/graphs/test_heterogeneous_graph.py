@@ -90,9 +90,9 @@ def test_an_edge_weighs_one_by_the_higher_degree_of_its_ends() -> None:
 
 
 def test_nodes_are_in_the_chunks_that_they_are_read_from() -> None:
-    held = [row.indices.tolist() for row in made().node_chunk]
+    stored = [row.indices.tolist() for row in made().node_chunk]
     both = [0, 1]
-    assert held == [both, [0], [0], [0], [1], both, both, both, [0], [0], [0], [1]]
+    assert stored == [both, [0], [0], [0], [1], both, both, both, [0], [0], [0], [1]]
 
 
 def test_similar_units_attributes_elements_and_texts_are_joined() -> None:
@@ -118,22 +118,22 @@ def written(answer) -> dict[str, list[str]]:
     scripted = Scripted(answer=answer)
     graph = made(llm_build=scripted)
     pairs = list(zip(graph.types, graph.descriptions, strict=True))
-    found = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
-    return {**found, "asked": [chat[-1].content for chat in scripted.asked]}
+    result = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
+    return {**result, "asked": [chat[-1].content for chat in scripted.asked]}
 
 
 WRITTEN = ("attribute", "high-level element")
 
 
 def test_the_model_writes_attributes_of_units_and_elements_of_units_and_attributes() -> None:
-    found = written(lambda chat: "A wise one." if "Entity: " in chat[-1].content else "A meeting.")
-    assert found["attribute"] == ["A wise one."]
-    assert found["high-level element"] == ["A meeting.", "A meeting."]
-    of_attribute, *of_elements = found["asked"]
+    result = written(lambda chat: "A wise one." if "Entity: " in chat[-1].content else "A meeting.")
+    assert result["attribute"] == ["A wise one."]
+    assert result["high-level element"] == ["A meeting.", "A meeting."]
+    of_attribute, *of_elements = result["asked"]
     assert f"Entity: ada\nStatements:\n{MET}\nAda wrote." in of_attribute
-    assert any("Statements:\nAda wrote.\nA wise one." in asked for asked in of_elements)
+    assert any("Statements:\nAda wrote.\nA wise one." in prompts for prompts in of_elements)
 
 
 def test_an_element_that_the_model_leaves_empty_is_central_sentences() -> None:
-    found = written(lambda chat: "" if "named: bo" in chat[-1].content else "Said.")
-    assert found["high-level element"] == ["Said.", MET]
+    result = written(lambda chat: "" if "named: bo" in chat[-1].content else "Said.")
+    assert result["high-level element"] == ["Said.", MET]

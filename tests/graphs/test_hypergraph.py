@@ -18,8 +18,8 @@ MET, WROTE = "Ada met Bo in Ys.", "Ada wrote."
 
 
 def fact(text: str, *names: str, complete: float = 10.0) -> FactRecord:
-    told = tuple(EntityRecord(name, "", f"{name} there.") for name in names)
-    return FactRecord(text, told, complete)
+    entities = tuple(EntityRecord(name, "", f"{name} there.") for name in names)
+    return FactRecord(text, entities, complete)
 
 
 ROWS = [
@@ -37,8 +37,8 @@ def made(rows=ROWS, build=hypergraph, **settings) -> Graph:
 def edges(graph: Graph) -> dict[tuple[str, str], float]:
     """The weight of each edge by the texts of its ends."""
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
-    told = [(graph.descriptions[head], graph.names[tail]) for head, tail in ends]
-    return dict(zip(told, graph.weight.tolist(), strict=True))
+    ends_of_edges = [(graph.descriptions[head], graph.names[tail]) for head, tail in ends]
+    return dict(zip(ends_of_edges, graph.weight.tolist(), strict=True))
 
 
 def test_entities_and_distinct_facts_are_nodes_with_their_texts():

@@ -92,13 +92,13 @@ def test_text_units_are_the_chunks_unless_chunking_is_set():
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"build": {"graph": "kg"}}, "takes the place of build.graph=kg"),
         ({"build": {"extraction": "nlp"}}, "build.extraction is set, but"),
     ],
 )
-def test_a_contradiction_to_the_imported_graph_is_refused(file, settings, said):
+def test_a_contradiction_to_the_imported_graph_is_refused(file, settings, message):
     with pytest.raises(UserError) as raised:
         prepared("hipporag", file(), **settings)
-    assert said in str(raised.value)
+    assert message in str(raised.value)

@@ -37,8 +37,8 @@ CHUNKS = ChunkTable.of(
 
 
 def test_a_name_is_mentioned_where_its_words_stand_in_the_title_or_the_text():
-    found = mentions(["ADA MARSH", "Norvik", "Marsh founded", "Nor", "...", "Ada Holt"], CHUNKS)
-    assert found == {"ADA MARSH": (0,), "Norvik": (0, 1), "Marsh founded": (0,)}
+    result = mentions(["ADA MARSH", "Norvik", "Marsh founded", "Nor", "...", "Ada Holt"], CHUNKS)
+    assert result == {"ADA MARSH": (0,), "Norvik": (0, 1), "Marsh founded": (0,)}
 
 
 def test_a_text_unit_is_the_chunk_of_its_text_or_what_holds_it_or_what_it_holds():
@@ -49,8 +49,8 @@ def test_a_text_unit_is_the_chunk_of_its_text_or_what_holds_it_or_what_it_holds(
         "other": "Nothing of it.",
         "blank": " ",
     }
-    found = chunks_of_texts(texts, CHUNKS)
-    assert found == {"same": (0,), "part": (1,), "whole": (0, 1), "other": (), "blank": ()}
+    result = chunks_of_texts(texts, CHUNKS)
+    assert result == {"same": (0,), "part": (1,), "whole": (0, 1), "other": (), "blank": ()}
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_a_plain_graph_takes_names_from_ids_and_keeps_parallel_relationships(fil
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("<graphml>", "not GraphML"),
         ("<svg/>", "its outermost element is 'svg'"),
@@ -143,10 +143,10 @@ def test_a_plain_graph_takes_names_from_ids_and_keeps_parallel_relationships(fil
         ("<graphml><graph/></graphml>", "no node with a name"),
     ],
 )
-def test_graphml_that_cannot_be_read_is_an_error_that_names_the_place(file, text, said):
+def test_graphml_that_cannot_be_read_is_an_error_that_names_the_place(file, text, message):
     with pytest.raises(UserError) as raised:
         graphml(columns=TKG, import_from=file("g.graphml", text), chunk_table=CHUNKS)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 # ---- there and back
@@ -231,8 +231,8 @@ def n_columns(matrix) -> list[int]:
 def test_text_units_become_chunks_in_their_order_of_the_document_of_the_same_text_or_title(
     dulce, units
 ):
-    told = sorted(tables(dulce, "text_units"), key=lambda row: row["human_readable_id"])
-    assert list(units.texts) == [row["text"].strip() for row in told]
+    table = sorted(tables(dulce, "text_units"), key=lambda row: row["human_readable_id"])
+    assert list(units.texts) == [row["text"].strip() for row in table]
     assert list(units.documents) == ["dulce.txt"]
     text = tables(dulce, "documents")[0]["text"]
     for corpus, name in ((("op", "", f" {text}\n"), "op"), (("x", "dulce.txt", "a"), "x")):
@@ -241,28 +241,28 @@ def test_text_units_become_chunks_in_their_order_of_the_document_of_the_same_tex
 
 
 def test_entities_and_relationships_keep_their_types_descriptions_weights_and_units(dulce, story):
-    told = tables(dulce, "entities")
-    rows = range(len(told))
-    assert story.names.take(rows) == [normalise_name(row["title"]) for row in told]
-    assert story.types.take(rows) == [row["type"].lower() for row in told]
-    assert story.descriptions.take(rows) == [row["description"] for row in told]
-    for row, has in zip(told, n_columns(story.node_chunk), strict=False):
+    table = tables(dulce, "entities")
+    rows = range(len(table))
+    assert story.names.take(rows) == [normalise_name(row["title"]) for row in table]
+    assert story.types.take(rows) == [row["type"].lower() for row in table]
+    assert story.descriptions.take(rows) == [row["description"] for row in table]
+    for row, has in zip(table, n_columns(story.node_chunk), strict=False):
         assert has >= len(row["text_unit_ids"])
-    told = tables(dulce, "relationships")
-    assert story.weight.sum() == sum(row["weight"] for row in told)
-    assert story.facts[0] == told[0]["description"]
-    assert story.names[int(story.source[0])].upper() == told[0]["source"]
-    assert n_columns(story.relationship_chunk)[0] == len(told[0]["text_unit_ids"])
+    table = tables(dulce, "relationships")
+    assert story.weight.sum() == sum(row["weight"] for row in table)
+    assert story.facts[0] == table[0]["description"]
+    assert story.names[int(story.source[0])].upper() == table[0]["source"]
+    assert n_columns(story.relationship_chunk)[0] == len(table[0]["text_unit_ids"])
 
 
 def test_communities_keep_levels_parents_members_and_reports(dulce, story, units):
-    made = msgraphrag.communities(import_from=dulce, graph=story, chunk_table=units)
-    told = sorted(tables(dulce, "communities"), key=lambda row: (row["level"], row["community"]))
-    assert made.level.tolist() == [0] * 7 + [1] * 3
-    assert made.parent.tolist() == [-1] * 7 + [0] * 3
-    assert n_columns(made.nodes) == [row["size"] for row in told]
-    assert n_columns(made.chunks) == [len(row["text_unit_ids"]) for row in told]
-    reports = msgraphrag.reports(import_from=dulce, communities=made)
+    result = msgraphrag.communities(import_from=dulce, graph=story, chunk_table=units)
+    table = sorted(tables(dulce, "communities"), key=lambda row: (row["level"], row["community"]))
+    assert result.level.tolist() == [0] * 7 + [1] * 3
+    assert result.parent.tolist() == [-1] * 7 + [0] * 3
+    assert n_columns(result.nodes) == [row["size"] for row in table]
+    assert n_columns(result.chunks) == [len(row["text_unit_ids"]) for row in table]
+    reports = msgraphrag.reports(import_from=dulce, communities=result)
     written = {row["community"]: row for row in tables(dulce, "community_reports")}
     assert list(reports.titles) == [written[number]["title"] for number in range(10)]
     assert list(reports.texts) == [written[number]["full_content"] for number in range(10)]

@@ -41,8 +41,8 @@ def vectors(*texts: str) -> list[list[float]]:
 
 
 def test_a_node_is_embedded_by_name_and_description_or_the_name_alone():
-    told = "ada: A keeper.", "norvik", "tarn: A mount."
-    assert indexed(description_index, graph=RICH) == vectors(*told)
+    words = "ada: A keeper.", "norvik", "tarn: A mount."
+    assert indexed(description_index, graph=RICH) == vectors(*words)
 
 
 def test_a_text_node_is_embedded_by_its_description_or_else_its_name():
@@ -61,14 +61,14 @@ def test_a_relationship_can_be_its_description_alone_where_it_has_one():
     """Equation 5 of PathCoRAG compares the question with the description of an edge."""
     assert relationship_texts(RICH, "description") == ["Ada founded Norvik.", "norvik near tarn"]
     assert relationship_texts(PLAIN, "description") == relationship_texts(PLAIN)
-    found = indexed(relationship_index, graph=RICH, text="description")
-    assert found == vectors("Ada founded Norvik.", "norvik near tarn")
+    result = indexed(relationship_index, graph=RICH, text="description")
+    assert result == vectors("Ada founded Norvik.", "norvik near tarn")
 
 
 def test_a_community_without_a_report_has_a_vector_of_zeros():
     reports = Reports(Texts.of(["A", "B"]), Texts.of(["", "# B"]), np.zeros(2))
-    found = indexed(community_index, reports=reports)
-    assert found == [[0.0] * 32, *vectors("# B")]
+    result = indexed(community_index, reports=reports)
+    assert result == [[0.0] * 32, *vectors("# B")]
 
 
 def test_tfidf_scores_are_cosines_of_counts_times_smoothed_inverse_frequency():

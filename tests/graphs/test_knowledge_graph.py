@@ -57,8 +57,8 @@ def test_a_triple_that_says_nothing_is_dropped_with_its_ends(dropped):
 
 def test_a_node_is_in_the_chunks_of_its_entities_and_facts():
     graph = graph_of(([TARN], [(ADA, "founded", NORVIK)]), ([ADA], []), ([], []))
-    found = dict(zip(graph.names, chunks_of(graph.node_chunk), strict=True))
-    assert found == {"mount tarn": [0], "ada marsh": [0, 1], "norvik": [0]}
+    result = dict(zip(graph.names, chunks_of(graph.node_chunk), strict=True))
+    assert result == {"mount tarn": [0], "ada marsh": [0, 1], "norvik": [0]}
     assert graph.n_chunks == 3
 
 
@@ -182,14 +182,14 @@ def made_up(n_names: int) -> VectorIndex:
 
 def plain_pairs(vectors: np.ndarray, k: int, threshold: float) -> dict[tuple[int, int], float]:
     """Every pair in a dict, from one sort of all cosines."""
-    found: dict[tuple[int, int], float] = {}
+    result: dict[tuple[int, int], float] = {}
     cosines = np.round(vectors @ vectors.T, 6)
     for row, others in enumerate(cosines):
         for other in np.argsort(-others, kind="stable")[: k + 1].tolist():
             if other != row and others[other] >= threshold:
                 pair = (min(row, other), max(row, other))
-                found[pair] = max(found.get(pair, -1.0), float(others[other]))
-    return found
+                result[pair] = max(result.get(pair, -1.0), float(others[other]))
+    return result
 
 
 @pytest.mark.parametrize("threshold", [0.7, 0.9])

@@ -59,13 +59,13 @@ def grown(*layers: Sequence[Sequence[int]], tell: Summarise = named, **growth: f
 
 def above(graph: Graph) -> dict[str, list[str]]:
     """The names that each summary is joined to."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     names = list(graph.names)
     ends = zip(graph.relations, graph.source.tolist(), graph.target.tolist(), strict=True)
     for relation, head, tail in ends:
         if relation == "summarises":
-            found.setdefault(names[head], []).append(names[tail])
-    return found
+            result.setdefault(names[head], []).append(names[tail])
+    return result
 
 
 def test_a_cluster_of_two_or_more_has_an_entity_above_it() -> None:
@@ -155,10 +155,10 @@ REPLY = '{"entities": [{"name": "The Living", "type": "group", "description": "A
 
 
 def test_the_model_writes_the_entities_above_a_cluster() -> None:
-    graph, asked = written(lambda chat: REPLY)
+    graph, prompts = written(lambda chat: REPLY)
     assert list(graph.names)[5:] == ["the living"]
     assert (list(graph.types or ())[5], list(graph.descriptions or ())[5]) == (
         "group",
         "All lived.",
     )
-    assert "ada: Ada lived.\nbo: Bo lived." in asked[0]
+    assert "ada: Ada lived.\nbo: Bo lived." in prompts[0]

@@ -34,17 +34,17 @@ def scattered() -> Graph:
     target = np.where(near, source // 20 * 20 + target % 20, target)
     target[:5], target[5:10] = source[:5], target[:5]
     weight = chance.integers(0, 3, N_ROWS)
-    made = Graph.from_arrays(
+    result = Graph.from_arrays(
         source, target, chance.random((N_NODES, N_CHUNKS)) < 0.1, weight=weight,
         names=[f"{'a b'[n % 3]}name of {'many ' * (n % 4)}words {n * 7 % N_NODES}"
                for n in range(N_NODES)],
     )  # fmt: skip
-    told = [
+    words = [
         " ".join(f"The {n % 9} lamp of {n} burns in year {y}." for y in range(n % 5))
         for n in range(N_NODES)
     ]
     facts = ["" if row % 3 else f"They met {row % 40} times. It rained." for row in range(N_ROWS)]
-    return replace(made, descriptions=Texts.of(told), facts=Texts.of(facts))
+    return replace(result, descriptions=Texts.of(words), facts=Texts.of(facts))
 
 
 OURS = {
@@ -83,18 +83,18 @@ def is_mapped(array: object) -> bool:
 def opened(tmp_path) -> dict[str, object]:
     """A graph, its communities, their reports and vectors of the nodes, each saved and opened."""
     graph = scattered()
-    found = leiden(graph=graph, seed=SEED)
+    result = leiden(graph=graph, seed=SEED)
     vectors = np.random.default_rng(0).normal(size=(N_NODES, 8)).astype(np.float32)
-    reports = extractive(communities=found, graph=graph, embedder=Hashing(64), progress=QUIET)
-    kept = {
-        "graph": graph, "communities": found, "reports": reports,
+    reports = extractive(communities=result, graph=graph, embedder=Hashing(64), progress=QUIET)
+    chosen = {
+        "graph": graph, "communities": result, "reports": reports,
         "node_index": VectorIndex(vectors),
     }  # fmt: skip
     kinds = {"graph": Graph, "communities": Communities, "reports": Reports}
-    for name, one in kept.items():
+    for name, one in chosen.items():
         (tmp_path / name).mkdir()
         one.save(tmp_path / name)
-    return {name: loaded(kinds.get(name, VectorIndex), tmp_path / name) for name in kept}
+    return {name: loaded(kinds.get(name, VectorIndex), tmp_path / name) for name in chosen}
 
 
 def ask(opened: dict[str, object], seeds: list[int]) -> None:
@@ -114,7 +114,7 @@ def test_what_is_opened_stays_mapped_after_questions(opened):
     for seeds in ([1, 2], [30, 7, 9]):
         ask(opened, seeds)
     assert ("nodes", True) in opened["graph"].walks
-    found = [pair for name, one in opened.items() for pair in arrays(one, name)]
-    assert len(found) > 40
-    own = {name: array for name, array in found if array.size > 3 and not is_mapped(array)}
+    result = [pair for name, one in opened.items() for pair in arrays(one, name)]
+    assert len(result) > 40
+    own = {name: array for name, array in result if array.size > 3 and not is_mapped(array)}
     assert {name for name, array in own.items() if array.size > OURS.get(name, 0)} == set()

@@ -91,8 +91,8 @@ def hopped(given=ASKED, n_chunks=3, n_names=3, **settings) -> Graph:
 
 def hops(graph: Graph) -> list[tuple[int, int, str, str, float]]:
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
-    told = zip(graph.facts, graph.keywords, np.round(graph.weight, 6).tolist(), strict=True)
-    return [(*pair, *rest) for pair, rest in zip(ends, told, strict=True)]
+    words = zip(graph.facts, graph.keywords, np.round(graph.weight, 6).tolist(), strict=True)
+    return [(*pair, *rest) for pair, rest in zip(ends, words, strict=True)]
 
 
 def test_a_question_leads_to_the_passage_that_answers_the_most_similar_one():
@@ -134,17 +134,17 @@ def test_the_match_is_the_best_of_all_pairs():
         if answered:
             continue
         best = (0.0, -1)
-        for other, answers, _, held, angle in given:
+        for other, answers, _, stored, angle in given:
             if answers and other != chunk:
-                jaccard = len({*names} & {*held}) / len({*names} | {*held})
+                jaccard = len({*names} & {*stored}) / len({*names} | {*stored})
                 similarity = round((jaccard + np.cos(np.deg2rad(degree - angle))) / 2, 5)
                 best = max(best, (similarity, -other))
         pair = chunk, -best[1]
         wanted[pair] = max(wanted.get(pair, 0.0), best[0])
     graph = hopped(given, n_chunks=60, n_names=30, edges_per_chunk=60.0, max_df=None)
-    found = {edge[:2]: round(edge[4], 5) for edge in hops(graph)}
-    assert sum(wanted.values()) == pytest.approx(sum(found.values()), abs=1e-3)
-    assert found.keys() == wanted.keys()
+    result = {edge[:2]: round(edge[4], 5) for edge in hops(graph)}
+    assert sum(wanted.values()) == pytest.approx(sum(result.values()), abs=1e-3)
+    assert result.keys() == wanted.keys()
 
 
 KNOWN = Known({"Ada Marsh": "PERSON", "Norvik": "GPE", "1901": "DATE"})
@@ -157,8 +157,8 @@ def titled_table(*chunks: tuple[str, str]) -> ChunkTable:
 
 def question_rows(made: PseudoQuestions) -> list[tuple[int, bool, str, list[str]]]:
     """Chunk, whether it answers, text and names of every question."""
-    held = [made.names.take(made.question_name[row].indices) for row in range(len(made))]
-    columns = zip(made.chunk.tolist(), made.answered.tolist(), made.texts, held, strict=True)
+    stored = [made.names.take(made.question_name[row].indices) for row in range(len(made))]
+    columns = zip(made.chunk.tolist(), made.answered.tolist(), made.texts, stored, strict=True)
     return list(columns)
 
 
@@ -182,18 +182,18 @@ def said(*questions: str) -> str:
 
 
 def asked(*replies: str, chunks: ChunkTable) -> list[tuple[int, bool, str, list[str]]]:
-    left = list(replies)
-    model = Scripted(answer=lambda chat: left.pop(0) if left else NONSENSE)
-    made = llm_questions(chunk_table=chunks, llm_build=model, nlp=KNOWN, progress=QUIET)
-    return question_rows(made)
+    rest = list(replies)
+    model = Scripted(answer=lambda chat: rest.pop(0) if rest else NONSENSE)
+    result = llm_questions(chunk_table=chunks, llm_build=model, nlp=KNOWN, progress=QUIET)
+    return question_rows(result)
 
 
 def test_the_model_is_asked_for_what_a_passage_answers_and_for_what_it_raises():
     chunks = titled_table(("", "Ada Marsh founded Norvik."))
-    found = asked(
+    result = asked(
         said("Who founded Norvik?", " "), said("Where was Ada Marsh born?"), chunks=chunks
     )
-    assert found == [
+    assert result == [
         (0, True, "Who founded Norvik?", ["norvik"]),
         (0, False, "Where was Ada Marsh born?", ["ada marsh"]),
     ]

@@ -34,7 +34,7 @@ def test_a_changed_setting_variant_or_corpus_changes_the_keys_of_all_that_is_bui
 
 
 @pytest.mark.parametrize(
-    ("wanted", "choices", "said"),
+    ("wanted", "choices", "message"),
     [
         ("totals", {}, "Nothing builds 'totals'. Did you mean 'total'?"),
         ("slow", {}, "Nothing builds 'log', which slow is built from."),
@@ -45,10 +45,10 @@ def test_a_changed_setting_variant_or_corpus_changes_the_keys_of_all_that_is_bui
         ("hen", {}, "hen is built from itself: hen <- egg <- hen."),
     ],
 )
-def test_what_cannot_be_planned_is_said(wanted, choices, said):
+def test_what_cannot_be_planned_is_said(wanted, choices, message):
     with pytest.raises(UserError) as raised:
         planned(wanted, choices=choices)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_all_that_is_wrong_is_said_at_once():
@@ -76,8 +76,8 @@ def real_keys(**chunking_settings: Any) -> dict[str, str]:
     }
     names = ("corpus", "nlp", "embedder")
     identities = {name: (lambda name=name: name) for name in names}
-    made = plan({"graph", "node_index", "chunk_index", "bm25"}, choices, identities)
-    return {one.resource: one.key for one in made}
+    result = plan({"graph", "node_index", "chunk_index", "bm25"}, choices, identities)
+    return {one.resource: one.key for one in result}
 
 
 def test_another_chunk_size_changes_every_key_downstream():

@@ -47,28 +47,28 @@ def table(world: World) -> ChunkTable:
 
 
 def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(world, table):
-    found = planted_extraction(chunk_table=table)
+    result = planted_extraction(chunk_table=table)
     names = [entity.name for entity in world.entities]
     by_passage: dict[str, set[Triple]] = {}
     for fact in (*world.facts, *world.distractors):
         if fact.passage is not None:
-            said = Triple(names[fact.head], fact.phrase, names[fact.tail])
-            by_passage.setdefault(fact.passage, set()).add(said)
-    for row, read in enumerate(found.rows):
+            message = Triple(names[fact.head], fact.phrase, names[fact.tail])
+            by_passage.setdefault(fact.passage, set()).add(message)
+    for row, read in enumerate(result.rows):
         (document,) = table.documents_of(row)
         assert set(read.triples) == by_passage.get(document, set())
         assert set(read.entities) <= set(names)
     n_facts = sum(fact.passage is not None for fact in (*world.facts, *world.distractors))
-    assert found.statistics == {"triples": n_facts}
+    assert result.statistics == {"triples": n_facts}
 
 
 def test_a_rumour_gives_entities_and_no_triple() -> None:
-    found = planted()
-    assert triples(found) == [
+    result = planted()
+    assert triples(result) == [
         ("Ada Marsh", "worked for", "Nor Guild"),
         ("Nor Guild", "was founded by", "Otto Brandt"),
     ]
-    assert found.rows[2].entities == ("Nor Guild", "Ada Marsh")
+    assert result.rows[2].entities == ("Nor Guild", "Ada Marsh")
 
 
 def test_aliases_as_written_are_nodes_of_their_own_with_the_triple_that_introduces_them() -> None:
@@ -88,16 +88,16 @@ def test_dropped_facts_are_an_exact_share_and_keep_their_entities(table: ChunkTa
 
 
 def test_records_are_described_by_the_sentences_as_written() -> None:
-    found = planted_text_extraction(chunk_table=TINY)
-    first = found.rows[0]
+    result = planted_text_extraction(chunk_table=TINY)
+    first = result.rows[0]
     assert [(one.name, one.type, one.description) for one in first.entities] == [
         ("Ada Marsh", "person", "Ada Marsh is a painter."),
         ("Ada Marsh", "", "Ada Marsh is also known as Lia Sol."),
         ("Ada Marsh", "person", "Lia Sol worked for Nor Guild."),
         ("Nor Guild", "organisation", "Lia Sol worked for Nor Guild."),
     ]
-    (told,) = first.relationships
-    assert (told.source, told.target, told.keywords) == ("Ada Marsh", "Nor Guild", ("employer",))
+    (one,) = first.relationships
+    assert (one.source, one.target, one.keywords) == ("Ada Marsh", "Nor Guild", ("employer",))
     plain = planted_text_extraction(chunk_table=TINY, keywords=False).rows[0]
     assert not plain.relationships[0].keywords
 

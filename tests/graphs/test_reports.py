@@ -59,9 +59,9 @@ def extracted(graph: Graph = GRAPH, found: Communities = TWO, **settings) -> Rep
 
 def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member():
     """cy and dot have three neighbours, the others two; ties by name."""
-    found = extracted(findings=2)
-    assert list(found.titles) == ["cy, ada, bo", "dot, eve, fay"]
-    blocks = found.texts[0].split("\n\n")
+    result = extracted(findings=2)
+    assert list(result.titles) == ["cy, ada, bo", "dot, eve, fay"]
+    blocks = result.texts[0].split("\n\n")
     assert (blocks[0], blocks[2], blocks[4], len(blocks)) == ("# cy, ada, bo", "## cy", "## ada", 6)
     assert blocks[3].startswith("Cy")
 
@@ -94,8 +94,8 @@ def test_the_rating_is_half_occurrence_and_half_size():
 
 
 def rows_of(tables: str, name: str) -> list[str]:
-    found = re.search(rf"-----{name}-----\n(.*?)(?:\n\n|$)", tables, re.DOTALL)
-    return found.group(1).split("\n")[1:] if found else []
+    result = re.search(rf"-----{name}-----\n(.*?)(?:\n\n|$)", tables, re.DOTALL)
+    return result.group(1).split("\n")[1:] if result else []
 
 
 def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
@@ -133,8 +133,8 @@ def test_reports_on_parts_go_by_occurrence():
 
 
 def written_reply(title: str, rating: float = 7.0, **other: object) -> str:
-    held = {"title": title, "summary": "They met.", "rating": rating, "rating_explanation": "So."}
-    return json.dumps({**held, "findings": [{"summary": "A", "explanation": "B."}], **other})
+    stored = {"title": title, "summary": "They met.", "rating": rating, "rating_explanation": "So."}
+    return json.dumps({**stored, "findings": [{"summary": "A", "explanation": "B."}], **other})
 
 
 def by_model(model, found: Communities = TWO, **settings) -> Reports:
@@ -144,13 +144,13 @@ def by_model(model, found: Communities = TWO, **settings) -> Reports:
 
 
 def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():
-    made = by_model(
+    result = by_model(
         Scripted([("ada,", written_reply("First")), ("eve,", written_reply("Second", 3))])
     )
-    assert list(made.titles) == ["First", "Second"]
-    assert made.texts[0] == "# First\n\nThey met.\n\n## A\n\nB."
-    assert made.ratings.tolist() == [7.0, 3.0]
-    assert made.statistics == {"communities": 2, "without_report": 0, "unreadable": 0}
+    assert list(result.titles) == ["First", "Second"]
+    assert result.texts[0] == "# First\n\nThey met.\n\n## A\n\nB."
+    assert result.ratings.tolist() == [7.0, 3.0]
+    assert result.statistics == {"communities": 2, "without_report": 0, "unreadable": 0}
     plain = by_model(Scripted([("", written_reply("T", 99, findings=["Plain."]))]))
     assert plain.texts[0] == "# T\n\nThey met.\n\n## Plain."
     assert plain.ratings.tolist() == [10.0, 10.0]
@@ -164,24 +164,24 @@ def test_parts_are_reported_on_before_the_whole_and_enter_its_prompt_when_it_is_
             ("", written_reply("Y")),
         ]
     )
-    made = by_model(model, NESTED, max_input_tokens=130)
-    asked = [chat[-1].content for chat in model.asked]
-    assert ["-----Reports-----" in text for text in asked] == [False, False, True]
-    assert "# Y They met. ## A B." in asked[2]
-    assert list(made.titles) == ["All", "X", "Y"]
+    result = by_model(model, NESTED, max_input_tokens=130)
+    prompts = [chat[-1].content for chat in model.asked]
+    assert ["-----Reports-----" in text for text in prompts] == [False, False, True]
+    assert "# Y They met. ## A B." in prompts[2]
+    assert list(result.titles) == ["All", "X", "Y"]
 
 
 def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
     model = Scripted([("ada,", "Just words."), ("eve,", written_reply("Fine")), ("", "Still no.")])
-    made = by_model(model)
-    assert made.texts[0] == "# cy, ada, bo\n\nStill no."
-    assert made.ratings.tolist() == [0.0, 7.0]
-    assert made.fallback.tolist() == [True, False]
-    assert made.statistics["unreadable"] == 1
+    result = by_model(model)
+    assert result.texts[0] == "# cy, ada, bo\n\nStill no."
+    assert result.ratings.tolist() == [0.0, 7.0]
+    assert result.fallback.tolist() == [True, False]
+    assert result.statistics["unreadable"] == 1
     assert model.meter.fallbacks == 1
     silent = Scripted([("ada,", CallFailed("refused", "no")), ("", written_reply("Fine"))])
-    made = by_model(silent)
-    assert (made.texts[0], made.statistics["without_report"]) == ("", 1)
+    result = by_model(silent)
+    assert (result.texts[0], result.statistics["without_report"]) == ("", 1)
 
 
 def test_a_small_window_leaves_room_for_prompt_and_reply():
@@ -213,11 +213,11 @@ def world(order: str, rows: Sequence[str], more: Sequence[str] = ()) -> tuple[Gr
     parts = [(0, -1, WHOLE), (1, 0, LEFT), (1, 0, RIGHT)]
     others = "".join(sorted(set(names) - set(WHOLE)))
     parts = [*parts, (0, -1, others)] if others else parts
-    first = [names.index(min(told, key=names.index)) for _, _, told in parts]
+    first = [names.index(min(members, key=names.index)) for _, _, members in parts]
     ordered = sorted(range(len(parts)), key=lambda row: (parts[row][0], first[row]))
     parent_of = [-1 if parts[row][1] < 0 else ordered.index(parts[row][1]) for row in ordered]
-    held = np.array([[name in parts[row][2] for name in names] for row in ordered])
-    nodes = csr_matrix(held)
+    stored = np.array([[name in parts[row][2] for name in names] for row in ordered])
+    nodes = csr_matrix(stored)
     level = np.array([parts[row][0] for row in ordered])
     chunks = (nodes @ graph.node_chunk).astype(bool).tocsr()
     return graph, Communities(level, np.array(parent_of), nodes, chunks)
@@ -241,36 +241,36 @@ class Recording(Hashing):
 def reply(chat: Chat) -> Completion:
     """A report that is told by its prompt alone."""
     text = chat[-1].content
-    told = {"title": f"of {len(text)}", "summary": text[:40], "rating": 5.0, "findings": []}
-    return Completion(json.dumps(told), 1, 1)
+    report = {"title": f"of {len(text)}", "summary": text[:40], "rating": 5.0, "findings": []}
+    return Completion(json.dumps(report), 1, 1)
 
 
 @pytest.mark.parametrize("budget", [60, 110, 140, 160, 4000])
 def test_a_report_prompt_is_told_by_the_members_alone(budget):
     """In small budgets the whole is told by reports on its parts."""
-    asked = []
-    for graph, found in (BEFORE, AFTER):
+    prompts = []
+    for graph, result in (BEFORE, AFTER):
         model = Scripted((), reply)
         llm_reports(
-            communities=found, graph=graph, llm_build=model, progress=QUIET,
+            communities=result, graph=graph, llm_build=model, progress=QUIET,
             max_input_tokens=budget,
         )  # fmt: skip
-        asked.append({chat[-1].content for chat in model.asked})
-    assert len(asked[0]) == 4
-    assert len(asked[0] & asked[1]) == 3  # all but the one on x
-    assert any("-----Reports-----" in text for text in asked[0]) == (budget < 4000)
+        prompts.append({chat[-1].content for chat in model.asked})
+    assert len(prompts[0]) == 4
+    assert len(prompts[0] & prompts[1]) == 3  # all but the one on x
+    assert any("-----Reports-----" in text for text in prompts[0]) == (budget < 4000)
 
 
 def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
     reports, texts = [], []
     for graph, communities in (BEFORE, AFTER):
         embedder = Recording(32)
-        made = extractive(
+        result = extractive(
             communities=communities, graph=graph, embedder=embedder, progress=QUIET,
             summary_tokens=12, finding_tokens=6,
         )  # fmt: skip
         inside = communities.nodes.toarray()[:, list(graph.names).index("x")] == 0
-        reports.append({made.texts[row] for row in np.flatnonzero(inside).tolist()})
+        reports.append({result.texts[row] for row in np.flatnonzero(inside).tolist()})
         texts.append({text for text in embedder.texts if "y" not in text and "z" not in text})
     assert len(reports[0]) == 3
     assert reports[0] == reports[1]

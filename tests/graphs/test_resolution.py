@@ -28,8 +28,8 @@ def chunk(
 def merged(
     *chunks: ChunkNames, rules: tuple[Rule, ...] = RULES, **redirects: list[str]
 ) -> list[tuple[str, str, str]]:
-    found = resolution(chunks, redirects, rules).merges
-    return [(one.alias, one.name, one.rule) for one in found]
+    result = resolution(chunks, redirects, rules).merges
+    return [(one.alias, one.name, one.rule) for one in result]
 
 
 def people(*names: str, **others: str) -> ChunkNames:
@@ -117,18 +117,18 @@ def test_an_acronym_holds_in_its_document_and_everywhere_where_all_agree():
     who = "World Health Organization (WHO)"
     first = chunk({"WHO": "ORG"}, who, "a")
     second = chunk({"WHO": "ORG"}, "", "b")
-    made = resolution([first, second], {}, RULES)
-    assert made.name("who", "a") == made.name("who", "b") == "world health organization"
+    result = resolution([first, second], {}, RULES)
+    assert result.name("who", "a") == result.name("who", "b") == "world health organization"
     other = chunk({"WHO": "ORG"}, "Wild Horse Office (WHO)", "c")
-    made = resolution([first, second, other], {}, RULES)
-    names = [made.name("who", document) for document in "abc"]
+    result = resolution([first, second, other], {}, RULES)
+    names = [result.name("who", document) for document in "abc"]
     assert names == ["world health organization", "who", "wild horse office"]
 
 
 def test_of_acronym_and_long_form_the_title_is_the_name():
     text = "European Council for Research (ECFR)"
-    made = resolution([chunk({"ECFR": "ORG"}, text, "a", title="ECFR")], {}, RULES)
-    assert made.name("european council for research", "b") == "ecfr"
+    result = resolution([chunk({"ECFR": "ORG"}, text, "a", title="ECFR")], {}, RULES)
+    assert result.name("european council for research", "b") == "ecfr"
     both = [chunk({}, text, "a", "ECFR"), chunk({}, "", "b", "European Council for Research")]
     assert resolution(both, {}, RULES).merges == ()
 
@@ -150,8 +150,8 @@ def test_plurals_of_several_words_hold_everywhere():
 
 def test_merges_end_at_the_last_name_of_a_chain_and_never_go_in_a_circle():
     readings = [chunk({"M. Curie": "PERSON", "Marie Curie": "PERSON", "Curie": "PERSON"})]
-    made = resolution(readings, {}, RULES)
-    assert {made.name(key, "d") for key in ("curie", "m curie", "marie curie")} == {"marie curie"}
+    result = resolution(readings, {}, RULES)
+    assert {result.name(key, "d") for key in ("curie", "m curie", "marie curie")} == {"marie curie"}
     circle, ada, una = Resolution(), Name.of("Ada Marsh"), Name.of("Una Tarn")
     circle.merge(una, ada, "redirects", "d", everywhere=True)
     circle.merge(ada, una, "redirects", "d", everywhere=True)

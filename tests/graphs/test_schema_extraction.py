@@ -31,8 +31,8 @@ CURIE, WARSAW, YEAR = ("Marie Curie", "PERSON"), ("Warsaw", "GPE"), ("1867", "DA
 def read(*sentences: Sentence, named: str = "") -> SchemaRecords:
     table = ChunkTable.of([("d", named, "a text")])
     tagger = Told(*sentences)
-    made = nlp_schema_extraction(chunk_table=table, nlp=tagger, progress=QUIET)
-    return made.rows[0]
+    result = nlp_schema_extraction(chunk_table=table, nlp=tagger, progress=QUIET)
+    return result.rows[0]
 
 
 def said(facts: SchemaRecords) -> list[tuple[str, str, str]]:
@@ -125,12 +125,12 @@ def test_types_facts_and_attributes_of_all_chunks_are_merged():
     assert list(graph.types) == ["person", "org", ""]
     assert list(graph.relations) == ["founded", "founded by"]
     assert graph.weight.tolist() == [2.0, 1.0]
-    held = attributes_of(graph)
-    assert [(one, held.text_of(row)) for row, one in enumerate(held.node.tolist())] == [
+    stored = attributes_of(graph)
+    assert [(one, stored.text_of(row)) for row, one in enumerate(stored.node.tolist())] == [
         (0, "born in: 1867"),
         (2, "born in: 1901"),
     ]
-    assert held.chunk.toarray().astype(int).tolist() == [[1, 1], [0, 1]]
+    assert stored.chunk.toarray().astype(int).tolist() == [[1, 1], [0, 1]]
     assert graph.node_chunk.toarray().astype(int).tolist() == [[1, 1], [1, 1], [0, 1]]
     assert graph.statistics == {"attributes": 2}
 
@@ -156,22 +156,22 @@ REPLY = {
 
 def by_model(*replies: str | Completion, **settings) -> SchemaExtraction:
     table = ChunkTable.of([(str(row), "", f"Text {row}") for row in range(len(replies))])
-    told = [(f"Text {row}", reply) for row, reply in enumerate(replies)]
-    scripted = Scripted([*told, ("Your last reply could not be read", "no")])
+    answers = [(f"Text {row}", reply) for row, reply in enumerate(replies)]
+    scripted = Scripted([*answers, ("Your last reply could not be read", "no")])
     return llm_schema_extraction(chunk_table=table, llm_build=scripted, progress=QUIET, **settings)
 
 
 def test_what_the_model_adds_to_the_schema_is_kept():
-    made = by_model(json.dumps(REPLY))
-    (row,) = made.rows
+    result = by_model(json.dumps(REPLY))
+    (row,) = result.rows
     assert row.entities == (
         EntityRecord("Ada Marsh", "person"),
         EntityRecord("Norvik", "observatory"),
     )
     assert [one.relation for one in row.triples] == ["created_by", "owns"]
     assert said(row) == [("Ada Marsh", "date", "born 1867"), ("Ada Marsh", "craft", "painter")]
-    assert made.statistics["new_types"] == 2
-    assert made.statistics["skipped_triples"] == 1
+    assert result.statistics["new_types"] == 2
+    assert result.statistics["skipped_triples"] == 1
 
 
 def test_the_prompt_holds_the_schema_and_the_passage():
@@ -186,14 +186,14 @@ def test_the_prompt_holds_the_schema_and_the_passage():
 
 def test_a_reply_that_was_cut_gives_what_is_complete():
     text = json.dumps(REPLY)
-    found = read_facts(text[: text.index('["Ada Marsh", "owns')], cut=True)
-    assert [one.name for one in found.entities] == ["Ada Marsh", "Norvik"]
-    assert found.triples == [["Ada Marsh", "created_by", "Norvik"]]
+    result = read_facts(text[: text.index('["Ada Marsh", "owns')], cut=True)
+    assert [one.name for one in result.entities] == ["Ada Marsh", "Norvik"]
+    assert result.triples == [["Ada Marsh", "created_by", "Norvik"]]
     with pytest.raises(UnreadableReply):
         read_facts('{"entities": [{"na', cut=True)
 
 
 def test_chunks_whose_replies_cannot_be_read_are_counted_and_all_of_them_refused():
-    made = by_model(json.dumps(REPLY), "no")
-    assert made.rows[1] == SchemaRecords()
-    assert made.statistics["failed_chunks"] == 1
+    result = by_model(json.dumps(REPLY), "no")
+    assert result.rows[1] == SchemaRecords()
+    assert result.statistics["failed_chunks"] == 1

@@ -112,6 +112,6 @@ def test_each_question_finds_exactly_its_own_distinct_triples(given_triples):
     graph = graph_of(data)
     assert len(set(graph.names)) == graph.n_nodes
     for at, own in enumerate(given_triples):
-        found = said(graph, rows_of(data, Question("q", "?", str(at))).ids)
-        assert len(found) == len(set(found))
-        assert set(found) == set(own)
+        result = said(graph, rows_of(data, Question("q", "?", str(at))).ids)
+        assert len(result) == len(set(result))
+        assert set(result) == set(own)

@@ -131,8 +131,8 @@ def roles(model: Scripted, call: int) -> list[str]:
 
 def test_gleaning_goes_on_with_the_same_conversation():
     model = Scripted([("missed", FOUNDED), ("Ada Marsh founded", f"{ADA}##{NORVIK}<|COMPLETE|>")])
-    made = extracted(model, "Ada Marsh founded Norvik.")
-    assert made.rows == (ChunkRecords((ADA_READ, NORVIK_READ), (FOUNDED_READ,)),)
+    result = extracted(model, "Ada Marsh founded Norvik.")
+    assert result.rows == (ChunkRecords((ADA_READ, NORVIK_READ), (FOUNDED_READ,)),)
     assert roles(model, 0) == ["system", "user"]
     assert roles(model, 1) == ["system", "user", "assistant", "user"]
     assert model.asked[1][2].content == f"{ADA}##{NORVIK}<|COMPLETE|>"
@@ -143,16 +143,16 @@ def test_gleaning_goes_on_with_the_same_conversation():
 def test_between_rounds_the_model_is_asked_whether_there_is_more(says, n_calls):
     """First call, round 1, question, and on YES round 2, question, round 3: six."""
     model = Scripted([("YES or NO", says), ("missed", NORVIK), ("Passage", ADA)])
-    made = extracted(model, "Ada.", max_gleaning=3)
+    result = extracted(model, "Ada.", max_gleaning=3)
     assert len(model.asked) == n_calls
-    assert len(made.rows[0].entities) == {6: 4, 3: 2}[n_calls]
+    assert len(result.rows[0].entities) == {6: 4, 3: 2}[n_calls]
 
 
 def test_a_gleaning_reply_without_records_says_that_nothing_was_missed():
     model = Scripted([("missed", "Nothing is missing."), ("Passage", ADA)])
-    made = extracted(model, "Ada.", max_gleaning=5)
-    assert made.rows == (ChunkRecords((ADA_READ,)),)
-    assert made.statistics["failed_gleanings"] == 0
+    result = extracted(model, "Ada.", max_gleaning=5)
+    assert result.rows == (ChunkRecords((ADA_READ,)),)
+    assert result.statistics["failed_gleanings"] == 0
     assert len(model.asked) == 2
 
 
@@ -161,9 +161,9 @@ def test_a_gleaning_reply_without_records_says_that_nothing_was_missed():
 )
 def test_a_gleaning_call_that_fails_or_has_no_room_keeps_the_first_records(missed, window):
     model = Scripted([("missed", missed), ("Passage", ADA)], window=window)
-    made = extracted(model, "Ada.", max_tokens=256)
-    assert made.rows == (ChunkRecords((ADA_READ,)),)
-    counts = made.statistics
+    result = extracted(model, "Ada.", max_tokens=256)
+    assert result.rows == (ChunkRecords((ADA_READ,)),)
+    counts = result.statistics
     assert (counts["failed_gleanings"], counts["failed_chunks"]) == (1, 0)
     assert len(model.asked) == (1 if window else 2)
 
@@ -172,9 +172,9 @@ def test_a_chunk_without_a_readable_record_contributes_nothing_and_is_counted():
     model = Scripted(
         [("could not be read", "No."), ("missed", "<|COMPLETE|>"), ("Otto", "No."), ("Ada", ADA)]
     )
-    made = extracted(model, "Otto.", "Ada.")
-    assert made.rows == (ChunkRecords(), ChunkRecords((ADA_READ,)))
-    assert made.statistics["failed_chunks"] == 1
+    result = extracted(model, "Otto.", "Ada.")
+    assert result.rows == (ChunkRecords(), ChunkRecords((ADA_READ,)))
+    assert result.statistics["failed_chunks"] == 1
 
 
 def test_types_and_keywords_are_asked_for_as_set_and_the_passage_comes_last():
@@ -190,11 +190,11 @@ def test_types_and_keywords_are_asked_for_as_set_and_the_passage_comes_last():
 
 def test_counts_of_odd_records_are_kept():
     odd = f"{ADA}##(entity<|>X)##(relationship<|>A<|>B<|>A hates B.<|>-1)"
-    made = extracted(Scripted([("Passage", odd)]), "Ada.", max_gleaning=0)
+    result = extracted(Scripted([("Passage", odd)]), "Ada.", max_gleaning=0)
     records = ("entity_records", "relationship_records", "malformed_records")
     none = ("truncated_replies", "failed_chunks", "failed_gleanings")
     ones = (*records, "negative_strengths", "replies")
-    assert made.statistics == {**dict.fromkeys(ones, 1), **dict.fromkeys(none, 0)}
+    assert result.statistics == {**dict.fromkeys(ones, 1), **dict.fromkeys(none, 0)}
 
 
 class Limited(Scripted):
@@ -218,29 +218,29 @@ def test_a_reply_has_4096_tokens_or_what_the_window_leaves(window, given, most):
     extracted(model, "Ada.", max_gleaning=0, **given)
     (prompt,) = model.asked
     n_tokens = sum(count_tokens(message.content) for message in prompt)
-    left = 4096 - int(n_tokens * 1.15)
-    assert model.most == [most or left // 256 * 256]
+    rest = 4096 - int(n_tokens * 1.15)
+    assert model.most == [most or rest // 256 * 256]
     assert window is None or 512 < model.most[0] <= window - n_tokens
 
 
 def test_prompts_of_unlike_length_are_asked_with_their_own_limits_in_their_order():
     """2,000 words more take 2,300 tokens of the window with the margin: 9 steps of 256 or 8."""
     model = Limited(f"{ADA}<|COMPLETE|>", 4096)
-    made = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0)
+    result = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0)
     assert model.most[0] > model.most[1] >= 512
     assert (model.most[0] - model.most[1]) // 256 in (8, 9)
-    assert [len(row.entities) for row in made.rows] == [1, 1]
-    assert made.statistics["replies"] == 2
+    assert [len(row.entities) for row in result.rows] == [1, 1]
+    assert result.statistics["replies"] == 2
 
 
 def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
     """One chunk's only reply is cut: all of its replies are."""
     known = {"corpus": "c", "llm_build": "m", "earlier": ""}
     choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
-    made = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
+    result = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
     cut = Completion(f"{ADA}##(entity<|>NORV", 10, 10, finish="length")
     given = {"chunk_table": table("Ada."), "llm_build": Scripted([("", cut)])}
-    alone = [one for one in made if one.resource == "text_extraction"]
+    alone = [one for one in result if one.resource == "text_extraction"]
 
     def built(**settings):
         store = Store(tmp_path, QUIET, **settings)
@@ -248,8 +248,8 @@ def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
 
     with pytest.raises(UserError, match="build.text_extraction.max_tokens") as raised:
         built()
-    for said in ("1 of 1 replies (100.0%)", "4,096", "failures.allow_cut"):
-        assert said in str(raised.value)
+    for message in ("1 of 1 replies (100.0%)", "4,096", "failures.allow_cut"):
+        assert message in str(raised.value)
     _, recipe = built(allow_cut=1.0)
     assert (recipe["statistics"]["truncated_replies"], recipe["statistics"]["replies"]) == (1, 1)
 

@@ -60,10 +60,10 @@ def built(**settings) -> Graph:
 
 
 def children(graph: Graph) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for parent, child in zip(graph.source, graph.target, strict=True):
-        found.setdefault(graph.names[int(parent)], []).append(graph.names[int(child)])
-    return found
+        result.setdefault(graph.names[int(parent)], []).append(graph.names[int(child)])
+    return result
 
 
 PAIRS = [[0.0], [0.1], [9.0], [9.1]]
@@ -147,8 +147,8 @@ def test_the_model_is_asked_once_for_each_cluster_with_the_texts_of_its_children
     graph = by_model(model)
     assert list(graph.descriptions)[16:] == ["The harbour freezes."] * 4
     assert len(model.asked) == 4
-    asked = "".join(chat[-1].content for chat in model.asked)
-    assert all(f"month {row}." in asked for row in range(16))
+    prompts = "".join(chat[-1].content for chat in model.asked)
+    assert all(f"month {row}." in prompts for row in range(16))
 
 
 def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted():

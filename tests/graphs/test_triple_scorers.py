@@ -82,8 +82,8 @@ def test_it_is_what_a_list_of_all_shortest_paths_holds(triples, starts, ends):
             for way in ways:
                 if len(way) == shortest:
                     wanted |= set(zip(way, way[1:], strict=False))
-    found = {triples[row] for row in path_rows(triples, sorted(starts), sorted(ends))}
-    assert found == wanted
+    result = {triples[row] for row in path_rows(triples, sorted(starts), sorted(ends))}
+    assert result == wanted
 
 
 WORDS = Hashing(128)
@@ -108,18 +108,18 @@ def learnt(training: TrainingSet, **settings: int) -> MlpWeights:
 
 
 def test_a_world_learns_from_another_world(world: Dataset) -> None:
-    found = training_set(world)
-    other = found.read(30)
+    result = training_set(world)
+    other = result.read(30)
     assert len(other.questions) == 30
     assert not {q.text for q in other.questions} & {q.text for q in world.questions}
-    assert found.identity == training_set(world).identity
-    assert found.identity != training_set(other).identity
+    assert result.identity == training_set(world).identity
+    assert result.identity != training_set(other).identity
 
 
 def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the_run(tmp_path):
     own = [{**row, "id": f"t{at}"} for at, row in enumerate(ROWS)]
-    found = training_set(read_dataset("cwq", rog_folder(tmp_path / "a", ROWS, own)))
-    assert [question.id for question in found.read(2).questions] == ["t0", "t1"]
+    result = training_set(read_dataset("cwq", rog_folder(tmp_path / "a", ROWS, own)))
+    assert [question.id for question in result.read(2).questions] == ["t0", "t1"]
     same = training_set(read_dataset("cwq", rog_folder(tmp_path / "b", ROWS, [TEAM])))
     with pytest.raises(UserError, match="is a question of the run"):
         same.read(1)
@@ -135,29 +135,29 @@ def test_without_training_questions_it_says_what_does_without(tmp_path: Path) ->
 
 def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (EMPTY, RIVER, TEAM)))
-    found = examples_of(questions_of(data), 0, np.random.default_rng(0))
-    assert found.texts == (TEAM["question"],)  # the others have no answer in their subgraph
-    told = {
-        (found.names[head], found.names[tail]): bool(label)
-        for head, tail, label in zip(found.head, found.tail, found.label, strict=True)
+    result = examples_of(questions_of(data), 0, np.random.default_rng(0))
+    assert result.texts == (TEAM["question"],)  # the others have no answer in their subgraph
+    labels = {
+        (result.names[head], result.names[tail]): bool(label)
+        for head, tail, label in zip(result.head, result.tail, result.label, strict=True)
     }
-    assert told == {
+    assert labels == {
         ("Rolf the Ram", "Norvik F.C."): True,
         ("Norvik F.C.", "2012 Tarn Cup"): True,
         ("Norvik F.C.", "2014 Tarn Cup"): True,
         ("Norvik F.C.", "Norvik"): False,
         ("m.011zsc4_", "Norvik"): False,
     }
-    assert found.near.shape == (5, 20)
+    assert result.near.shape == (5, 20)
 
 
 def test_negatives_are_drawn_half_of_them_near_the_topic_entities(world: Dataset) -> None:
-    found = examples_of(questions_of(world), 6, np.random.default_rng(0))
-    n_others = np.bincount(found.question[~found.label])
+    result = examples_of(questions_of(world), 6, np.random.default_rng(0))
+    n_others = np.bincount(result.question[~result.label])
     assert set(n_others.tolist()) == {6}
-    topics = found.near[:, 1::2].any(axis=1)
-    assert np.bincount(found.question[~found.label & topics]).min() >= 1
-    assert np.bincount(found.question[found.label]).min() >= 1
+    topics = result.near[:, 1::2].any(axis=1)
+    assert np.bincount(result.question[~result.label & topics]).min() >= 1
+    assert np.bincount(result.question[result.label]).min() >= 1
 
 
 # ---- training
@@ -200,12 +200,12 @@ def recall_of_chains(
     columns = (graph.source.tolist(), graph.relations, graph.target.tolist())
     row_of = {triple: row for row, triple in enumerate(zip(*columns, strict=True))}
     linked = [Ranked[Node](np.array([node(chain.start)]), np.ones(1)) for chain in known.chains]
-    found = triple_scores(
+    result = triple_scores(
         list(data.questions), [None] * len(linked), linked,
         triple_scorer=scorer, graph=graph, embedder=WORDS, top_k=top_k,
     )  # fmt: skip
     shares = []
-    for chain, best in zip(known.chains, found, strict=True):
+    for chain, best in zip(known.chains, result, strict=True):
         facts = [known.facts[row] for row in chain.facts]
         rows = [row_of[node(f.head), normalise_name(f.phrase), node(f.tail)] for f in facts]
         shares.append(float(np.isin(rows, best.ids).mean()))

@@ -112,8 +112,8 @@ def planned(
     identities = {
         name: (lambda text=text: text) for name, text in {"source": source, **more}.items()
     }
-    made = plan(wanted, {"doubled": "twice", **(choices or {})}, identities)
-    return {one.resource: one for one in made}
+    result = plan(wanted, {"doubled": "twice", **(choices or {})}, identities)
+    return {one.resource: one for one in result}
 
 
 def resources(store: Store, *wanted: str, source: list[int], **choices: Any) -> dict[str, Numbers]:
