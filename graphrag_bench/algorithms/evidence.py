@@ -88,7 +88,12 @@ def rows_named(attributes: NodeAttributes, names: tuple[str, ...]) -> NDArray[np
     Raises UserError for a name that no attribute has, with the nearest ones.
     """
     wanted = [normalise_name(name) for name in names]
-    return marked(wanted, attributes.name_numbers, attributes.name_of_row, "attribute has the name")
+    return marked(
+        wanted,
+        attributes.name_numbers,
+        attributes.name_of_row,
+        "attribute of this graph has the name",
+    )
 
 
 def marked(
@@ -101,7 +106,7 @@ def marked(
     for name in names:
         if name not in numbers:
             hint = did_you_mean(name, filter(None, numbers))
-            raise UserError(f"In this graph no {what} '{name}'. {hint}")
+            raise UserError(f"No {what} '{name}'. {hint}")
     return np.isin(of_row, [numbers[name] for name in names]) if names else None
 
 

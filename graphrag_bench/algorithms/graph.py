@@ -325,7 +325,7 @@ def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
             f"types={list(types)}: the nodes have no types; build.graph=tkg and rkg give them some."
         )
     wanted = [name.casefold() for name in types]
-    return marked(wanted, graph.type_numbers, graph.type_of_node, "node has the type")
+    return marked(wanted, graph.type_numbers, graph.type_of_node, "node of this graph has the type")
 
 
 Share = Annotated[float, Field(ge=0, lt=1)]
