@@ -1,15 +1,14 @@
-"""What each step of a method is worth: the method without it, or with a simpler one in its place.
+"""What each step of a method is worth: the method without it.
 
-A step that others need cannot be left out; each operator without a model that writes what they need
-takes its place instead. A setting in 0..1, as the damping of a walk, is set to 0. Of a `switch`
-each case is taken always, of a `branch` each arm is left out.
+A step that others need cannot be left out. A setting in 0..1, as the damping of a walk, is set to
+0. Of a `switch` each case is taken always, of a `branch` each arm is left out.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_bench.contract import Operator, operators
+from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
 from graphrag_bench.explain.changes import Change, StepPlace, changed, places
@@ -94,27 +93,11 @@ def _variants(player: Player, place: StepPlace) -> Iterator[tuple[str, Experimen
         for name in arms if len(arms) > 1 else ():
             yield from tried(f"without arm '{name}'", Change("arm", path, value=name))
     else:
-        without = tried("left out", Change("drop", path))
-        yield from without
-        if place.combinator is not None:
-            return
-        own = operators.get(place.name)
-        built = {item.key for item in player.experiment.plan}
-        for other in operators.all() if not without else ():
-            if other.name != own.name and _replaces(other, own):
-                for swap in tried(f"-> {other.name}", Change("swap", path, value=other.name)):
-                    if {item.key for item in swap[1].plan} <= built:
-                        yield swap
-        for name, setting in own.settings.items():
-            if is_share(setting.annotation) and place.step.get(name, setting.default):
-                yield from tried(f"{name}=0", Change("set", path, name, 0.0))
-
-
-def _replaces(other: Operator, own: Operator) -> bool:
-    mine, theirs = ({read.slot for read in one.reads if not read.optional} for one in (own, other))
-    callless = isinstance(other.calls, int) and not other.calls
-    writes = set(other.writes)
-    return callless and bool(writes) and writes <= set(own.writes) and theirs <= mine | {"question"}
+        yield from tried("left out", Change("drop", path))
+        if place.combinator is None:
+            for name, setting in operators.get(place.name).settings.items():
+                if is_share(setting.annotation) and place.step.get(name, setting.default):
+                    yield from tried(f"{name}=0", Change("set", path, name, 0.0))
 
 
 def is_share(annotation: Any) -> bool:

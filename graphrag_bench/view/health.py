@@ -143,24 +143,3 @@ def _apart(matrix: Any, first: Sequence[IntArray], second: Sequence[IntArray]) -
 
 def _of_rows(matrix: Any, rows: ArrayLike) -> IntArray:
     return np.unique(matrix[np.asarray(rows, np.int64)].indices).astype(np.int64)
-
-
-def graph_differences(first: Graph, second: Graph) -> Plain:
-    """Return what two graphs of one corpus share: names of nodes, and pairs of joined names.
-
-    For each the counts of both, of A alone and of B alone, and the first of these by name.
-    """
-    nodes = _split(set(first.names), set(second.names))
-    return {"nodes": nodes, "pairs": _split(_joined(first), _joined(second))}
-
-
-def _joined(graph: Graph) -> set[tuple[str, str]]:
-    names = list(graph.names)
-    ends = zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True)
-    return {(min(pair), max(pair)) for s, t in ends if (pair := (names[s], names[t])) and s != t}
-
-
-def _split(first: set[Any], second: set[Any]) -> Plain:
-    a, b = sorted(first - second), sorted(second - first)
-    sizes = {"both": len(first & second), "a": len(a), "b": len(b)}
-    return {**sizes, "first_a": a[:LISTED], "first_b": b[:LISTED]}

@@ -11,7 +11,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.explain.funnel import run_funnel
@@ -27,7 +26,7 @@ from graphrag_bench.report.rows import differ, grouped, in_table_order, spent, u
 from graphrag_bench.run.folder import write_whole
 from graphrag_bench.run.results import read_references
 from graphrag_bench.run.stored import StoredRun, scores_of
-from graphrag_bench.view.health import graph_differences, health
+from graphrag_bench.view.health import health
 from graphrag_bench.view.questions import (
     artifacts_of,
     blocks,
@@ -163,21 +162,16 @@ def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
 
 
 def _write_graphs(runs: Sequence[StoredRun], page: Path, home: Path) -> Plain:
-    """Write the health of the distinct graphs that are still there, and what each two share."""
+    """Write the health of the distinct graphs that are still there."""
     users: dict[tuple[str, str, str, str], list[int]] = {}
     for place, run in enumerate(runs):
         if references := read_references(run.folder):
             for scope, keys in references.keys.items():
                 if "graph" in keys:
-                    key = (
-                        references.dataset,
-                        scope or "",
-                        keys["graph"],
-                        keys.get("chunk_table", ""),
-                    )
+                    table = keys.get("chunk_table", "")
+                    key = (references.dataset, scope or "", keys["graph"], table)
                     users.setdefault(key, []).append(place)
-    graphs: list[tuple[str, tuple[str, str], Graph]] = []
-    rows = []
+    rows: list[Plain] = []
     for (corpus, scope, graph, table), places in list(users.items())[:MOST_GRAPHS]:
         run = runs[places[0]]
         folder = artifacts_of(run, corpus, home)
@@ -186,13 +180,7 @@ def _write_graphs(runs: Sequence[StoredRun], page: Path, home: Path) -> Plain:
             continue
         gold = {name: run.gold[name] for name in run.rows if name in run.gold}
         title = f"graph {graph} of {corpus}" + (f", {scope}" if scope else "")
-        rows.append({"id": f"g{len(graphs)}", "name": title, "runs": places})
-        write_part(page, f"g{len(graphs)}", health(names.graph, names.chunk_table, gold))
-        graphs.append((f"g{len(graphs)}", _set_of(run), names.graph))
-    pairs = []
-    for (a, corpus_a, first), (b, corpus_b, second) in combinations(graphs, 2):
-        if corpus_a == corpus_b:
-            pairs.append({"a": a, "b": b, "part": f"{a}-{b}"})
-            write_part(page, f"{a}-{b}", graph_differences(first, second))
-    left_out = max(0, len(users) - MOST_GRAPHS)
-    return {"graphs": rows, "graphs_left_out": left_out, "graph_pairs": pairs}
+        part = f"g{len(rows)}"
+        write_part(page, part, health(names.graph, names.chunk_table, gold))
+        rows.append({"id": part, "name": title, "runs": places})
+    return {"graphs": rows, "graphs_left_out": max(0, len(users) - MOST_GRAPHS)}

@@ -1,6 +1,6 @@
 "use strict";
-/* The health of a graph, and what two graphs of one corpus share. */
-grb.views.health = async function (graphId, otherId) {
+/* The health of a graph. */
+grb.views.health = async function (graphId) {
   const graphs = grb.index.graphs;
   if (!graphs.length) return [grb.section("Graph health", grb.h("p", {}, "No run of this page has a graph that is still at hand."))];
   const chosen = graphs.find((one) => one.id === graphId) || graphs[0];
@@ -11,7 +11,6 @@ grb.views.health = async function (graphId, otherId) {
   const card = (title, ...children) => grb.h("div", { class: "card" }, grb.h("h3", {}, title), ...children);
   const listed = (title, list, about) => card(`${title}: ${grb.count(list.n)}`, grb.h("p", { class: "about" }, about),
     list.first.length ? grb.h("details", {}, grb.h("summary", {}, list.n > list.first.length ? `the first ${list.first.length}` : "which"), grb.h("ul", {}, list.first.map((one) => grb.h("li", {}, Array.isArray(one) ? one.join(" | ") : one)))) : null);
-  const near = grb.index.graph_pairs.filter((one) => one.a === chosen.id || one.b === chosen.id);
   return [
     grb.section("Graph health", grb.h("div", { class: "fields" }, grb.choice("Graph", graphs.map((one) => [one.id, `${one.name}: ${users(one)}`]), chosen.id, (value) => { location.hash = `#health/${value}`; }, "graph-choice")),
       grb.index.graphs_left_out ? grb.h("p", { class: "about" }, `${grb.plural(grb.index.graphs_left_out, "further graph")} of these runs not looked at: the first ${graphs.length} are.`) : null,
@@ -27,22 +26,5 @@ grb.views.health = async function (graphId, otherId) {
         listed("Orphans", held.orphans, "Nodes that are joined to no other."),
         listed("Duplicate names", held.twins, `Groups of names that are the same without articles, brackets, accents and possessives: ${grb.plural(held.twins.nodes, "node")}.`),
         listed("Chunks without entities", held.bare_chunks, "Chunks that no node is from."))),
-    near.length ? grb.section("Against another graph of the corpus", await against(chosen, near, otherId, graphs, held, users)) : null,
   ];
 };
-
-async function against(chosen, near, otherId, graphs, held, users) {
-  const idOf = (one) => (one.a === chosen.id ? one.b : one.a);
-  const pair = near.find((one) => idOf(one) === otherId) || near[0];
-  const other = graphs.find((one) => one.id === idOf(pair));
-  const [there, told] = await Promise.all([grb.load(other.id), grb.load(pair.part)]);
-  const [mine, theirs] = pair.a === chosen.id ? ["a", "b"] : ["b", "a"];
-  const shown = (one) => (Array.isArray(one) ? one.join(" – ") : one);
-  const side = (title, n, first) => grb.h("details", {}, grb.h("summary", {}, `${title}: ${grb.count(n)}`), grb.h("ul", {}, first.map((one) => grb.h("li", {}, shown(one)))));
-  const rows = [...Object.keys(held.sizes).map((name) => [name, held.sizes[name], there.sizes[name]]),
-    ["connected components", held.components.n, there.components.n], ["orphans", held.orphans.n, there.orphans.n], ["groups of duplicate names", held.twins.n, there.twins.n], ["chunks without entities", held.bare_chunks.n, there.bare_chunks.n]];
-  return [grb.h("div", { class: "fields" }, grb.choice("Other", near.map((one) => { const g = graphs.find((two) => two.id === idOf(one)); return [g.id, `${g.name}: ${users(g)}`]; }), other.id, (value) => { location.hash = `#health/${chosen.id}/${value}`; }, "graph-other")),
-    grb.table("Sizes of both", [{ head: "", text: true, cell: (row) => row[0] }, { head: "this", cell: (row) => grb.count(row[1]) }, { head: "other", cell: (row) => grb.count(row[2]) }, { head: "other − this", cell: (row) => grb.count(row[2] - row[1]) }], rows),
-    grb.h("div", { class: "cards" }, ["nodes", "pairs"].map((name) => grb.h("div", { class: "card" }, grb.h("h3", {}, name === "nodes" ? "Nodes by name" : "Pairs of joined names"), grb.h("p", { class: "about" }, `${grb.count(told[name].both)} in both`),
-      side("only in this", told[name][mine], told[name][`first_${mine}`]), side("only in the other", told[name][theirs], told[name][`first_${theirs}`]))))];
-}
