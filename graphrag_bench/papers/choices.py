@@ -37,36 +37,15 @@ the data set may say more of it."""
 
 @dataclass(frozen=True)
 class Runs:
-    """The settings of the rows of a table by name, in printed order, and its runs.
+    """The runs of a table as `pairs` of row and data set, and what its experiment sweeps over.
 
-    `pairs` are those of row and data set.
+    `rows` are the settings of the rows by name, in printed order; of a table that is no grid those
+    of each row with its data set follow.
     """
 
     rows: Mapping[str, tuple[str, ...]]
     pairs: tuple[tuple[str, str], ...]
-
-    @property
-    def datasets(self) -> list[str]:
-        """The choices of its data sets, in printed order."""
-        return list(dict.fromkeys(dataset for _, dataset in self.pairs))
-
-    @property
-    def is_grid(self) -> bool:
-        """Whether the runs are every row on every data set."""
-        return len(self.pairs) == len(self.rows) * len(self.datasets)
-
-    @property
-    def on_sets(self) -> dict[str, tuple[str, ...]]:
-        """The settings of the runs by a name of row and data set; none for a grid."""
-        pairs = () if self.is_grid else self.pairs
-        return {_on_set(*pair): (*self.rows[pair[0]], f"dataset={pair[1]}") for pair in pairs}
-
-    @property
-    def params(self) -> dict[str, str]:
-        """What the experiment sweeps over."""
-        if self.is_grid:
-            return {"row": ",".join(self.rows), "dataset": ",".join(self.datasets)}
-        return {"row": ",".join(self.on_sets)}
+    params: Mapping[str, str]
 
 
 def names(group: str) -> list[str]:
@@ -77,8 +56,7 @@ def names(group: str) -> list[str]:
     if group == "experiment":
         return [name for name in table_names() if table_runs(name).pairs]
     if group == "row":
-        tables = map(table_runs, table_names())
-        return [name for runs in tables for name in (*runs.rows, *runs.on_sets)]
+        return [name for table in table_names() for name in table_runs(table).rows]
     return [
         f"{name}.{choice}"
         for name in paper_names()
@@ -95,14 +73,10 @@ def content(group: str, name: str) -> dict[str, Any] | None:
     if group == "experiment":
         if name not in table_names() or not (runs := table_runs(name)).pairs:
             return None
-        return {"hydra": {"mode": "MULTIRUN", "sweeper": {"params": runs.params}}}
+        return {"hydra": {"mode": "MULTIRUN", "sweeper": {"params": {**runs.params}}}}
     if group == "row":
         table = "/".join(re.split(r"[.+]", name)[:2])
-        if table not in table_names():
-            return None
-        runs = table_runs(table)
-        row = runs.rows.get(name) or runs.on_sets.get(name)
-        if row is None:
+        if table not in table_names() or (row := table_runs(table).rows.get(name)) is None:
             return None
         choices, values = _split(row)
         return {"defaults": [{f"override /{g}": one} for g, one in choices.items()], **values}
@@ -136,7 +110,11 @@ def table_runs(full_name: str) -> Runs:
             rows.setdefault(name, words)
             pairs[name, _dataset(recipe)] = None
     assert len(rows) == len(row_names), f"{full_name} has two rows of one name"
-    return Runs(rows, tuple(pairs))
+    datasets = dict.fromkeys(dataset for _, dataset in pairs)
+    if len(pairs) == len(rows) * len(datasets):
+        return Runs(rows, tuple(pairs), {"row": ",".join(rows), "dataset": ",".join(datasets)})
+    on_sets = {_on_set(*pair): (*rows[pair[0]], f"dataset={pair[1]}") for pair in pairs}
+    return Runs({**rows, **on_sets}, tuple(pairs), {"row": ",".join(on_sets)})
 
 
 def _recipes(table: PaperTable) -> Iterator[tuple[Recipe, list[str]]]:

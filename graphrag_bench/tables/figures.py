@@ -6,6 +6,7 @@ from typing import Any
 
 from graphrag_bench.papers.printed import PaperTable, Part, Printed, PrintedSize, Recipe
 from graphrag_bench.report.rendering import MISSING
+from graphrag_bench.report.rows import grouped
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables.grading import (
     Candidate,
@@ -41,15 +42,13 @@ class Filled:
     """What is shown next to a printed cell: a figure, or what it lacks, or why there is none.
 
     `runs` are the settings of the runs that are lacking, `lacks` says what else is. A figure that
-    is a mean over several runs may lack some too. `failure` is the error of a run of which every
-    question failed.
+    is a mean over several runs may lack some too.
     """
 
     figure: Figure | None = None
     runs: tuple[tuple[str, ...], ...] = ()
     lacks: str = ""
     reason: str = ""
-    failure: str = ""
 
 
 def count_of_runs(n_runs: int) -> str:
@@ -86,6 +85,11 @@ def collected(
     papers_prompts: bool = False,
 ) -> dict[Printed, Filled]:
     """Return what is shown next to every printed cell."""
+
+    def row_of(cell: Printed) -> Row:
+        kind = table.metric(cell).kind
+        return *cell.row, kind if kind in _BY_THEMSELVES else ""
+
     cards = {place.card for place in table.paper.datasets.values()}
     offered = []
     for run in runs:
@@ -94,17 +98,10 @@ def collected(
     collection = _Collection(table, offered, source)
     filled: dict[Printed, Filled] = {}
     for name in table.datasets:
-        rows: dict[Row, list[Printed]] = {}
-        for cell in table.cells:
-            if cell.dataset == name:
-                kind = table.metric(cell).kind
-                apart = kind if kind in _BY_THEMSELVES else ""
-                rows.setdefault((*cell.row, apart), []).append(cell)
+        rows = grouped((cell for cell in table.cells if cell.dataset == name), row_of)
         picked = chosen({row: collection.with_figure(cells) for row, cells in rows.items()})
         for row, cells in rows.items():
-            failure = "" if row in picked else collection.failure(cells[0])
-            for cell in cells:
-                filled[cell] = collection.filled(cell, picked.get(row), failure)
+            filled |= {cell: collection.filled(cell, picked.get(row)) for cell in cells}
     return filled
 
 
@@ -123,15 +120,7 @@ class _Collection:
                     having[one.order] = one
         return list(having.values())
 
-    def failure(self, cell: Printed) -> str:
-        for one in fitting(Recipe(self.table, cell), self.offered):
-            metrics = one.run.metrics
-            if metrics["n"] and metrics["failed"] == metrics["n"]:
-                errors = metrics["errors"] or ["no error was stored"]
-                return f"every question failed: {' '.join(errors[0].split())}"
-        return ""
-
-    def filled(self, cell: Printed, picked: Candidate | None, failure: str) -> Filled:
+    def filled(self, cell: Printed, picked: Candidate | None) -> Filled:
         table, recipe = self.table, Recipe(self.table, cell)
         if recipe.required is None:
             return Filled(reason="not one of our methods")
@@ -150,8 +139,8 @@ class _Collection:
         if picked is not None and measured is not None:
             return replace(rest, figure=_figure(table, cell, picked, measured))
         if not runnable:
-            return Filled(reason="no card of ours holds this data set", failure=failure)
-        return replace(rest, failure=failure)
+            return Filled(reason="no card of ours holds this data set")
+        return rest
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> Filled:
         """What fills the gaps of a cell: runs, and scores, timings or verdicts of stored ones."""

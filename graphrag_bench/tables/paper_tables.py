@@ -50,7 +50,6 @@ def comparison_notes(
         *by_words(zip(figures, own, strict=True), "grade, further"),
         *doubts,
         *(["! some questions failed: the mean is over the rest"] if failed else []),
-        *by_words([(cell, filled[cell].failure) for cell in cells], "failed"),
         *by_words(marks, "chosen"),
         *([INFLATED] if any(words for _, words in marks) else []),
         *by_words([(c, filled[c].reason) for c in cells if c not in figures], "no figure"),
@@ -177,7 +176,7 @@ def _beside(cell: Printed, filled: Cells) -> list[str]:
     printed = (cell.shown or MISSING) + DAGGER * cell.suspicious
     figure = filled[cell].figure
     if figure is None:
-        return [printed, "failed" if filled[cell].failure else MISSING]
+        return [printed, MISSING]
     ours = _number(figure.value) + "!" * bool(figure.metrics["failed"])
     if figure.low is not None and figure.high is not None:
         ours += f" [{_number(figure.low)}, {_number(figure.high)}]"
@@ -211,7 +210,7 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
         "; ".join(cell.setting), cell.shown, cell.unit, "yes" * cell.suspicious, cell.note,
     )  # fmt: skip
     lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.lacks]))
-    missing = one.failure or lacks or one.reason
+    missing = lacks or one.reason
     if (figure := one.figure) is None:
         return (*printed, *[""] * 14, missing)
     ends = ("" if n is None else f"{n:.6g}" for n in (figure.value, figure.low, figure.high))

@@ -142,12 +142,6 @@ def test_a_model_stands_in_its_own_rows_and_a_stranger_in_those_of_the_first() -
     assert larger.figure is None
 
 
-def test_a_run_of_failed_questions_alone_is_shown_as_failed() -> None:
-    bad = told("dalk", metrics={}, failed=10, errors=["10 x generate: no server"])
-    held = on_popqa(bad)
-    assert held["DALK"].failure == "every question failed: 10 x generate: no server"
-
-
 def write_rows(file: Path, rows: list[dict[str, Any]]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
