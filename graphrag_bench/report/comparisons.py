@@ -13,7 +13,13 @@ from graphrag_bench.evaluation.statistics import (
 )
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
-from graphrag_bench.report.rows import REFERENCE_ROLES, differ, in_table_order, usual_metrics
+from graphrag_bench.report.rows import (
+    REFERENCE_ROLES,
+    differ,
+    grouped,
+    in_table_order,
+    usual_metrics,
+)
 
 _MOST_SHOWN = 20
 _ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
@@ -71,37 +77,38 @@ def comparisons(
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []
-    tests: dict[str, dict[tuple[int, int], float]] = {}
-    pairs: dict[int, tuple[int, int]] = {}
+    records: dict[int, tuple[int, int]] = {}
     for run in named:
         other = baseline_of(run, named, baseline)
         if other is None or run["role"] in REFERENCE_ROLES:
             continue
         first, second = runs[other["row"]], runs[run["row"]]
-        pairs[run["row"]] = _first_equal(first, runs), _first_equal(second, runs)
-        for metric in metrics or usual_metrics(_names(second.scores)):
-            if paired := _paired(metric, first.scores, second.scores, second.scopes):
-                before, after, scopes = paired
-                difference = paired_difference(before, after, scopes=scopes)
-                spread = [b - a for a, b in zip(before, after, strict=True)]
-                tests.setdefault(metric, {})[pairs[run["row"]]] = difference.p
-                rows.append(
-                    Comparison(
-                        place=run["row"],
-                        method=str(run["title"]),
-                        baseline=str(other["title"]),
-                        baseline_title=str(first.metrics["title"]),
-                        metric=metric,
-                        difference=difference,
-                        detectable=detectable_difference(spread, scopes),
-                        n=int(run.get("n", len(second.scores))),
-                    )
+        records[run["row"]] = _first_equal(first, runs), _first_equal(second, runs)
+        compared = metrics or usual_metrics(_names(second.scores))
+        for metric, before, after, scopes in _paired(
+            first.scores, second.scores, second.scopes, compared
+        ):
+            spread = [b - a for a, b in zip(before, after, strict=True)]
+            rows.append(
+                Comparison(
+                    place=run["row"],
+                    method=str(run["title"]),
+                    baseline=str(other["title"]),
+                    baseline_title=str(first.metrics["title"]),
+                    metric=metric,
+                    difference=paired_difference(before, after, scopes=scopes),
+                    detectable=detectable_difference(spread, scopes),
+                    n=int(run.get("n", len(second.scores))),
                 )
-    corrected = {
-        metric: dict(zip(of, holm([*of.values()]), strict=True)) for metric, of in tests.items()
-    }
+            )
+    corrected: dict[str, dict[tuple[int, int], float]] = {}
+    for metric, of_metric in grouped(rows, lambda row: row.metric).items():
+        tests = {records[row.place]: row.difference.p for row in of_metric}
+        corrected[metric] = dict(zip(tests, holm([*tests.values()]), strict=True))
     return [
-        replace(row, p=corrected[row.metric][pairs[row.place]], n_tests=len(corrected[row.metric]))
+        replace(
+            row, p=corrected[row.metric][records[row.place]], n_tests=len(corrected[row.metric])
+        )
         for row in rows
     ]
 
@@ -165,12 +172,13 @@ def _names(scores: Scores) -> list[str]:
 
 
 def _paired(
-    metric: str, first: Scores, second: Scores, scopes: Mapping[str, str | None]
-) -> tuple[list[float], list[float], list[str | None]] | None:
-    if not (questions := _shared(metric, first, second)):
-        return None
-    before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
-    return before, after, [scopes.get(q) for q in questions]
+    first: Scores, second: Scores, scopes: Mapping[str, str | None], metrics: Iterable[str]
+) -> Iterator[tuple[str, list[float], list[float], list[str | None]]]:
+    """The metrics that both runs have, with their values and scopes by question."""
+    for metric in metrics:
+        if questions := _shared(metric, first, second):
+            before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
+            yield metric, before, after, [scopes.get(q) for q in questions]
 
 
 def _shared(metric: str, first: Scores, second: Scores) -> list[str]:
@@ -184,9 +192,8 @@ def paired_differences(
 
     Over the questions that both have; those of one scope are resampled and swapped together.
     """
-    for metric in metrics:
-        if paired := _paired(metric, first, second, scopes):
-            yield metric, paired_difference(*paired[:2], scopes=paired[2])
+    for metric, before, after, of in _paired(first, second, scopes, metrics):
+        yield metric, paired_difference(before, after, scopes=of)
 
 
 def _interval(difference: Difference) -> str:
