@@ -9,7 +9,6 @@ from graphrag_bench.prompts import Message
 
 Chat = tuple[Message, ...]
 Schema = Mapping[str, Any]
-_OF_SERVER = ("retries_exhausted",)
 
 
 @dataclass(frozen=True)
@@ -56,23 +55,17 @@ class CallFailed(Exception):
     says that the server or the way to it failed: the same call may succeed later.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        message: str,
-        retries: int = 0,
-        seconds: float = 0.0,
-        paid: Completion | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.retries = retries
-        self.seconds = seconds
-        self.paid = paid
-        self.of_server = reason in _OF_SERVER
+    retries = 0
+    seconds = 0.0
 
-    def __reduce__(self) -> "tuple[type[CallFailed], tuple[object, ...]]":
-        return type(self), (self.reason, str(self), self.retries, self.seconds, self.paid)
+    def __init__(self, reason: str, message: str, paid: Completion | None = None) -> None:
+        super().__init__(reason, message, paid)
+        self.reason = reason
+        self.paid = paid
+        self.of_server = reason == "retries_exhausted"
+
+    def __str__(self) -> str:
+        return str(self.args[1])
 
 
 class RunStopped(UserError):

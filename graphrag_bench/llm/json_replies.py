@@ -13,6 +13,7 @@ from graphrag_bench.errors import UnreadableReply
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
+"""A quote that is not escaped: after an odd number of them a text ends inside a string."""
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
 """What precedes the next item of a list; nothing matches at the end of the list."""
 _MOST_CANDIDATES = 20
@@ -95,7 +96,8 @@ def _candidates(text: str, opening: str, repair: bool) -> Iterator[Any]:
         yield _parsed(fenced[1])
     for start, end in _balanced(text, opening)[:_MOST_CANDIDATES]:
         yield _parsed(text[start:end])
-    if repair and opening in text and not _ends_in_string(text[text.index(opening) :]):
+    _, _, opened = text.partition(opening)
+    if repair and opened and len(_QUOTE.findall(opened)) % 2 == 0:
         import json_repair
 
         rest = fenced[1] if fenced and opening in fenced[1] else text
@@ -122,30 +124,24 @@ def _encodable(parsed: Any) -> Any:
     return json.loads(written.encode("utf-8", "replace"))
 
 
-def _ends_in_string(text: str) -> bool:
-    return len(_QUOTE.findall(text)) % 2 == 1
-
-
 def _balanced(text: str, opening: str) -> list[tuple[int, int]]:
     """Start and end of the outermost balanced objects, front first; inner ones of open objects too.
 
     Quotes count only inside an object, and a bracket inside a string does not count at all.
     """
-    closing = {"{": "}", "[": "]"}[opening]
+    quote = r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)'
+    brackets = {"{": r"[{}]", "[": r"[\[\]]"}[opening]
+    outside, inside = (re.compile(form, re.DOTALL) for form in (brackets, f"{brackets}|{quote}"))
     starts: list[int] = []
     spans: list[tuple[int, int]] = []
-    in_string = escaped = False
-    for position, char in enumerate(text):
-        if in_string:
-            in_string = escaped or char != '"'
-            escaped = char == "\\" and not escaped
-        elif char == '"' and starts:
-            in_string = True
-        elif char == opening:
-            starts.append(position)
-        elif char == closing and starts:
+    place = 0
+    while sign := (inside if starts else outside).search(text, place):
+        place = sign.end()
+        if sign[0] == opening:
+            starts.append(sign.start())
+        elif sign[0][0] != '"' and starts:
             start = starts.pop()
             while spans and spans[-1][0] > start:
                 spans.pop()
-            spans.append((start, position + 1))
+            spans.append((start, place))
     return sorted(spans)

@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,9 @@ class Local(ChatModel):
         self.threads = threads
         self.timeout = timeout
         self.decoding = group(Decoding, decoding)
-        self._running = _Running()
+        self._lock = threading.Lock()
+        self._server: Any = None
+        self._client: OpenAICompatible | None = None
 
     @property
     def identity(self) -> str:
@@ -65,14 +66,14 @@ class Local(ChatModel):
 
     def call(self, request: Request) -> Completion:
         """Return the reply to one request; the first call loads the model."""
-        with self._running.lock:
-            client = self._running.client or self._start()
+        with self._lock:
+            client = self._client or self._start()
         return client.call(request)
 
     def close(self) -> None:
         """End the server and free the memory; a later call starts it again."""
-        with self._running.lock:
-            self._running.client = self._running.server = None
+        with self._lock:
+            self._client = self._server = None
 
     def _start(self) -> OpenAICompatible:
         path = weights(self.model_path)
@@ -93,27 +94,18 @@ class Local(ChatModel):
         settings.cache_ram_mib = CACHE_MIB
         settings.cpuparams.n_threads = self.threads or os.cpu_count() or 1
         try:
-            server = xllamacpp.Server(settings)
+            self._server = xllamacpp.Server(settings)
         except RuntimeError as error:
             raise UserError(f"The model file {path} could not be loaded: {error}") from None
-        client = OpenAICompatible(
-            model=path.name,
-            base_url=f"{server.listening_address}/v1",
-            api_key_env=None,
-            window=self.window,
+        self._client = OpenAICompatible(
+            path.name,
+            f"{self._server.listening_address}/v1",
+            None,
             timeout=self.timeout,
             decoding=self.decoding,
             limits=Limits(concurrency=self.concurrency),
         )
-        self._running.server, self._running.client = server, client
-        return client
-
-
-@dataclass
-class _Running:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    server: Any = None
-    client: OpenAICompatible | None = None
+        return self._client
 
 
 def weights(model_path: str | None) -> Path:
@@ -124,8 +116,7 @@ def weights(model_path: str | None) -> Path:
             raise UserError(f"No model file '{path}'. llm.model_path names a GGUF file.")
         return path
     spec = find_spec(PACKAGE)
-    folders = spec.submodule_search_locations if spec else None
-    for folder in folders or ():
+    for folder in (spec and spec.submodule_search_locations) or ():
         if (path := Path(folder) / PACKAGED).is_file():
             return path
     raise UserError(

@@ -29,11 +29,6 @@ class FailureGate:
         self.calls = self.failures = self._n_of_server = 0
         self._lock = threading.Lock()
 
-    @property
-    def rate(self) -> float:
-        """The share of calls that failed, 0 before the first."""
-        return self.failures / self.calls if self.calls else 0.0
-
     def note(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
         """Count one call, `sample` being its reply or error; raises RunStopped at too many.
 
@@ -49,8 +44,9 @@ class FailureGate:
                 return
             problem = (
                 f"Step {self.step}: {self.failures} of {self.calls} calls failed "
-                f"({self.rate:.0%}, the limit is {self.limit:.0%} of {least}), the last "
-                f"{self._n_of_server} of them by the server. The last one: {sample[:300]!r}. "
+                f"({self.failures / self.calls:.0%}, the limit is {self.limit:.0%} of {least}), "
+                f"the last {self._n_of_server} of them by the server. The last one: "
+                f"{sample[:300]!r}. "
             )
         if of_server:
             raise ServerFailed(f"{problem}Run the same command again when the server is well.")
@@ -108,15 +104,13 @@ class Meter:
     @property
     def usage(self) -> Calls:
         """What the calls so far add up to."""
-        paid = [one if isinstance(one, Completion) else one.paid for one in self.replies]
-        replies = [reply for reply in paid if reply is not None]
+        replies = [one if isinstance(one, Completion) else one.paid for one in self.replies]
+        paid = [reply for reply in replies if reply is not None]
         return Calls(
-            len(self.replies),
-            sum(reply.prompt_tokens for reply in replies),
-            sum(reply.completion_tokens for reply in replies),
-            sum(isinstance(outcome, CallFailed) for outcome in self.replies),
-            sum(reply.finish == "length" for reply in replies),
-            self.unreadable,
-            self.corrected,
-            self.fallbacks,
-        )
+            calls=len(self.replies),
+            prompt_tokens=sum(reply.prompt_tokens for reply in paid),
+            completion_tokens=sum(reply.completion_tokens for reply in paid),
+            failed=sum(isinstance(outcome, CallFailed) for outcome in self.replies),
+            truncated=sum(reply.finish == "length" for reply in paid),
+            unreadable=self.unreadable, corrected=self.corrected, fallbacks=self.fallbacks,
+        )  # fmt: skip

@@ -1,7 +1,7 @@
 """A model that repeats another one's replies from a file, and nothing else."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 
 from graphrag_bench.errors import UserError, unknown
@@ -23,38 +23,35 @@ class Replay(ChatModel):
         self.path = Path(path)
         self._identity = identity
         self.window = window
-        self._rows, self._known_identity = cache(self._read), cache(self._find_identity)
 
-    @property
+    @cached_property
+    def _rows(self) -> dict[str, StoredReply]:
+        replies = (row for row in rows_in(self.path) if isinstance(row, StoredReply))
+        return {row.key: replace(row, prompt=b"") for row in replies}
+
+    @cached_property
     def identity(self) -> str:
         """The identity of the recorded model; raises UserError when the file holds several."""
-        return self._known_identity()
-
-    def _find_identity(self) -> str:
-        there = sorted({row.identity for row in self._rows().values()})
-        if self._identity is not None:
-            if self._identity not in there:
-                raise unknown(f"model in {self.path}", self._identity, there)
-            return self._identity
-        if len(there) != 1:
+        if self._root is not self:
+            return self._root.identity
+        there = sorted({row.identity for row in self._rows.values()})
+        if self._identity is not None and self._identity not in there:
+            raise unknown(f"model in {self.path}", self._identity, there)
+        if self._identity is None and len(there) != 1:
             names = ", ".join(there) or "none"
             raise UserError(
                 f"{self.path} holds the replies of {len(there)} models ({names}): "
                 "say which with llm.identity."
             )
-        return there[0]
+        return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
         """Return the recorded reply or raise the recorded failure; NotAccepted without either."""
         key, _ = reply_key(self.identity, request)
-        if (row := self._rows().get(key)) is None:
+        if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""
             raise NotAccepted(
                 f"{self.path} holds no reply to this prompt (max_tokens={request.max_tokens}): "
                 f"{shown!r}. The settings, prompts or data differ from those of the recorded run."
             )
         return row.completion
-
-    def _read(self) -> dict[str, StoredReply]:
-        replies = (row for row in rows_in(self.path) if isinstance(row, StoredReply))
-        return {row.key: replace(row, prompt=b"") for row in replies}

@@ -1,4 +1,4 @@
-"""One server that speaks the OpenAI protocol: client, key, rate limits, and what errors mean."""
+"""A server that speaks the OpenAI protocol: client, key, rate limits, and what errors mean."""
 
 import json
 import math
@@ -6,8 +6,9 @@ import os
 import re
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 from pydantic import SecretStr
@@ -22,7 +23,6 @@ T = TypeVar("T")
 Body = Mapping[str, Any]
 CONNECT_SECONDS = 10.0
 _FIRST_RETRIES = 2
-_MALFORMED_TRIES = 5
 _SECONDS_OF_A_STOP = 5.0
 _OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|exceed_context|too many tokens|"
@@ -73,7 +73,7 @@ class Rejected(Exception):
 
 
 class RateLimiter:
-    """Spaces requests by their share of what a minute may hold.
+    """Lets requests through while no minute holds more of them, or of their tokens, than it may.
 
     A minute is taken a little longer, for the way to the server.
     """
@@ -83,7 +83,7 @@ class RateLimiter:
         self.tokens = tokens or math.inf
         self.minute = minute * 1.02
         self._turn = threading.Lock()
-        self._next = 0.0
+        self._admitted: deque[tuple[float, int]] = deque()
 
     def admit(self, n_tokens: int) -> None:
         """Wait until the request fits into the minute, then count it.
@@ -96,19 +96,26 @@ class RateLimiter:
                 f"Prompt and max_tokens are {n_tokens} tokens, more than "
                 f"limits.tokens_per_minute={self.tokens} lets through at all.",
             )
-        if not (share := max(1 / self.requests, n_tokens / self.tokens)):
+        if self.requests == self.tokens == math.inf:
             return
         with self._turn:
-            while (seconds := self._next - time.monotonic()) > 0:
-                pause(seconds)
-            self._next = time.monotonic() + share * self.minute
+            while (
+                len(self._admitted) >= self.requests
+                or sum(n for _, n in self._admitted) + n_tokens > self.tokens
+            ):
+                pause(self._admitted[0][0] + self.minute - time.monotonic())
+                self._admitted.popleft()
+            self._admitted.append((time.monotonic(), n_tokens))
 
 
-class _Tries(threading.local):
-    """The tries of a thread's call: their number, when the last began, the tokens of each."""
+class _Call(threading.local):
+    """What a thread's call is doing: its tries, when the last began, how its answer is read."""
 
-    n = n_tokens = 0
+    n_tries = n_tokens = 0
     began = 0.0
+    read: Callable[[Body], Any]
+    value: Any = None
+    problem = ""
 
 
 class Server:
@@ -143,7 +150,7 @@ class Server:
         self.retries = retries
         self.limiter = RateLimiter(limits.requests_per_minute, limits.tokens_per_minute)
         self._slots = threading.BoundedSemaphore(limits.concurrency)
-        self._tries = _Tries()
+        self._call = _Call()
         self._first = threading.Lock()
         self._proven = False
         self._stop: RunStopped | None = None
@@ -197,29 +204,18 @@ class Server:
         """
 
         def send(client: Any) -> tuple[T, int, float]:
-            tries, problem, n_malformed = self._tries, "", 0
-            tries.n, tries.n_tokens, tries.began = 0, n_tokens, time.monotonic()
+            call = self._call
+            call.n_tries, call.n_tokens, call.began = 0, n_tokens, time.monotonic()
+            call.read = read
             try:
-                while n_malformed < _MALFORMED_TRIES:
-                    sent = body()
-                    try:
-                        answer = self._answer(partial(client.post, path, cast_to=str, body=sent))
-                        return read(answer), tries.n - 1, time.monotonic() - tries.began
-                    except Malformed as fault:
-                        problem = str(fault)
-                        n_malformed += 1
-                    except Rejected as rejected:
-                        if not rejected.is_final:
-                            problem = f"HTTP {rejected.status}: {rejected.text[:500]}"
-                            break
-                        if not learn(rejected, sent):
-                            raise self.meaning(rejected) from None
-                problem = f"{tries.n} tries failed, the last with: {problem}"
-                raise CallFailed("retries_exhausted", problem)
+                while (rejected := self._rejected(client, path, sent := body())) is not None:
+                    if not learn(rejected, sent):
+                        raise self.meaning(rejected)
             except CallFailed as failure:
-                failure.retries = tries.n if failure.of_server else max(tries.n - 1, 0)
-                failure.seconds = time.monotonic() - tries.began
+                failure.retries = call.n_tries if failure.of_server else max(call.n_tries - 1, 0)
+                failure.seconds = time.monotonic() - call.began
                 raise
+            return call.value, call.n_tries - 1, time.monotonic() - call.began
 
         with self._slots:
             if not self._proven:
@@ -253,6 +249,7 @@ class Server:
     def meaning(self, rejected: Rejected) -> CallFailed | RunStopped:
         """Return the error for a rejection that is final: of this call, or of the run."""
         status, message = rejected.status, rejected.text[:500]
+        at_fault = f"{message} (HTTP {status})"
         if status in (402, 429):
             return RunStopped(f"The account at {self.address} has no quota left: {message}")
         if status == 413 or _OVERFLOW.search(message):
@@ -262,43 +259,56 @@ class Server:
         if status in (401, 403):
             key = f"the key in {self.api_key_env}" if self.api_key_env else "a call without a key"
             return NotAccepted(
-                f"{self.address} refuses {key} (HTTP {status}): {message}. "
-                "Set the variable to a valid key, or llm.api_key_env to one that holds it."
+                f"{self.address} refuses {key}: {at_fault}. Set llm.api_key_env to the variable "
+                "that holds a valid key."
             )
         if status in (404, 405):
             return NotAccepted(
-                f"{self.address} has no model '{self.model}', or no API at this path "
-                f"(HTTP {status}): {message}. Check llm.model and llm.base_url (it ends in /v1)."
+                f"{self.address} has no model '{self.model}', or no API at this path: {at_fault}. "
+                "Check llm.model and llm.base_url (it ends in /v1)."
             )
-        return CallFailed("refused", f"HTTP {status}: {message}")
+        return CallFailed("refused", at_fault)
+
+    def _rejected(self, client: Any, path: str, sent: Body) -> Rejected | None:
+        """Send, and return the rejection that is final; what the answer says is in the call."""
+        import openai
+
+        try:
+            client.post(path, cast_to=str, body=sent)
+            return None
+        except Rejected as rejected:
+            return rejected
+        except openai.APIStatusError:
+            problem = self._call.problem
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            problem = self._hidden(f"no answer: {type(cause).__name__}: {cause}")
+        # outside: the errors of `openai` may hold the key
+        problem = f"{self._call.n_tries} tries failed, the last with: {problem}"
+        raise CallFailed("retries_exhausted", problem)
 
     def _before_try(self, _: object) -> None:
         check_stop()
-        self.limiter.admit(self._tries.n_tokens)
-        self._tries.n += 1
-        self._tries.began = time.monotonic()
+        self.limiter.admit(self._call.n_tokens)
+        self._call.n_tries += 1
+        self._call.began = time.monotonic()
 
     def _after_try(self, response: Any) -> None:
-        if response.status_code in (429, 500):
-            response.read()
-            rejected = Rejected(response.status_code, self._hidden(response.text))
-            if rejected.is_final:
-                raise rejected
-
-    def _answer(self, send: Callable[[], object]) -> Body:
-        """Return the server's answer as JSON, the key hidden."""
-        import openai
-
-        fault: Exception
+        """Read the answer; one that holds no reply is made the server's error, to be retried."""
+        response.read()
+        text = self._hidden(response.text)
         try:
-            return self._parsed(self._hidden(str(send())))
-        except openai.APIStatusError as error:
-            fault = Rejected(error.status_code, self._hidden(error.response.text))
-        except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
-            message = self._hidden(f"{type(cause).__name__}: {cause}")
-            fault = CallFailed("retries_exhausted", f"No answer came: {message}")
-        raise fault  # outside: the errors of `openai` may hold the key
+            if response.is_error:
+                raise Rejected(response.status_code, text)
+            if response.is_success:
+                self._call.value = self._call.read(self._parsed(text))
+        except Malformed as fault:
+            self._call.problem, response.status_code = str(fault), 502
+        except Rejected as rejected:
+            if rejected.is_final:
+                raise
+            self._call.problem = f"HTTP {rejected.status}: {text[:500]}"
+            response.status_code = rejected.status
 
     def _hidden(self, text: str) -> str:
         if self.api_key_env is not None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.errors import UserError
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 Count = Annotated[int, Field(gt=0)]
@@ -59,15 +59,15 @@ def group(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> Grou
     """Return the settings of one kind; raises UserError on an unknown name or a wrong value."""
     if isinstance(values, kind):
         return values
-    name = kind.__name__.lower()
     try:
         return kind.model_validate(dict(values or {}))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, (name, *first["loc"])))
-        if first["type"] == "extra_forbidden":
-            raise unknown(f"{name} setting", str(first["loc"][-1]), kind.model_fields) from None
-        raise UserError(f"{where}: {first['msg']}; given was {first['input']!r}.") from None
+        name, fault = kind.__name__.lower(), error.errors()[0]
+        where = ".".join(map(str, (name, *fault["loc"])))
+        known = ", ".join(kind.model_fields)
+        raise UserError(
+            f"{where}={fault['input']!r}: {fault['msg']}. {name} has {known}."
+        ) from None
 
 
 def check_variable(variable: str | None) -> None:

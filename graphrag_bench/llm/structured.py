@@ -1,12 +1,12 @@
 """Replies read into pydantic models: one corrective retry, then a counted fallback or failure."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Schema
@@ -61,20 +61,16 @@ def list_reading(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[L
         try:
             return Listed(read_json(text, model, purpose=purpose, repair=not cut))
         except UnreadableReply:
-            whole = [one for one in read_cut_list(text, field) if _fits(model, {field: [one]})]
-            if not cut or not whole:
+            whole = []
+            for item in read_cut_list(text, field) if cut else ():
+                with suppress(ValidationError):
+                    model.model_validate({field: [item]})
+                    whole.append(item)
+            if not whole:
                 raise
             return Listed(model.model_validate({field: whole}), cut=True)
 
     return ReplyFormat(purpose, read, schema_of(model))
-
-
-def _fits(model: type[BaseModel], values: Mapping[str, object]) -> bool:
-    try:
-        model.model_validate(values)
-    except ValidationError:
-        return False
-    return True
 
 
 def ask(
@@ -124,23 +120,22 @@ def ask_each(
     every first reply. `settled` turns one result into its value, a fallback, or an error.
     """
     results: dict[int, T | UnreadableReply | CallFailed] = {}
-    first: dict[int, tuple[Completion, Chat]] = {}
+    corrections: dict[int, tuple[Completion, Chat]] = {}
     schema = reading.schema
     arriving = llm.arrivals(chats, max_tokens=max_tokens, schema=schema, items=items)
     with closing(arriving):
-        for position, outcome in arriving:
-            result = _read(outcome, reading)
-            results[position] = result
+        for at, outcome in arriving:
+            results[at] = result = _read(outcome, reading)
             advance(1)
             if retry and isinstance(result, UnreadableReply) and isinstance(outcome, Completion):
-                correction = _correction(chats[position], outcome, result.problem, schema)
-                first[position] = outcome, correction
+                correction = _correction(chats[at], outcome, result.problem, schema)
+                corrections[at] = outcome, correction
             else:
                 _note(llm, outcome, result)
-    again = sorted(first)
-    corrections = [first[at][1] for at in again]
+    again = sorted(corrections)
+    prompts = [corrections[at][1] for at in again]
     names = [items[at] for at in again] if items else ()
-    arriving = llm.arrivals(corrections, max_tokens=max_tokens, schema=schema, items=names)
+    arriving = llm.arrivals(prompts, max_tokens=max_tokens, schema=schema, items=names)
     with closing(arriving):
         for number, outcome in arriving:
             at = again[number]
@@ -148,10 +143,10 @@ def ask_each(
             if not isinstance(result, CallFailed):
                 results[at] = result
             corrected = not isinstance(result, UnreadableReply | CallFailed)
-            llm.judge(first[at][0], "corrected" if corrected else "unreadable")
+            llm.judge(corrections[at][0], "corrected" if corrected else "unreadable")
             llm.meter.corrected += corrected
             _note(llm, outcome, results[at])
-    return [results[position] for position in range(len(chats))]
+    return [results[at] for at in range(len(chats))]
 
 
 def _read(outcome: CallOutcome, reading: ReplyFormat[T]) -> T | UnreadableReply | CallFailed:

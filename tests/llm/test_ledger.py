@@ -24,7 +24,8 @@ from graphrag_bench.llm.scripted import Scripted
 
 PAID = Completion("a", 10, 5, model="m", fingerprint="f1", usd=0.5, seconds=2.0, retries=1)
 CACHED = Completion("a", 10, 5, finish="length", model="m", fingerprint="f1", usd=0.5, cached=True)
-FAILED = CallFailed("empty", "nothing", 2, 3.0, paid=Completion("", 7, 3, model="m", usd=0.1))
+FAILED = CallFailed("empty", "nothing", Completion("", 7, 3, model="m", usd=0.1))
+FAILED.retries, FAILED.seconds = 2, 3.0
 
 
 def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:

@@ -185,7 +185,7 @@ def test_tokens_are_counted_here_where_the_server_gives_no_count(fake, chat, usa
     ids=["error", "choices", "cut"],
 )
 def test_an_answer_without_a_reply_is_one_clear_failure(fake, chat, body):
-    model = client(fake.scenario(raw_status=200, raw_body=body))
+    model = client(fake.scenario(raw_status=200, raw_body=body), retries=0)
     model.server._proven = True
     failed = failure(model, chat("x"))
     assert failed.of_server and 0 < len(str(failed)) < 800
