@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 
 from graphrag_bench.llm.calls import Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted, last_user_message
@@ -54,17 +53,12 @@ def strictly(chat: Chat) -> str:
     raise AssertionError(f"no verdict on {text[:200]!r}")
 
 
-def takes_first(replies: object = None) -> Scripted:
-    """A judge of pairs that always takes the answer shown first."""
-    return Scripted(answer=lambda chat: _of_pair(chat, lambda first, second: True))
-
-
 def takes_longer(replies: object = None) -> Scripted:
     """A judge of pairs that takes the longer answer, and the first of equal ones."""
-    return Scripted(answer=lambda chat: _of_pair(chat, lambda a, b: len(a) >= len(b)))
+    return Scripted(answer=_longer)
 
 
-def _of_pair(chat: Chat, first_wins: Callable[[str, str], bool]) -> str:
+def _longer(chat: Chat) -> str:
     system, text = chat[0].content, last_user_message(chat)
     if any(words in text for words in stops_on):
         raise RunStopped("the judge was told to stop")
@@ -72,7 +66,8 @@ def _of_pair(chat: Chat, first_wins: Callable[[str, str], bool]) -> str:
     if any(words in chat[1].content for words in prose_on):
         return "Both are fine."
     shown, _, second = text.partition("\n\nAnswer 2:\n")
-    winner = "Answer 1" if first_wins(shown.partition("\n\nAnswer 1:\n")[2], second) else "answer 2"
+    first = shown.partition("\n\nAnswer 1:\n")[2]
+    winner = "Answer 1" if len(first) >= len(second) else "answer 2"
     criteria = re.findall(r"(?m)^- (\w+): the answer that", system)
     return json.dumps({name: {"reason": "=1+1", "winner": winner} for name in criteria})
 

@@ -1,9 +1,9 @@
 r"""Lets a language model compare the answers of runs pairwise.
 
 For every pair of runs it compares the answers to every question that all runs answered, in both
-orders. Prints win rates with intervals and the judge's position and length bias; where another
-judge has compared the same runs, Cohen's kappa between both. Verdicts are stored in
-HOME/comparisons/<key>/verdicts.jsonl: repeating the command resumes it, and repeats no call.
+orders. Prints win rates with intervals and the judge's position and length bias. Verdicts are
+stored in HOME/comparisons/<key>/verdicts.jsonl: repeating the command resumes it, and repeats no
+call.
 
 examples
   graphrag-bench compare RUN_A RUN_B llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
@@ -68,12 +68,8 @@ def _write(
     comparison: pairs.Comparison, panel: pairs.Panel, matches: Sequence[tables.Match]
 ) -> None:
     judge = panel.models.identity("llm_judge")
-    titles = list(comparison.titles.values())
     caption = f"{len(comparison.questions)} questions, judged by {judge}"
     printed = [tables.match_table(caption, matches), tables.audit_table(matches)]
-    printed += tables.matrix_tables(titles, matches) if len(titles) > 2 else []
-    if len(raters := pairs.raters(panel)) > 1:
-        printed.append(tables.agreement_table(raters, comparison.scopes))
     for table in printed:
         show(table)
     RunFolder(panel.folder).write_json(

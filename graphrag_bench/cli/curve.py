@@ -6,7 +6,7 @@ number for the setting.
 
 example
   graphrag-bench run -m dataset=sample method=vanilla,hipporag budget_context=500,1000,2000 limit=20
-  graphrag-bench curve --dataset sample --metrics accuracy f1 --plot curve.pdf --span 2
+  graphrag-bench curve --dataset sample --metrics accuracy f1
   graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
   graphrag-bench curve x=method.damping --metrics evidence_recall@5
 """
@@ -19,7 +19,6 @@ from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report import curves
 from graphrag_bench.report.curves import BUDGET, Point
-from graphrag_bench.report.figures import WIDTHS, check_plot, plot_lines
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import StoredRun, find_run, numbers_of, stored_runs
 
@@ -36,16 +35,10 @@ def declare(parser: Parser) -> None:
     parser.settings([("x", "SETTING", BUDGET, _X)])
     parser.option("--dataset", "NAME", "only runs on this set")
     parser.add_argument("--metrics", nargs="+", default=[], metavar="NAME", help=_METRICS)
-    meaning = "also draw the first metric: .pdf, .svg or .png (needs the extra `figures`)"
-    parser.option("--plot", "FILE", meaning, kind=Path)
-    span = "columns of a paper that the figure spans: 1 (85 mm, the default) or 2 (175 mm)"
-    parser.option("--span", "1|2", span, 1, int, tuple(WIDTHS))
     parser.home()
 
 
 def main(options: Namespace) -> None:
-    if options.plot is not None:
-        check_plot(options.plot, options.span)
     along, points = points_along(options.x, options.home, options.runs, options.dataset)
     known = {name for point in points for name in point.metrics["metrics"]}
     metrics = options.metrics or [next((name for name in _USUAL if name in known), _USUAL[0])]
@@ -53,11 +46,6 @@ def main(options: Namespace) -> None:
         if name not in _USUAL:
             curves.check_metric([point.metrics for point in points], name)
     show(curves.curve_table(points, metrics, along))
-    if options.plot is not None:
-        marks = curves.marks_along(points, metrics[0], along)
-        x = "tokens of context" if along == BUDGET else along
-        plot_lines(options.plot, marks, x, metrics[0], span=options.span)
-        print(f"plot: {options.plot}")
 
 
 def points_along(

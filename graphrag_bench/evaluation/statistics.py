@@ -182,22 +182,6 @@ def mean_with_interval(
     return Mean(mean, round(low, 6), round(high, 6), len(sample), n_clusters)
 
 
-def resampled_sums(
-    values: NDArray[Any],
-    clusters: NDArray[np.int64] | None,
-    resamples: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """The sums of the rows of `values` over each bootstrap sample: (resamples, ...) of (n, ...).
-
-    For statistics of counts; rows of one cluster are drawn together, rows without one alone.
-    """
-    sums = cluster_sums(values, clusters)
-    drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), resamples)
-    totals: NDArray[np.float64] = np.tensordot(drawn.astype(np.float64), sums, 1)
-    return totals
-
-
 @dataclass(frozen=True)
 class Difference:
     """Second minus first over `n` questions that both have.

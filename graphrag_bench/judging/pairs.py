@@ -14,7 +14,7 @@ from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.judging.answers import gate_of, in_blocks, judging
-from graphrag_bench.judging.win_rates import BothOrders, Item, Labels
+from graphrag_bench.judging.win_rates import BothOrders
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.progress import Progress
@@ -165,14 +165,11 @@ class Panel:
     criteria: tuple[str, ...]
     home: Path
 
-    def key(self, judge: str) -> str:
-        """Return the name of the folder of a judge's verdicts."""
-        return digest(sorted(self.comparison.titles), judge, self.criteria, COMPARE.digest)
-
     @cached_property
     def folder(self) -> Path:
         """The folder of the verdicts."""
-        return self.home / "comparisons" / self.key(self.models.identity("llm_judge"))
+        judge, runs = self.models.identity("llm_judge"), sorted(self.comparison.titles)
+        return self.home / "comparisons" / digest(runs, judge, self.criteria, COMPARE.digest)
 
 
 def verdict_rows(folder: Path) -> list[Row]:
@@ -242,27 +239,6 @@ def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: D
     choice: Choice = getattr(reply, name)
     winner = duel[1] if choice.winner == "Answer 1" else duel[2]
     return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
-
-
-def raters(panel: Panel) -> Mapping[str, Labels]:
-    """Return the labels of every judge that has compared these runs by these criteria and prompts.
-
-    By the judge's identity. A tie is a pair whose winner changed with the order; a pair that lacks
-    a verdict has no label.
-    """
-    names = {1.0: "A", 0.5: "tie", 0.0: "B"}
-    labels_of: dict[str, dict[Item, str]] = {}
-    for file in sorted(panel.folder.parent.glob(f"*/{VERDICTS}")):
-        rows = verdict_rows(file.parent)
-        judge = str(rows[0]["judge"]) if rows else ""
-        if panel.key(judge) != file.parent.name:
-            continue
-        for (a, b), criterion in product(panel.comparison.pairs, panel.criteria):
-            for question, pair in both_orders(panel.comparison, rows, a, b, criterion).items():
-                if pair.points is not None:
-                    labels = labels_of.setdefault(judge, {})
-                    labels[question, a, b, criterion] = names[pair.points]
-    return labels_of
 
 
 def both_orders(

@@ -1,21 +1,12 @@
-"""Tables of judged answers and of pairwise comparisons: win rates, audits, matrices, agreement."""
+"""Tables of judged answers and of pairwise comparisons: win rates, and audits of the judge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 from graphrag_bench.evaluation.statistics import Mean, holm
 from graphrag_bench.judging.pairs import Scopes, Values, mean_of
-from graphrag_bench.judging.win_rates import (
-    Agreement,
-    BothOrders,
-    HeadToHead,
-    Item,
-    Labels,
-    agreement,
-    head_to_head,
-)
+from graphrag_bench.judging.win_rates import BothOrders, HeadToHead, head_to_head
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
 
@@ -97,67 +88,6 @@ def _percent(mean: Mean | None) -> str:
     if mean is None:
         return MISSING
     return f"{100 * mean.mean:.1f} [{100 * mean.low:.0f}, {100 * mean.high:.0f}]"
-
-
-def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:
-    """Return for each criterion the percentage of questions that the row wins of the column.
-
-    The diagonal is 50, and a cell and its mirror sum to 100. Source: Zhou et al. 2025, Fig. 7.
-    """
-    note = (
-        "row against column, percent; a cell and its mirror sum to 100; the first table has "
-        "the intervals and p of each pair"
-    )
-    tables = []
-    for criterion in dict.fromkeys(match.criterion for match in matches):
-        cells = {(title, title): 50.0 for title in titles}
-        for match in matches:
-            if match.criterion == criterion and (rate := match.rates.rate):
-                cells[match.a, match.b] = 100 * rate.mean
-                cells[match.b, match.a] = 100 * (1 - rate.mean)
-        rows = tuple(
-            (row, *(f"{cells[row, one]:.1f}" if (row, one) in cells else MISSING for one in titles))
-            for row in titles
-        )
-        tables.append(Table(f"{criterion}: win rates", ("", *titles), rows, (note,), texts=("",)))
-    return tables
-
-
-def agreement_table(raters: Mapping[str, Labels], scopes: Scopes) -> Table:
-    """Return a row for each two raters and criterion, and one over all criteria.
-
-    Intervals draw the items of one question together, and those of one scope (`scopes`, by
-    question).
-    """
-
-    def scope(item: Item) -> str:
-        return scopes.get(item[0]) or f"question {item[0]}"
-
-    heads = ("who", "with", "criterion", "n", "alike", "kappa [95 %]")
-    criteria = list(dict.fromkeys(item[3] for labels in raters.values() for item in labels))
-    rows = []
-    for (one, first), (other, second) in combinations(raters.items(), 2):
-        for criterion in (*criteria, "all"):
-            ours, theirs = (
-                {item: label for item, label in labels.items() if criterion in ("all", item[3])}
-                for labels in (first, second)
-            )
-            rows.append((one, other, criterion, *_agreed(agreement(ours, theirs, scope=scope))))
-    notes = (
-        "Cohen's kappa over A, B and tie: 1 is full agreement, 0 what chance gives; items are "
-        "questions and pairs that both have labelled; none where both gave one label throughout; "
-        "intervals resample whole questions, and questions that share a scope, together",
-    )
-    return Table("agreement", heads, tuple(rows), notes, texts=heads[:3])
-
-
-def _agreed(agreement: Agreement | None) -> tuple[str, str, str]:
-    if agreement is None:
-        return "0", MISSING, MISSING
-    kappa = MISSING
-    if agreement.kappa is not None:
-        kappa = f"{agreement.kappa:.2f} [{agreement.low:.2f}, {agreement.high:.2f}]"
-    return str(agreement.n), f"{agreement.alike:.0%}", kappa
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:

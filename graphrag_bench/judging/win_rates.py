@@ -1,27 +1,11 @@
-"""Win rates of two runs by a judge that saw both orders, and the agreement of two judges."""
+"""Win rates of two runs by a judge that saw both orders."""
 
-import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphrag_bench.evaluation.statistics import (
-    Mean,
-    clusters_of,
-    mean_with_interval,
-    resampled_sums,
-    sign_flip_p,
-)
-
-ItemT = TypeVar("ItemT", bound=Hashable)
-Item = tuple[str, str, str, str]
-"""Question, two runs in the order of the comparison, and criterion."""
-Labels = Mapping[Item, str]
-"""`A` where the first run of the item won, `B` where the second did, `tie`."""
-_RESAMPLES = 500
+from graphrag_bench.evaluation.statistics import Mean, clusters_of, mean_with_interval, sign_flip_p
 
 
 @dataclass(frozen=True)
@@ -90,8 +74,7 @@ def head_to_head(
     wins, losses, ties = int(np.sum(points == 1)), int(np.sum(points == 0)), points == 0.5
     longer = np.where(lengths == 1, points, 1 - points)[lengths != 0]
     of_longer = [scope for scope, one in zip(drawn, lengths, strict=True) if one]
-    clusters = clusters_of(drawn)
-    (p,) = sign_flip_p(2 * points - 1, clusters)
+    (p,) = sign_flip_p(2 * points - 1, clusters_of(drawn))
     return HeadToHead(
         n,
         len(pairs) - n,
@@ -99,73 +82,8 @@ def head_to_head(
         n - wins - losses,
         losses,
         rate=mean(points),
-        # Wilson's interval has a width also where all or none are ties
-        flips=proportion(int(ties.sum()), n) if clusters is None else mean(ties),
+        flips=mean(ties),
         first=mean((bool(pair.forward) + (not pair.backward)) / 2 for pair, _ in known),
         longer=mean(longer, of_longer) if len(longer) else None,
         p=round(float(p), 6),
     )
-
-
-def proportion(count: int, total: int) -> Mean:
-    """Return a share with its 95 % Wilson interval; raise ValueError for a total of 0.
-
-    Source: Wilson 1927.
-    """
-    from scipy.stats import binomtest
-
-    interval = binomtest(count, total).proportion_ci(method="wilson")
-    low, high = round(float(interval.low), 6), round(float(interval.high), 6)
-    return Mean(round(count / total, 6), low, high, total)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Over the `n` items that both have labelled: the share labelled alike, and Cohen's kappa.
-
-    `kappa` is 1 for agreement everywhere, 0 for as much as chance gives, with its 95 % bootstrap
-    interval; None where both give one and the same label throughout, which chance explains whole.
-    """
-
-    n: int
-    alike: float
-    kappa: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-def agreement(
-    first: Mapping[ItemT, str],
-    second: Mapping[ItemT, str],
-    *,
-    scope: Callable[[ItemT], str] | None = None,
-) -> Agreement | None:
-    """Return the agreement over the items that both have; None when there is no such item.
-
-    The interval draws items of one `scope` together, those on one question for instance.
-    Source: Cohen 1960.
-    """
-    items = [item for item in first if item in second]
-    if not items:
-        return None
-    labels = sorted({rater[item] for item in items for rater in (first, second)})
-    cells = np.zeros((len(items), len(labels), len(labels)))
-    for row, item in enumerate(items):
-        cells[row, labels.index(first[item]), labels.index(second[item])] = 1
-    alike = round(float(np.trace(cells.sum(0))) / len(items), 6)
-    kappa = _kappa(cells.sum(0))
-    if np.isnan(kappa):
-        return Agreement(len(items), alike, None)
-    clusters = None if scope is None else clusters_of([scope(item) for item in items])
-    samples = resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(0))
-    low, high = np.nanquantile([_kappa(counts) for counts in samples], [0.025, 0.975])
-    ends = (round(float(one), 6) for one in (kappa, low, high))
-    return Agreement(len(items), alike, *ends)
-
-
-def _kappa(counts: NDArray[Any]) -> float:
-    from sklearn.metrics import cohen_kappa_score
-
-    first, second = np.indices(counts.shape).reshape(2, -1)
-    with warnings.catch_warnings(action="ignore"):  # of a sample with one label: it has no kappa
-        return float(cohen_kappa_score(first, second, sample_weight=counts.ravel()))

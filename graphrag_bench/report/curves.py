@@ -1,14 +1,10 @@
-"""Runs against an axis: tables of curves, and the marks of figures.
-
-Runs are what `metrics.json` holds.
-"""
+"""Runs against an axis, as a table. Runs are what `metrics.json` holds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.errors import unknown
-from graphrag_bench.report.figures import Mark
 from graphrag_bench.report.rendering import MISSING, Table, shown_mean
 from graphrag_bench.report.rows import IN_CONTEXT, corpus_notes, grouped, named_along
 
@@ -59,7 +55,7 @@ def curve_table(
         return str(point.metrics["dataset"]), title, str(point.metrics["llm"]), point.x or 0.0
 
     runs = [point.metrics for point in points]
-    titles = named_along(runs, along, dataset=True)
+    titles = named_along(runs, along)
     ordered = sorted(zip(titles, points, strict=True), key=place)
     rows = tuple(
         (
@@ -94,16 +90,3 @@ def check_metric(runs: Sequence[Run], metric: str) -> None:
     known = {name for run in runs for name in run["metrics"]}
     if metric not in known:
         raise unknown("metric", metric, known)
-
-
-def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
-    """Return a mark for each point of a curve with an x and the metric, by series and x."""
-    runs = [point.metrics for point in points]
-    check_metric(runs, metric)
-    several = len({run["dataset"] for run in runs}) > 1
-    marks = [
-        Mark(name, point.x, *(float(mean[end]) for end in ("mean", "low", "high")))
-        for name, point in zip(named_along(runs, along, dataset=several), points, strict=True)
-        if (mean := point.metrics["metrics"].get(metric)) and point.x is not None
-    ]
-    return sorted(marks, key=lambda mark: (mark.series, mark.x))

@@ -176,15 +176,15 @@ def _packed(run: Run) -> bool:
     return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
-def named_along(runs: Sequence[Run], axis: str, *, dataset: bool) -> list[str]:
-    """Return the title of each run, behind its `dataset` if wanted, with the settings it has apart.
+def named_along(runs: Sequence[Run], axis: str) -> list[str]:
+    """Return the data set and title of each run, with the settings it has apart.
 
     Runs that differ in the setting `axis` alone, which has a column of its own, have one name.
     """
     groups = [(run["dataset"], run["title"]) for run in runs]
     details = _by_group(groups, runs, partial(_details, axis=axis))
     return [
-        f"{run['dataset']}: " * dataset + f"{run['title']} {detail}".strip()
+        f"{run['dataset']}: {run['title']} {detail}".strip()
         for run, detail in zip(runs, details, strict=True)
     ]
 

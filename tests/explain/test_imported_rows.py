@@ -13,7 +13,7 @@ from graphrag_bench.explain.replay import Player
 from graphrag_bench.judging.answers import chosen
 from graphrag_bench.judging.pairs import Comparison
 from graphrag_bench.report.comparisons import settings_that_differ
-from graphrag_bench.report.curves import Point, curve_table, marks_along
+from graphrag_bench.report.curves import Point, curve_table
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.citation import citations
 from graphrag_bench.run.cleanup import garbage
@@ -74,11 +74,10 @@ def test_the_funnel_of_an_imported_run_begins_where_passages_are_retrieved(
     assert made.questions_at("retrieved") == ["q3", "q4", "q5"]
 
 
-def test_a_curve_has_the_row_and_no_figure_places_it_at_tokens(runs: Both) -> None:
+def test_a_curve_has_the_row_without_tokens(runs: Both) -> None:
     points = [Point(run.metrics) for run in runs]
     table = curve_table(points, ["accuracy"])
     assert table.rows[0][:4] == (f"toy: {runs[1].metrics['title']}", "–", "6", "–")
-    assert len(marks_along(points, "accuracy", "budget_context")) == 1
 
 
 def test_answers_are_compared_and_judged_and_contexts_are_asked_for_in_vain(runs: Both) -> None:

@@ -1,19 +1,12 @@
-"""Win rates, agreement and their tables by hand; planted judges are exposed by their rates."""
+"""Win rates and their tables by hand; planted judges are exposed by their rates."""
 
 from collections.abc import Callable
 
 import pytest
 from pytest import approx
 
-from graphrag_bench.judging.tables import (
-    Match,
-    agreement_table,
-    audit_table,
-    judged_table,
-    match_table,
-    matrix_tables,
-)
-from graphrag_bench.judging.win_rates import BothOrders, agreement, head_to_head, proportion
+from graphrag_bench.judging.tables import Match, audit_table, judged_table, match_table
+from graphrag_bench.judging.win_rates import BothOrders, head_to_head
 
 Judge = Callable[[bool, bool, int], bool]
 """Whether A wins, from whether A is better, whether it stands first, and which one is longer."""
@@ -60,12 +53,12 @@ def test_every_rate_draws_questions_of_one_document_together() -> None:
                    BothOrders(True, False, 1), BothOrders(False, True, -1)]  # fmt: skip
     scopes = [f"document {number}" for number in range(6) for _ in of_document]
     found = head_to_head(of_document * 6, scopes=scopes)
-    for held in (found.rate, found.first, found.longer, found.flips):
-        assert held is not None and held.low == approx(held.high, abs=1e-6)
+    for mean in (found.rate, found.first, found.longer, found.flips):
+        assert mean is not None and mean.low == approx(mean.high, abs=1e-6)
     assert found.rate is not None and found.rate.clusters == 6
     alone = head_to_head(of_document * 6)
-    for held in (alone.rate, alone.longer, alone.flips):
-        assert held is not None and held.high - held.low > 0.1
+    for mean in (alone.rate, alone.longer, alone.flips):
+        assert mean is not None and mean.high - mean.low > 0.1
 
 
 @pytest.mark.parametrize(
@@ -88,28 +81,6 @@ def test_planted_judges_are_exposed_by_their_rates(
     assert found.rate and found.flips and found.first and found.longer
     assert (found.rate.mean, found.flips.mean, found.first.mean) == (rate, flips, first)
     assert found.longer.mean == longer_wins
-
-
-def test_four_items_have_a_kappa_by_hand() -> None:
-    """Alike 3 of 4; chance: A 3/4 · 2/4 + B 1/4 · 2/4 = 0.5; kappa (0.75 - 0.5) / 0.5."""
-    ours = {1: "A", 2: "A", 3: "A", 4: "B"}
-    found = agreement(ours, {1: "A", 2: "A", 3: "B", 4: "B", 5: "A"})
-    assert found is not None
-    assert (found.n, found.alike, found.kappa) == (4, 0.75, 0.5)
-    assert found.low is not None and found.high is not None
-    assert found.low <= 0.5 <= found.high
-
-
-def test_one_label_throughout_has_no_kappa_and_no_shared_item_no_agreement() -> None:
-    found = agreement({1: "A", 2: "A"}, {1: "A", 2: "A"})
-    assert found is not None and (found.alike, found.kappa) == (1.0, None)
-    assert agreement({1: "A"}, {2: "A"}) is None
-
-
-def test_the_wilson_interval_of_two_of_ten() -> None:
-    """Centre (0.2 + z²/20) / (1 + z²/10) with z = 1.96: 0.2832, half width 0.2264."""
-    found = proportion(2, 10)
-    assert (found.mean, found.low, found.high) == approx((0.2, 0.0567, 0.5098), abs=1e-4)
 
 
 # ---- tables
@@ -148,17 +119,6 @@ def won(wins: int, losses: int, *scopes: str) -> Match:
     return Match("Ours", "Theirs", f"{wins}-{losses}", tuple(verdicts), scopes or None)
 
 
-def test_a_matrix_has_fifty_on_its_diagonal_and_mirrored_cells_sum_to_a_hundred() -> None:
-    (table,) = matrix_tables(
-        ["Ours", "Theirs", "Others"], [match((4, True, True), (1, False, False))]
-    )
-    assert table.rows == (
-        ("Ours", "50.0", "80.0", "–"),
-        ("Theirs", "20.0", "50.0", "–"),
-        ("Others", "–", "–", "50.0"),
-    )
-
-
 def test_p_is_corrected_over_all_pairs_and_criteria_that_have_a_verdict() -> None:
     """Of 6, 8 and 2 questions all won p is 1/64, 1/256, 1/4; times 2, 3, 1; without verdict none.
 
@@ -179,17 +139,6 @@ def test_questions_that_share_a_document_are_drawn_and_turned_together() -> None
     assert any("over scopes (2 that questions share: few" in note for note in table.notes)
     assert any("over scopes (2" in note for note in audit_table([together]).notes)
     assert any(note.endswith("over questions") for note in match_table("", [alone]).notes)
-
-
-def test_kappa_draws_the_criteria_of_a_question_together() -> None:
-    """Both criteria of q1 are alike and both of q2 are not: as two items, and not as four."""
-    ours, theirs = (
-        {(q, "a", "b", name): label for q, label in labels for name in ("overall", "diversity")}
-        for labels in ((("q1", "A"), ("q2", "A")), (("q1", "A"), ("q2", "B")))
-    )
-    whole = agreement_table({"ada": ours, "bo": theirs}, {}).rows[-1]
-    assert whole[:5] == ("ada", "bo", "all", "4", "50%")
-    assert whole[5] == "0.00 [0.00, 0.00]"
 
 
 def test_judged_means_draw_questions_of_one_document_together_and_the_note_says_so() -> None:
