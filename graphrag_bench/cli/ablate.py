@@ -14,7 +14,7 @@ from argparse import Namespace
 
 from graphrag_bench.cli.parsing import Parser, show_settings
 from graphrag_bench.config.compose import composed
-from graphrag_bench.explain.ablation import ablation, ablation_table
+from graphrag_bench.explain.ablation import ablation
 from graphrag_bench.explain.replay import Player
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import show
@@ -31,4 +31,4 @@ def declare(parser: Parser) -> None:
 def main(options: Namespace) -> None:
     player = Player.of_settings(composed(options.words), Progress(), calls=options.calls)
     refuse_unused(options.words, [player.experiment])
-    show(ablation_table(ablation(player, options.metric)))
+    show(ablation(player, options.metric))

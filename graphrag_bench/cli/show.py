@@ -5,8 +5,8 @@ every step with what it read and wrote by name, its seconds, calls and tokens. W
 lists them.
 
 With a passage it shows how that got its rank: after each step the rank of its chunks, nodes and
-relationships with their scores, the shortest ways in the graph from the nodes that the first steps
-found, and, where it is not in the context, the step at which it was lost. No model is called.
+relationships with their scores, and, where it is not in the context, the step at which it was lost.
+No model is called.
 
 method=NAME --files lists the files of a method in reading order: its YAML file, its page, the
 builders of its artifacts and its operators.
@@ -24,13 +24,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.explain.names import Names
-from graphrag_bench.explain.passages import Passage, lost_at, ways
+from graphrag_bench.explain.passages import Passage, lost_at
 from graphrag_bench.explain.question import Calls, of_run, with_gold
 from graphrag_bench.explain.replay import Player
 from graphrag_bench.explain.text import call_lines, explained_lines
@@ -40,7 +39,6 @@ from graphrag_bench.run.folder import Row
 from graphrag_bench.run.plan import method_files
 from graphrag_bench.run.stored import StoredRun, find_run
 from graphrag_bench.text import short
-from graphrag_bench.values import Ranked
 
 
 def declare(parser: Parser) -> None:
@@ -145,12 +143,6 @@ def _print_passage(run: StoredRun, question_id: str, document: str, home: Path) 
         print(f"{one.step}\n    {one}")
         for name, rank, score in one.rows:
             print(f"      {rank:>5}  {score:.6f}  {name}")
-    first = (step.wrote.get("nodes") for step in finished.trace)
-    nodes = next((one for one in first if isinstance(one, Ranked) and len(one)), None)
-    if isinstance(graph := passage.graph, Graph) and nodes is not None:
-        print("\nshortest ways from the first nodes to those of the passage")
-        for way in list(ways(graph, nodes.ids.tolist(), passage)) or ["none"]:
-            print(f"    {way}")
     if finished.failure is not None:
         print(f"\nthe question failed: {finished.failure.message}")
     elif (lost := lost_at(ranks)) is not None:

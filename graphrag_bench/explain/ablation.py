@@ -4,7 +4,7 @@ A step that others need cannot be left out. A setting in 0..1, as the damping of
 0. Of a `switch` each case is taken always, of a `branch` each arm is left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,25 +32,15 @@ class Worth:
     failed: str = ""
 
 
-@dataclass(frozen=True)
-class Ablation:
-    """The parts of a method with what they are worth, and those that it needs, with why."""
+def ablation(player: Player, metric: str) -> Table:
+    """Return a row for each variant of a player's method: its mean, the difference, Holm's p.
 
-    title: str
-    metric: str
-    whole: Replayed
-    rows: tuple[Worth, ...]
-    needed: tuple[tuple[str, str], ...]
-
-
-def ablation(player: Player, metric: str) -> Ablation:
-    """Return every variant of a player's method, over its questions.
-
-    Raises UserError for a metric that no question has.
+    The notes name what cannot be tried, with why. Raises UserError for a metric that no question
+    has.
     """
     whole = player.as_it_is()
     check_metric(metric, whole, "No question has the metric")
-    needed: list[tuple[str, str]] = []
+    notes = []
     rows = []
     seen = {player.experiment.key}
     for place in places(player.method):
@@ -60,7 +50,7 @@ def ablation(player: Player, metric: str) -> Ablation:
         variants = list(_variants(player, place))
         if not variants and place.combinator not in ("switch", "branch"):
             why = "later steps need what it writes, and nothing else there writes it"
-            needed.append((part, why))
+            notes.append(f"not tried: {part}: {why}")
         for what, experiment in variants:
             if experiment.key in seen:
                 continue
@@ -68,11 +58,13 @@ def ablation(player: Player, metric: str) -> Ablation:
             try:
                 variant = player.played(experiment)
             except UserError as error:  # of an operator, at a graph that is not for it
-                needed.append((f"{part} {what}", str(error)))
+                notes.append(f"not tried: {part} {what}: {error}")
             else:
                 rows.append(_worth(part, what, variant, whole, metric))
-    title = player.experiment.method.title
-    return Ablation(title, metric, whole, tuple(rows), tuple(needed))
+    values = [scores[metric] for scores in whole.scores.values() if metric in scores]
+    mean = f"{sum(values) / len(values):.3f}"
+    first = ("the whole method", "", str(len(values)), mean, MISSING, MISSING, MISSING)
+    return _table(player.experiment.method.title, metric, first, rows, notes)
 
 
 def _variants(player: Player, place: StepPlace) -> Iterator[tuple[str, Experiment]]:
@@ -124,33 +116,27 @@ def _worth(part: str, what: str, variant: Replayed, whole: Replayed, metric: str
     return Worth(part, what, difference, failed)
 
 
-def ablation_table(of_method: Ablation) -> Table:
-    """Return a row for each variant: its mean, the difference from the whole, Holm's p."""
-    metric = of_method.metric
-    tested = [one for row in of_method.rows if (one := row.difference) is not None]
+def _table(
+    title: str, metric: str, first: tuple[str, ...], worths: Sequence[Worth], needed: Sequence[str]
+) -> Table:
+    tested = [one for row in worths if (one := row.difference) is not None]
     corrected = iter(holm([one.p for one in tested]))
-    values = [scores[metric] for scores in of_method.whole.scores.values() if metric in scores]
-    mean = f"{sum(values) / len(values):.3f}"
-    rows = [("the whole method", "", str(len(values)), mean, MISSING, MISSING, MISSING)]
-    for row in of_method.rows:
-        if (one := row.difference) is None:
-            cells = ("0", MISSING, MISSING, MISSING, MISSING)
-        else:
+    rows = [first]
+    for row in worths:
+        cells = ("0", MISSING, MISSING, MISSING, MISSING)
+        if (one := row.difference) is not None:
             change = f"{one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
             counts = f"{one.wins}/{one.ties}/{one.losses}"
             cells = (str(one.n), f"{one.second:.3f}", change, shown_p(next(corrected)), counts)
         rows.append((row.part, row.what + (" !" if row.failed else ""), *cells))
     heads = ("step", "change", "n", metric, "difference [95 %]", p_head([len(tested)]),
              "win/tie/loss")  # fmt: skip
-    notes = [
+    notes = (
         "difference: the changed method minus the whole one over the same questions, with its "
         "paired 95 % bootstrap interval; below 0: the step is worth something",
         f"p: two-sided paired permutation test (mid-p), Holm-corrected for {len(tested)} tests; "
         "win: questions where the changed method is better",
-    ]
-    notes += [f"! {row.part} {row.what}: {row.failed}" for row in of_method.rows if row.failed]
-    notes += [f"not tried: {part}: {why}" for part, why in of_method.needed]
-    return Table(
-        f"what each step of {of_method.title} is worth", heads, tuple(rows), tuple(notes),
-        texts=("step", "change"),
-    )  # fmt: skip
+        *(f"! {row.part} {row.what}: {row.failed}" for row in worths if row.failed),
+        *needed,
+    )
+    return Table(f"what each step of {title} is worth", heads, tuple(rows), notes, texts=heads[:2])

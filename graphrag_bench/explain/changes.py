@@ -1,4 +1,4 @@
-"""Changes to the steps of a method, as its file has them: a setting, a step less, another operator.
+"""Changes to the steps of a method, as its file has them: another setting, or a step less.
 
 A step is named by its operator (every step with it is changed) or by its place, as `plan` and
 `show` print it: `retrieve.1.cases.otherwise.0`.
@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from graphrag_bench.config.compose import value_of
-from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.pipeline.combinator import Item, combinators
 from graphrag_bench.pipeline.pipeline import STAGES
 
-Kind = Literal["set", "drop", "swap", "case", "arm"]
+Kind = Literal["set", "drop", "case", "arm"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a step: `value` is a setting's value, or the operator that takes its place.
+    """One change of a step: a setting's value, or the whole step left out (`drop`).
 
-    Of a `switch` it is the case that is always taken (`case`), of a `branch` the arm that is left
-    out (`arm`).
+    Of a `switch` the value is the case that is always taken (`case`), of a `branch` the arm that is
+    left out (`arm`).
     """
 
     kind: Kind
@@ -34,25 +33,16 @@ class Change:
     def __str__(self) -> str:
         if self.kind == "set":
             return f"{self.step}.{self.setting}={self.value}"
-        return f"without {self.step}" if self.kind == "drop" else f"{self.step} -> {self.value}"
+        return f"without {self.step}"
 
 
-def read_change(kind: Kind, word: str) -> Change:
-    """Return a change from `STEP.SETTING=VALUE`, `STEP` or `STEP=OPERATOR`; raises UserError."""
+def setting_of(word: str) -> Change:
+    """Return a change from `STEP.SETTING=VALUE`; raises UserError."""
     name, equals, value = word.partition("=")
-    if kind == "drop":
-        if equals or not name:
-            raise UserError(f"--drop {word}: the name or place of a step was expected.")
-        return Change(kind, name)
-    step, dot, setting = name.rpartition(".")
-    if kind == "swap":
-        if not (name and value):
-            raise UserError(f"--swap {word}: STEP=OPERATOR was expected.")
-        operators.get(value)  # raises for an unknown one, with the nearest
-        return Change(kind, name, value=value)
-    if not (equals and dot and step):
+    step, _, setting = name.rpartition(".")
+    if not (equals and step):
         raise UserError(f"--set {word}: STEP.SETTING=VALUE was expected, as node.ppr.damping=0.85.")
-    return Change(kind, step, setting, value_of(value, name))
+    return Change("set", step, setting, value_of(value, name))
 
 
 def changed(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
@@ -75,19 +65,9 @@ def changed(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, A
                 place.step[change.setting] = change.value
             elif change.kind == "case":
                 place.items[place.row : place.row + 1] = place.step["cases"][change.value]
-            elif change.kind == "arm":
-                del place.step["branch"][change.value]
             else:
-                place.items[place.row] = _swapped(place.step, str(change.value))
+                del place.step["branch"][change.value]
     return new
-
-
-def _swapped(step: Item, name: str) -> Item:
-    operator = operators.get(name)
-    optional = {read.slot for read in operator.reads if read.optional}
-    use = [slot for slot in step.get("use", ()) if slot in optional]
-    settings = {key: value for key, value in step.items() if key in operator.settings}
-    return {"op": name, **({"use": use} if use else {}), **settings}
 
 
 @dataclass(frozen=True)

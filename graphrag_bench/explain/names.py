@@ -1,6 +1,6 @@
 """The names of a record's ids: names of nodes, facts of relationships, titles of chunks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from graphrag_bench.run.folder import Row
 
 Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")
+_RANKED = (*_HOPS, "chunks", "communities")
 _KINDS: Mapping[str, Any] = {
     "chunk_table": ChunkTable, "graph": Graph, "tri_graph": TriGraph, "reports": Reports,
 }  # fmt: skip
@@ -82,6 +83,12 @@ class Names:
             return {"id": row}
         return {"id": row, "title": self.reports.titles[row]}
 
+    def row(self, kind: str, row: int) -> Named:
+        """Return a row of nodes, relationships, chunks or communities, as the slots are called."""
+        named = {"nodes": self.node, "relationships": self.relationship, "chunks": self.chunk,
+                 "communities": self.community}  # fmt: skip
+        return named[kind](row)
+
     def path(self, path: Mapping[str, Any]) -> Named:
         """Return a path with its nodes and the relationships between them."""
         nodes = [self.node(row) for row in path["nodes"]]
@@ -112,14 +119,8 @@ def explained(slot: str, value: Any, names: Names) -> Any:
 
     `value` is what `summary` makes of it. Of a slot that only a plug-in knows it stays as it is.
     """
-    single: Mapping[str, Callable[[int], Named]] = {
-        "nodes": names.node,
-        "relationships": names.relationship,
-        "chunks": names.chunk,
-        "communities": names.community,
-    }
-    if slot in single and has(value, "ids", "scores"):
-        return _ranked(value, single[slot])
+    if slot in _RANKED and has(value, "ids", "scores"):
+        return _ranked(value, slot, names)
     if slot == "step_nodes" and has(value, "ids", "steps"):
         pairs = zip(value["ids"], value["steps"], strict=True)
         return [{**names.node(row), "step": step} for row, step in pairs]
@@ -127,11 +128,11 @@ def explained(slot: str, value: Any, names: Names) -> Any:
         return [names.path(path) if has(path, *_HOPS) else path for path in value]
     if slot == "subgraph" and has(value, *_HOPS):
         paths = [{"nodes": [names.node(row) for row in path]} for path in value["paths"]]
-        rows = {kind: [single[kind](row) for row in value[kind]] for kind in _HOPS}
+        rows = {kind: [names.row(kind, row) for row in value[kind]] for kind in _HOPS}
         return {**rows, "paths": paths, "texts": value["texts"]}
     if slot == "exploration" and has(value, "chosen", "rounds"):
         chosen = [{**one, "node": names.node(one["node"])} for one in value["chosen"]]
-        rounds = [_ranked(one, names.relationship) for one in value["rounds"]]
+        rounds = [_ranked(one, "relationships", names) for one in value["rounds"]]
         return {"chosen": chosen, "rounds": rounds}
     return value
 
@@ -141,9 +142,9 @@ def has(value: Any, *keys: str) -> bool:
     return isinstance(value, dict) and all(key in value for key in keys)
 
 
-def _ranked(value: Mapping[str, Any], named: Callable[[int], Named]) -> list[Named]:
+def _ranked(value: Mapping[str, Any], kind: str, names: Names) -> list[Named]:
     pairs = zip(value["ids"], value["scores"], strict=True)
-    return [{**named(row), "score": score} for row, score in pairs]
+    return [{**names.row(kind, row), "score": score} for row, score in pairs]
 
 
 def explained_steps(row: Row, seconds: Mapping[str, float], names: Names) -> list[Named]:

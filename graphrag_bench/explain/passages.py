@@ -3,7 +3,7 @@
 Its rank among what each step ranks or packs, and what it owes that to.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -13,6 +13,8 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.text import words
 from graphrag_bench.pipeline.pipeline import Finished
 from graphrag_bench.values import (
     DECIMALS,
@@ -42,11 +44,6 @@ class Standing:
     rank: int | None
     n: int
     rows: tuple[tuple[str, int, float], ...] = ()
-
-    @property
-    def kind(self) -> tuple[str, str]:
-        """Its slot and operator."""
-        return self.slot, self.step.rpartition(" ")[2]
 
     def __str__(self) -> str:
         place = f"not among {self.n:,}" if self.rank is None else f"{self.rank:,} of {self.n:,}"
@@ -88,13 +85,7 @@ class Passage:
 
     def name(self, kind: str, row: int) -> str:
         """Return what a row is called: a node by its name, a relationship as it is stated."""
-        graph = self.graph
-        if kind == "chunks" or graph is None:
-            return self.chunks.titles[row] or ", ".join(self.chunks.documents_of(row))
-        if kind == "nodes":
-            return str(graph.names[row])
-        head, tail = graph.names[int(graph.source[row])], graph.names[int(graph.target[row])]
-        return f"{head} | {graph.relations[row] or '-'} | {tail}"
+        return words(Names(self.chunks, self.graph).row(kind, row))
 
     def standings(self, finished: Finished) -> list[Standing]:
         """Return where it stands after each step that ranks or packs something, in order."""
@@ -141,79 +132,3 @@ def lost_at(standings: Sequence[Standing]) -> Standing | None:
     """
     lost = list(takewhile(lambda one: one.rank is None, reversed(standings)))
     return lost[-1] if lost else None
-
-
-EndStandings = tuple[Standing | None, Standing | None]
-
-
-def ends_of(before: Sequence[Standing], after: Sequence[Standing]) -> EndStandings:
-    """Return where a passage stands in the end, among the chunks if these are ranked; twice."""
-
-    def last(standings: Sequence[Standing]) -> Standing | None:
-        chunks = [one for one in standings if one.slot == "chunks"]
-        return (chunks or [*standings])[-1] if standings else None
-
-    return last(before), last(after)
-
-
-def first_move(before: Sequence[Standing], after: Sequence[Standing]) -> EndStandings | None:
-    """Return the first step at which a passage rises, where it rises in the end, or else falls.
-
-    Steps are the same by operator and slot, in order; one that only one of the two has is passed
-    over. Where no other step moves it that way it is the last one. None where it does not move.
-    """
-    ends = ends_of(before, after)
-    goal = _rise(*ends)
-    if not goal:
-        return None
-    rest = list(after)
-    for one in before:
-        at = next((row for row, other in enumerate(rest) if other.kind == one.kind), None)
-        if at is not None:
-            other = rest[at]
-            del rest[: at + 1]
-            if _rise(one, other) == goal:
-                return one, other
-    return ends
-
-
-def _rise(before: Standing | None, after: Standing | None) -> int:
-    first, second = (one.rank if one and one.rank else float("inf") for one in (before, after))
-    return int(first > second) - int(first < second)
-
-
-def ways(
-    graph: Graph, starts: Sequence[int], passage: Passage, most: int = MOST_NAMED
-) -> Iterator[str]:
-    """Yield the shortest ways from start nodes to the nearest nodes of a passage, as text.
-
-    Over relationships, or, in a graph without any, over the passages that two nodes share. Ties
-    by lower id of the node that is reached.
-    """
-    from scipy.sparse import block_array
-    from scipy.sparse.csgraph import dijkstra
-
-    goal = passage.rows.get("nodes", np.empty(0, np.int64))
-    if not len(starts) or not len(goal):
-        return
-    if graph.n_relationships:
-        edges = graph.adjacency > 0
-    else:
-        chunks = graph.node_chunk.astype(bool)
-        edges = block_array([[None, chunks], [chunks.T, None]], format="csr")
-    far, before, _ = dijkstra(
-        edges, indices=np.unique(np.asarray(starts, np.int64)), unweighted=True,
-        return_predecessors=True, min_only=True,
-    )  # fmt: skip
-    for node in goal[np.lexsort((goal, far[goal]))][:most]:
-        if np.isfinite(far[node]):
-            walk = [int(node)]
-            while before[walk[-1]] >= 0:
-                walk.append(int(before[walk[-1]]))
-            rows = reversed(walk)
-            yield " - ".join(
-                str(graph.names[row])
-                if row < graph.n_nodes
-                else f"[{passage.name('chunks', row - graph.n_nodes)}]"
-                for row in rows
-            )

@@ -1,4 +1,4 @@
-"""A stored run with a step changed: only what comes after it is computed, and who won and lost."""
+"""A stored run with a step changed: only what comes after it is computed."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.data.dataset import documents_of
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.answers import Reading
 from graphrag_bench.explain.changes import Change, changed
-from graphrag_bench.explain.passages import EndStandings, Passage, ends_of, first_move
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.pipeline.step_cache import Results
 from graphrag_bench.progress import Progress
@@ -25,19 +23,6 @@ from graphrag_bench.values import Context, Question, RetrievalState
 Scores = dict[str, dict[str, float]]
 _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
 """A budget in which there is room for no call: only stored replies are taken."""
-
-
-@dataclass(frozen=True)
-class Moved:
-    """A gold passage of a question: the first step that moved it, and where it stands in the end.
-
-    Each before and after the change; None where nothing was ranked.
-    """
-
-    question: str
-    document: str
-    step: EndStandings
-    end: EndStandings
 
 
 @dataclass(frozen=True)
@@ -148,23 +133,3 @@ def failures(retrieval: Retrieved) -> list[str]:
     """Return what failed, each as its step and message, once."""
     failed = (one.failure for one in retrieval.finished if one.failure is not None)
     return list(dict.fromkeys(f"{failure.step}: {failure.message}" for failure in failed))
-
-
-def moved(before: Replayed, after: Replayed, metric: str) -> list[Moved]:
-    """Return each gold passage that rose or fell, of the questions whose metric differs."""
-    gold = before.experiment.dataset.gold
-    moves = []
-    for pair in zip(before.retrieval.finished, after.retrieval.finished, strict=True):
-        name = pair[0].question.id
-        first, second = (side.scores.get(name, {}).get(metric) for side in (before, after))
-        if first is None or second is None or first == second:
-            continue
-        named = (one for item in gold[name].evidence for one in documents_of(gold[name], item))
-        for document in dict.fromkeys(named):
-            standings = [
-                Passage.of(document, side.retrieval.of(one)).standings(one)
-                for side, one in zip((before, after), pair, strict=True)
-            ]
-            if (step := first_move(*standings)) is not None:
-                moves.append(Moved(name, document, step, ends_of(*standings)))
-    return moves
