@@ -13,7 +13,7 @@ from graphrag_bench.config.sources import GROUPS, applied, method_file, search_i
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
-from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.question import Answered, Calls, of_run
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.report.rendering import Table, show
@@ -207,9 +207,9 @@ class Run:
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
         record = of_run(stored, stored.rows[name])
-        folders = (self.experiment.artifacts, self.experiment.shared_artifacts)
-        names = Names.read([folder for folder in folders if folder], record.artifacts)
-        calls = Calls(stored, self.experiment.home).of(name)
+        home = self.experiment.home
+        names = Names.read(artifact_roots(stored, record.references, home), record.artifacts)
+        calls = Calls(stored, home).of(name)
         return AnsweredInRun({**question_whole(stored, record, names), "calls": calls})
 
 

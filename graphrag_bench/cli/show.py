@@ -28,7 +28,7 @@ from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
-from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.passages import Passage, lost_at
 from graphrag_bench.explain.question import Calls, of_run, with_gold
 from graphrag_bench.explain.replay import Player
@@ -92,12 +92,12 @@ def _row(run: StoredRun, name: str, texts: Mapping[str, str]) -> Row:
 
 
 def _print_question(run: StoredRun, row: Row, home: Path, options: Namespace) -> None:
-    question, home = of_run(run, row), run.home or home
-    names = Names.read([home / "artifacts" / question.corpus], question.artifacts)
+    question = of_run(run, row)
+    names = Names.read(artifact_roots(run, question.references, home), question.artifacts)
     answer = with_gold(question, names, run)
     answer["gold"] = {name: value for name, value in answer["gold"].items() if value}
     calls = options.calls or options.json
-    answer["calls"] = Calls(run, home).of(row["question"]) if calls else []
+    answer["calls"] = Calls(run, run.home or home).of(row["question"]) if calls else []
     if options.json:
         print(json.dumps(answer, ensure_ascii=False, indent=1))
         return

@@ -43,7 +43,7 @@ from graphrag_bench.report.tables import checked_columns, main_metric, shown_tab
 from graphrag_bench.run.session import stored_differences
 from graphrag_bench.run.stored import stored_runs
 from graphrag_bench.tables.figures import collected
-from graphrag_bench.tables.free_tables import Layout, long_pivot, named_runs, pivot_run, pivot_table
+from graphrag_bench.tables.free_tables import Layout, named_runs, pivot_run, pivot_table
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
@@ -67,7 +67,7 @@ def declare(parser: Parser) -> None:
     parser.settings((name, shown, None, says) for name, (shown, _, says) in _LAYOUT.items())
     parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
     parser.columns()
-    formats = "markdown, latex (booktabs) or csv (a row for each cell)"
+    formats = "markdown, latex (booktabs) or csv (of a paper: a row for each cell)"
     parser.option("--format", "FORMAT", formats, choices=tuple(FORMATS))
     parser.home()
 
@@ -93,10 +93,10 @@ def main(options: Namespace) -> None:
         tables = _of_paper(load_table(words[0]), options, form)
     elif listing:
         tables = [_listing(words or paper_names())]
-    elif not layout and form != "csv":
+    elif not layout:
         tables = _of_runs(words, options)
     else:
-        tables = _free(words, layout, options, form)
+        tables = _free(words, layout, options.home)
     if form:
         print("\n".join(map(FORMATS[form], tables)), end="")
         return
@@ -144,19 +144,15 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     return shown_tables(runs, compared, columns=columns, metric=metric)
 
 
-def _free(
-    names: Sequence[str], layout: Mapping[str, str], options: Namespace, form: str | None
-) -> list[Table]:
+def _free(names: Sequence[str], layout: Mapping[str, str], home: str) -> list[Table]:
     rows, cols, values, by = (
         layout.get(name, default) for name, (_, default, _) in _LAYOUT.items()
     )
-    stored = named_runs(list(names), options.home)
+    stored = named_runs(list(names), home)
     notes = tuple(corpus_notes([run.metrics for run in stored]))
     if "corpus" not in (rows, cols):
         check_one_corpus([run.metrics for run in stored])
     runs = [pivot_run(run) for run in stored]
     layouts = [Layout(rows, cols, value, by or None) for value in values.split(",")]
-    if form == "csv":
-        return [long_pivot(runs, layouts)]
     tables = [pivot_table(runs, one) for one in layouts]
     return [replace(table, notes=(*table.notes, *notes)) for table in tables]

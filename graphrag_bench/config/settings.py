@@ -130,10 +130,6 @@ class EvaluationSettings(_Settings):
     """the cutoffs B of evidence_at_tokens@B, in context tokens"""
     normaliser: Literal["unicode", "squad"] = "unicode"
     """punctuation of every script, or ASCII only as in papers' scripts"""
-    accents: Literal["keep", "strip"] = "keep"
-    """whether Schrödinger and Schrodinger differ (Latin and Greek letters)"""
-    strict_none: bool = False
-    """listed answers: drop only 'ans: none', not every line with 'none'"""
     baseline: str = "vanilla"
     """the method that all others are compared with, or none"""
     compared: list[str] = []

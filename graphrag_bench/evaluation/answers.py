@@ -6,11 +6,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 Form = Literal["unicode", "squad"]
-Accents = Literal["keep", "strip"]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -31,23 +29,20 @@ class Normaliser:
     punctuation than ASCII's, as the papers' scripts do. `unicode` also unites what looks the same
     (NFKC, case folding, digits of any script), deletes punctuation and symbols of every script and
     characters without a width, and takes each character of a script without spaces as a word.
-    Accents are letters, unless `accents="strip"` takes them off Latin and Greek letters.
+    Accents are letters.
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1;
     punctuation of all scripts and words of scripts without spaces: MLQA (Lewis et al. 2020).
     """
 
     form: Form = "unicode"
-    accents: Accents = "keep"
 
     def __call__(self, text: str) -> str:
         """The normalised text; "" where nothing but articles and punctuation was there."""
         if self.form == "unicode":
             text = _folded(text).translate(_deleted)
-            text = " ".join(word for word in text.split() if word not in _ARTICLES)
-        else:
-            text = text.lower().translate(_PUNCTUATION)
-            text = " ".join(_WHOLE_ARTICLES.sub(" ", text).split())
-        return _without_accents(text) if self.accents == "strip" else text
+            return " ".join(word for word in text.split() if word not in _ARTICLES)
+        text = text.lower().translate(_PUNCTUATION)
+        return " ".join(_WHOLE_ARTICLES.sub(" ", text).split())
 
     def tokens(self, text: str) -> list[str]:
         """The words of the normalised text."""
@@ -109,26 +104,6 @@ class _Signs(dict[int, str]):
 
 
 _deleted, _parted = _Signs(""), _Signs(" ")
-
-
-def _without_accents(text: str) -> str:
-    if text.isascii():
-        return text
-    letters: list[str] = []
-    bare = False
-    for sign in unicodedata.normalize("NFD", text):
-        if unicodedata.category(sign) == "Mn":
-            if bare:
-                continue
-        else:
-            bare = _has_accents(sign)
-        letters.append(sign)
-    return unicodedata.normalize("NFC", "".join(letters))
-
-
-@lru_cache(maxsize=4096)
-def _has_accents(letter: str) -> bool:
-    return unicodedata.name(letter, "").startswith(("LATIN", "GREEK"))
 
 
 Containment = Literal["substring", "token_boundary"]

@@ -29,37 +29,31 @@ _YEAR_ONLY = ("when", "what year")
 _DATE = re.compile(r"(\d{4})-\d{2}-\d{2}\b.*", re.DOTALL)
 
 
-def predictions(answer: str, *, strict_none: bool = False) -> tuple[str, ...]:
+def _marked(answer: str) -> list[str]:
+    lines = (line.strip() for line in answer.splitlines() if MARK in line)
+    return [line for line in lines if not any(text in line.lower() for text in _NO_ANSWER)]
+
+
+def predictions(answer: str) -> tuple[str, ...]:
     """The lines of an answer that hold `ans:` in lower case, in order, each once.
 
     Lines that hold "none" in any case are left out, "Nonesuch" among them, and those that say that
-    nothing is available; with `strict_none` a line is left out for its answer being just "none".
+    nothing is available.
     """
-    lines = [line.strip() for line in answer.splitlines() if MARK in line]
-    named = [line for line in lines if not _says_nothing(line, strict_none)]
-    return tuple(dict.fromkeys(named))
-
-
-def _says_nothing(line: str, strict_none: bool) -> bool:
-    lowered = line.lower()
-    if any(text in lowered for text in _NO_ANSWER):
-        return True
-    return normalise_listed(_behind(line)) == "none" if strict_none else "none" in lowered
+    return tuple(dict.fromkeys(line for line in _marked(answer) if "none" not in line.lower()))
 
 
 def listed(answer: str) -> tuple[str, ...]:
-    """The text after the `ans:` of each line, without the lines that give no answer."""
-    names = (_behind(line) for line in predictions(answer, strict_none=True))
-    return tuple(dict.fromkeys(text for text in names if text))
+    """The text after the `ans:` of each line; a line is left out where that is just "none"."""
+    names = map(_behind, _marked(answer))
+    return tuple(dict.fromkeys(n for n in names if n and normalise_listed(n) != "none"))
 
 
 def _behind(line: str) -> str:
     return line.partition(MARK)[2].strip()
 
 
-def list_scores(
-    answer: str, golds: Sequence[str], question: str, *, strict_none: bool = False
-) -> dict[str, float]:
+def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, float]:
     """The scores of the lines of an answer against the gold answers, by the names of `LISTED`.
 
     All are in 0..1, the better the higher.
@@ -74,7 +68,7 @@ def list_scores(
     either = any(words in lowered for words in _EITHER_WAY)
     years = [_DATE.sub(r"\1", gold) if dated else gold for gold in golds]
     wanted = [gold for gold in map(normalise_listed, years) if gold]
-    lines = predictions(answer, strict_none=strict_none)
+    lines = predictions(answer)
     if not lines or not wanted:
         return dict.fromkeys(LISTED, 0.0)
 

@@ -33,7 +33,6 @@ class AnsweredQuestion:
     answer: str
     gold: Gold
     reading: Reading
-    strict_none: bool = False
 
 
 Scores = dict[str, float]
@@ -83,9 +82,7 @@ def _of_list(answered: AnsweredQuestion) -> Scores:
     gold = answered.gold
     if not gold.answers:
         return {}
-    scores = list_scores(
-        answered.answer, gold.answers, answered.question, strict_none=answered.strict_none
-    )
+    scores = list_scores(answered.answer, gold.answers, answered.question)
     again = {f"{name}_in_graph": value for name, value in scores.items()}
     return scores | again if gold.in_graph else scores
 

@@ -13,7 +13,7 @@ from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.names import artifact_folder
+from graphrag_bench.explain.names import artifact_folder, artifact_roots
 from graphrag_bench.explain.passages import Passage
 from graphrag_bench.explain.stages import Fate, Funnel, funnel
 from graphrag_bench.pipeline.steps import OperatorStep
@@ -113,12 +113,13 @@ class _Finder:
     """The artifacts of a run's questions, and in `missing` why some are not there."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
-        experiment = self.experiment = reopened(run, home)
+        experiment = reopened(run, home)
         references = read_references(run.folder)
         if references is None and experiment.key == run.folder.path.name:
             questions = [q for q in experiment.dataset.questions if q.id in run.rows]
             references = references_of(experiment, questions)
         self.references = references or References("", {})
+        self.roots = artifact_roots(run, self.references, home)
         self.missing: dict[str, None] = {}
         steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]
         self.entries = frozenset(step.label for step in steps if _is_entry(step))
@@ -143,12 +144,11 @@ class _Finder:
         return Built(self.ids, chunks, graph, self.entries, self.stages)
 
     def _artifact(self, resource: str, kind: Any, keys: Mapping[str, str], stages: str) -> Any:
-        root = self.experiment.artifacts
-        if (folder := artifact_folder(resource, [root], keys)) is not None:
+        if (folder := artifact_folder(resource, self.roots, keys)) is not None:
             return loaded(kind, folder)
         reason = f"which {resource} the run used is not known"
         if resource in keys:
-            reason = f"the {resource} is gone ({root / resource / keys[resource]})"
+            reason = f"the {resource} is gone ({self.roots[0] / resource / keys[resource]})"
         self.missing[f"{stages}: {reason}"] = None
         return None
 

@@ -13,6 +13,8 @@ from graphrag_bench.contract import operators
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import Row
+from graphrag_bench.run.results import References
+from graphrag_bench.run.stored import StoredRun
 
 Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")
@@ -94,6 +96,18 @@ class Names:
         nodes = [self.node(row) for row in path["nodes"]]
         rows = [self.relationship(row) for row in path["relationships"]]
         return {**path, "nodes": nodes, "relationships": rows}
+
+
+def artifact_roots(run: StoredRun, references: References, home: Path) -> list[Path]:
+    """Return where the artifacts of a run may be: in its home, and in the store it shares.
+
+    `home` is that of a run which lies in none.
+    """
+    stores = [
+        (run.home or home) / "artifacts",
+        *([Path(references.shared)] * bool(references.shared)),
+    ]
+    return [store / references.dataset for store in stores]
 
 
 def artifact_folder(resource: str, roots: Sequence[Path], keys: Mapping[str, str]) -> Path | None:

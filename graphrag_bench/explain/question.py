@@ -39,8 +39,7 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 class QuestionRecord:
     """A question with the row that a method made of it.
 
-    `texts` are those of its context, None for one that is not known; `seconds` those of each step;
-    `artifacts` the keys by resource, below the folder `corpus` of the artifacts.
+    `texts` are those of its context, None for one that is not known; `seconds` those of each step.
     """
 
     question: str
@@ -51,8 +50,12 @@ class QuestionRecord:
     row: Row
     texts: tuple[str | None, ...]
     seconds: Mapping[str, float]
-    corpus: str = ""
-    artifacts: Mapping[str, str] = field(default_factory=dict)
+    references: References = References("", {})  # noqa: RUF009 (frozen)
+
+    @property
+    def artifacts(self) -> Mapping[str, str]:
+        """The keys of the artifacts that it was retrieved with, by resource."""
+        return self.references.within(self.row.get("scope"))
 
 
 class AnsweringFailed(UserError):
@@ -104,8 +107,7 @@ def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[QuestionReco
             row,
             tuple(texts.get(name, ())),
             seconds.get(name, {}),
-            references.dataset,
-            dict(references.within(row.get("scope"))),
+            references,
         )
 
 

@@ -237,11 +237,12 @@ class References:
     """The keys of a run's artifacts by resource, for each scope that has a graph of its own.
 
     A run over one graph of everything has the one scope None. `dataset` is the name of
-    the folder of the corpus below artifacts/.
+    the folder of the corpus below artifacts/, `shared` the second store that it read; "" for none.
     """
 
     dataset: str
     keys: Mapping[str | None, Mapping[str, str]]
+    shared: str = ""
 
     def within(self, scope: str | None) -> Mapping[str, str]:
         """Return the keys of the graph of a question of this scope; none if unknown."""
@@ -263,7 +264,9 @@ def references_of(experiment: Experiment, selected: Sequence[Question]) -> Refer
         scope: {item.resource: item.key for item in experiment.plan_for(models)}
         for scope, models in experiment.scoped(selected).items()
     }
-    return References(safe_name(experiment.dataset.corpus_name), keys)
+    shared = experiment.settings.paths.shared_artifacts
+    where = str(Path(shared).resolve()) if shared else ""
+    return References(safe_name(experiment.dataset.corpus_name), keys, where)
 
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
@@ -273,7 +276,8 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
     keys = {**(stored.keys if stored else {}), **new.keys}
     ordered = sorted(keys, key=lambda scope: (scope is not None, scope or ""))
     rows = [{"scope": scope, "keys": dict(keys[scope])} for scope in ordered]
-    folder.write_json(REFERENCES, {"dataset": new.dataset, "artifacts": rows})
+    shared = {"shared": new.shared} if new.shared else {}
+    folder.write_json(REFERENCES, {"dataset": new.dataset, "artifacts": rows, **shared})
     if experiment.incomplete:
         folder.write_json(INCOMPLETE, experiment.incomplete)
 
@@ -285,6 +289,6 @@ def read_references(folder: RunFolder) -> References | None:
         return None
     try:
         keys = {row["scope"]: dict(row["keys"]) for row in stored["artifacts"]}
-        return References(str(stored["dataset"]), keys)
+        return References(str(stored["dataset"]), keys, str(stored.get("shared", "")))
     except (LookupError, TypeError, ValueError) as error:
         raise DamagedRun(path, f"no list of artifacts: {error}") from None

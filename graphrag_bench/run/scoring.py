@@ -38,14 +38,13 @@ from graphrag_bench.run.record import context_texts, documents_in, is_imported
 class Scoring:
     """How a set is scored: `metrics` are those of answers, `cuts` those of ranked evidence.
 
-    `questions` are the texts by id, which the metrics of listed answers read; `strict_none` as of
-    `predictions`. `texts` are those of each question's context, None for a text that is not known;
-    `judged` are a judge's values by question and metric, None for a reply that could not be read.
+    `questions` are the texts by id, which the metrics of listed answers read. `texts` are those of
+    each question's context, None for a text that is not known; `judged` are a judge's values by
+    question and metric, None for a reply that could not be read.
     """
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
     questions: Mapping[str, str] = field(default_factory=dict)
-    strict_none: bool = False
     reading: Reading = Reading()  # noqa: RUF009 (frozen)
     cuts: Sequence[int] = (2, 5, 10)
     evidence_tokens: Sequence[int] = (500, 1000, 2000)
@@ -60,12 +59,10 @@ def scoring_of(
     dataset: Dataset, evaluation: EvaluationSettings, folder: RunFolder, rows: Mapping[str, Row]
 ) -> Scoring:
     """Return how the rows of a run are scored; reads its context texts and judged values."""
-    normaliser = Normaliser(evaluation.normaliser, evaluation.accents)
     return Scoring(
         metric_names(dataset, evaluation),
         {question.id: question.text for question in dataset.questions},
-        evaluation.strict_none,
-        Reading(normaliser, evaluation.containment),
+        Reading(Normaliser(evaluation.normaliser), evaluation.containment),
         evaluation.cuts,
         evaluation.evidence_tokens,
         context_texts(folder, rows, dataset),
@@ -111,7 +108,7 @@ def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str,
     scores = _of_evidence(row, gold, scoring.cuts) | _of_context(row, gold, scoring)
     if (answer := row.get("answer")) is not None:
         text = scoring.questions.get(row["question"], "")
-        answered = AnsweredQuestion(text, answer, gold, scoring.reading, scoring.strict_none)
+        answered = AnsweredQuestion(text, answer, gold, scoring.reading)
         for name in scoring.metrics:
             scores |= ANSWER_METRICS[name].values(answered)
         scores |= {"answer_words": answer_words(answer), "abstained": abstained(answer)}

@@ -102,9 +102,12 @@ class StoredRun:
 
     @property
     def evaluation(self) -> EvaluationSettings:
-        """How it was scored last."""
+        """How it was scored last, by the settings that there still are."""
         settings = self.metrics.get("evaluation") or self.config["evaluation"]
-        return EvaluationSettings.model_validate(settings)
+        there = {
+            name: settings[name] for name in EvaluationSettings.model_fields if name in settings
+        }
+        return EvaluationSettings.model_validate(there)
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:

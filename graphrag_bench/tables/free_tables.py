@@ -51,24 +51,6 @@ class Layout:
         return (self.rows, self.by) if self.by else (self.rows,)
 
 
-@dataclass(frozen=True)
-class PivotCell:
-    """The mean of a metric over the questions of a cell, and the runs that share it.
-
-    `lead` are the first cells of its row: the field, and the part where questions are split.
-    """
-
-    lead: tuple[str, ...]
-    column: str
-    mean: Mean
-    runs: tuple[PivotRun, ...]
-
-    @property
-    def marks(self) -> dict[str, None]:
-        """The marks of those runs that were chosen on these questions."""
-        return dict.fromkeys(run.mark for run in self.runs if run.mark)
-
-
 def named_runs(names: list[str], home: str) -> list[StoredRun]:
     """Return the runs of folders, of beginnings of keys, or all below a home; each once, in order.
 
@@ -111,38 +93,32 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     columns follow the order of the runs, numbers and the parts of a split sorted. Raises
     UserError, with the nearest names, for a field, metric or attribute that no run has.
     """
-    cells = pivot_cells(runs, layout)
-    texts = {(cell.lead, cell.column): _text(cell) for cell in cells}
-    columns = _values(runs, layout.cols)
-    rows = tuple(
-        (*lead, *(texts.get((lead, column), MISSING) for column in columns))
-        for lead in dict.fromkeys(cell.lead for cell in cells)
-    )
-    caption = f"{layout.value} by {', '.join((*layout.leads, layout.cols))}"
-    notes = _notes(runs, cells, layout)
-    return Table(caption, (*layout.leads, *columns), rows, notes, layout.leads)
-
-
-def pivot_cells(runs: Sequence[PivotRun], layout: Layout) -> list[PivotCell]:
-    """Return the cells of a table that hold a run, row by row; raises as `pivot_table` does."""
     import pandas
 
     places = ["line", "part", "column"]
     heads = [*places, "run", "question", "score", "scope"]
     scores = pandas.DataFrame(_scores(runs, layout), columns=heads)
     parts = sorted(set(scores["part"]), key=_in_order)
-    orders = _values(runs, layout.rows), parts, _values(runs, layout.cols)
+    columns = _values(runs, layout.cols)
+    orders = _values(runs, layout.rows), parts, columns
     for place, order in zip(places, orders, strict=True):
         scores[place] = pandas.Categorical(scores[place], order, ordered=True)
-    cells = []
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    groups = []
     for keys, group in scores.groupby(places, observed=True):
         line, part, column = map(str, keys)
         of_question = group.groupby("question", sort=False).agg({"score": "mean", "scope": "last"})
         scopes = [one if isinstance(one, str) else None for one in of_question["scope"]]
         mean = mean_with_interval(of_question["score"].tolist(), scopes=scopes)
-        shared = tuple(runs[row] for row in group["run"].unique())
-        cells.append(PivotCell((line, part)[: len(layout.leads)], column, mean, shared))
-    return cells
+        groups.append([runs[row] for row in group["run"].unique()])
+        row = cells.setdefault((line, part)[: len(layout.leads)], {})
+        row[column] = _text(mean, groups[-1])
+    rows = tuple(
+        (*lead, *(row.get(column, MISSING) for column in columns)) for lead, row in cells.items()
+    )
+    caption = f"{layout.value} by {', '.join((*layout.leads, layout.cols))}"
+    notes = _notes(runs, groups, layout)
+    return Table(caption, (*layout.leads, *columns), rows, notes, layout.leads)
 
 
 def _scores(runs: Sequence[PivotRun], layout: Layout) -> Iterator[tuple[Any, ...]]:
@@ -164,24 +140,6 @@ def _scores(runs: Sequence[PivotRun], layout: Layout) -> Iterator[tuple[Any, ...
                 part = of_question.get(layout.by, MISSING) if layout.by else ""
                 scope = of_question.get("scope")
                 yield line, part, column, place, question, scores[layout.value], scope
-
-
-def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
-    """Return the same figures for a program to read: a row a cell, a number in each column.
-
-    The layouts differ in their value alone. `n` are questions, `runs` those that share the cell,
-    `selected` the marks of those that were chosen on these questions. A cell of no run has no row.
-    """
-    rows = [
-        (*cell.lead, cell.column, layout.value,
-         *(f"{one:.6f}" for one in (cell.mean.mean, cell.mean.low, cell.mean.high)),
-         str(cell.mean.n), str(len(cell.runs)), "; ".join(cell.marks))
-        for layout in layouts
-        for cell in pivot_cells(runs, layout)
-    ]  # fmt: skip
-    heads = (*layouts[0].leads, layouts[0].cols,
-             "metric", "mean", "low", "high", "n", "runs", "selected")  # fmt: skip
-    return Table("", heads, tuple(rows), ())
 
 
 def _field(runs: Sequence[PivotRun], name: str) -> str:
@@ -212,28 +170,32 @@ def _are_numbers(texts: Iterable[str]) -> bool:
         return False
 
 
-def _text(cell: PivotCell) -> str:
-    mean = cell.mean
-    shared = f", {len(cell.runs)} runs" if len(cell.runs) > 1 else ""
-    interval = shown_interval(mean.low, mean.high, mean.n)
-    return f"{mean.mean:.3f}{_CHOSEN if cell.marks else ''}{interval} n={mean.n}{shared}"
+def _text(mean: Mean, runs: Sequence[PivotRun]) -> str:
+    chosen = _CHOSEN if any(run.mark for run in runs) else ""
+    shared = f", {len(runs)} runs" if len(runs) > 1 else ""
+    return (
+        f"{mean.mean:.3f}{chosen}{shown_interval(mean.low, mean.high, mean.n)} n={mean.n}{shared}"
+    )
 
 
-def _notes(runs: Sequence[PivotRun], cells: Sequence[PivotCell], layout: Layout) -> tuple[str, ...]:
-    shown = {id(run) for cell in cells for run in cell.runs}
-    every = [(run.fields.get("title", "a run"), run) for run in runs if id(run) in shown]
+def _notes(
+    runs: Sequence[PivotRun], groups: Sequence[Sequence[PivotRun]], layout: Layout
+) -> tuple[str, ...]:
+    """The notes on cells, each of a group of runs."""
     notes = [
         "over questions that did not fail (those of one scope drawn together): mean, 95 % "
         "bootstrap interval, n"
     ]
-    marks = dict.fromkeys(f"{title} {run.mark}" for title, run in every if run.mark)
+    shown = {id(run) for group in groups for run in group}
+    titles = [(run.fields.get("title", "a run"), run) for run in runs if id(run) in shown]
+    marks = dict.fromkeys(f"{title} {run.mark}" for title, run in titles if run.mark)
     notes += [f"{_CHOSEN} {', '.join(marks)}; {INFLATED}"] if marks else []
     placed = {"key", _field(runs, layout.rows), _field(runs, layout.cols)}
     differing = {
         name
-        for cell in cells
-        for name in {field for run in cell.runs for field in run.fields} - placed
-        if len({run.fields.get(name) for run in cell.runs}) > 1
+        for group in groups
+        for name in {field for run in group for field in run.fields} - placed
+        if len({run.fields.get(name) for run in group}) > 1
     }
     if differing:
         names = sorted(differing, key=lambda name: (name.count("."), name))

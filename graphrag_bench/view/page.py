@@ -14,7 +14,7 @@ from typing import Any
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.stages import SAID, Funnel
 from graphrag_bench.report.comparisons import (
     paired_differences,
@@ -24,16 +24,10 @@ from graphrag_bench.report.comparisons import (
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rows import differ, grouped, in_table_order, spent, usual_metrics
 from graphrag_bench.run.folder import write_whole
-from graphrag_bench.run.results import read_references
+from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun, scores_of
 from graphrag_bench.view.health import health
-from graphrag_bench.view.questions import (
-    artifacts_of,
-    blocks,
-    list_columns,
-    questions_of,
-    set_columns,
-)
+from graphrag_bench.view.questions import blocks, list_columns, questions_of, set_columns
 
 Plain = dict[str, Any]
 _FIELDS = ("dataset", "method", "key", "role", "n", "failed", "fell_back", "fallbacks", "errors",
@@ -164,18 +158,18 @@ def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
 def _write_graphs(runs: Sequence[StoredRun], page: Path, home: Path) -> Plain:
     """Write the health of the distinct graphs that are still there."""
     users: dict[tuple[str, str, str, str], list[int]] = {}
-    for place, run in enumerate(runs):
-        if references := read_references(run.folder):
-            for scope, keys in references.keys.items():
-                if "graph" in keys:
-                    table = keys.get("chunk_table", "")
-                    key = (references.dataset, scope or "", keys["graph"], table)
-                    users.setdefault(key, []).append(place)
+    every = [read_references(run.folder) or References("", {}) for run in runs]
+    for place, references in enumerate(every):
+        for scope, keys in references.keys.items():
+            if "graph" in keys:
+                table = keys.get("chunk_table", "")
+                key = (references.dataset, scope or "", keys["graph"], table)
+                users.setdefault(key, []).append(place)
     rows: list[Plain] = []
     for (corpus, scope, graph, table), places in list(users.items())[:MOST_GRAPHS]:
         run = runs[places[0]]
-        folder = artifacts_of(run, corpus, home)
-        names = Names.read([folder], {"graph": graph, "chunk_table": table})
+        roots = artifact_roots(run, every[places[0]], home)
+        names = Names.read(roots, {"graph": graph, "chunk_table": table})
         if names.graph is None:
             continue
         gold = {name: run.gold[name] for name in run.rows if name in run.gold}

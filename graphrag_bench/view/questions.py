@@ -6,7 +6,7 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.explain.funnel import RIGHT
-from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.question import (
     IN_CONTEXT,
     LEFT_OUT,
@@ -110,7 +110,7 @@ def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
         key = tuple(sorted(one.artifacts.items()))
         if key not in names:
             names.clear()  # a graph for each scope: one is open at a time
-            names[key] = Names.read([artifacts_of(run, one.corpus, home)], one.artifacts)
+            names[key] = Names.read(artifact_roots(run, one.references, home), one.artifacts)
         name = one.row["question"]
         block[name] = {**question_whole(run, one, names[key]), "calls": calls.of(name)}
         if len(block) == BLOCK:
@@ -136,11 +136,6 @@ def _without_context(step: Plain) -> Plain:
         return step
     counts = {name: len(context[name]) for name in ("pieces", "cut")}
     return {**step, "wrote": {**step["wrote"], "context": counts}}
-
-
-def artifacts_of(run: StoredRun, corpus: str, home: Path) -> Path:
-    """Return where a run's artifacts of a corpus are: in the home of its folder, else in `home`."""
-    return (run.home or home) / "artifacts" / corpus
 
 
 def _right(scores: Mapping[str, float]) -> int | None:

@@ -11,6 +11,8 @@ from toy_runs import TOY, command, plan_of, records, refused, run_folder
 
 from graphrag_bench.artifacts import sharing
 from graphrag_bench.errors import UserError
+from graphrag_bench.explain.funnel import run_funnel
+from graphrag_bench.run.stored import find_run
 
 HIPPORAG = [*TOY, "method=hipporag", "answer=off"]
 
@@ -108,7 +110,8 @@ def test_a_shared_store_is_read_and_never_written(home: Path) -> None:
     before = files_below(Path("group"))
     words = [*HIPPORAG, "paths.home=mine", "paths.shared_artifacts=group"]
     assert "build  " not in plan_of(*words).partition("steps")[0]
-    run_folder(*words)
+    run = find_run(str(run_folder(*words)), ".")
+    assert not run_funnel(run, home).unknown
     assert files_below(Path("group")) == before
     assert not list(Path("mine").glob("artifacts/toy/*/*/recipe.json"))
     more = [*words, "method.damping=0.3", "build.graph.synonymy=add"]

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation.statistics import mean_with_interval
-from graphrag_bench.tables.free_tables import Layout, PivotRun, long_pivot, pivot_cells, pivot_table
+from graphrag_bench.tables.free_tables import Layout, PivotRun, pivot_table
 
 ATTRIBUTES = {"q1": {"hops": "1"}, "q2": {"hops": "2"}, "q3": {"hops": "10"}, "q4": {}}
 
@@ -47,9 +46,6 @@ def test_questions_of_one_scope_are_drawn_together() -> None:
     assert table.rows == (("bm25", "0.500 [0.00, 1.00] n=24"),)
     apart = pivot_table([replace(scoped, attributes={})], LAYOUT)
     assert "[0.00, 1.00]" not in apart.rows[0][1]
-    half = {question: of for question, of in scopes.items() if question[0] == "a"}
-    (cell,) = pivot_cells([replace(scoped, attributes=half)], LAYOUT)
-    assert cell.mean == mean_with_interval([*scores.values()], scopes=["a"] * 12 + [None] * 12)
 
 
 def test_a_run_that_was_chosen_on_these_questions_is_marked() -> None:
@@ -85,18 +81,3 @@ def test_an_unknown_name_is_answered_with_the_nearest(layout: Layout, message: s
         pivot_table([BM25], layout)
     with pytest.raises(UserError, match="no run"):
         pivot_table([], layout)
-
-
-def test_for_a_program_every_number_has_a_column_and_every_metric_its_rows() -> None:
-    one = run({"q1": 1.0, "q2": 0.0}, **{"method.damping": "0.1"})
-    two = replace(one, scores={"q1": {"accuracy": 1.0, "f1": 0.5}}, mark="(selected)")
-    layouts = [Layout("method", "dataset", name, "hops") for name in ("accuracy", "f1")]
-    table = long_pivot([one, two], layouts)
-    assert table.heads == ("method", "hops", "dataset", "metric", "mean", "low", "high", "n",
-                           "runs", "selected")  # fmt: skip
-    whole, none, half = "1.000000", "0.000000", "0.500000"
-    assert table.rows == (
-        ("bm25", "1", "toy", "accuracy", whole, whole, whole, "1", "2", "(selected)"),
-        ("bm25", "2", "toy", "accuracy", none, none, none, "1", "1", ""),
-        ("bm25", "1", "toy", "f1", half, half, half, "1", "1", "(selected)"),
-    )
