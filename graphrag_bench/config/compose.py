@@ -19,6 +19,7 @@ from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from graphrag_bench.config.sources import (
     FILE,
+    GROUPS,
     KEYS,
     ROLES,
     applied,
@@ -40,8 +41,6 @@ EXTRAS = {
     "hydra/launcher=ray": "ray-sweeps",
 }
 """Plug-ins of Hydra by the choices that they register, and the extras that install them."""
-_MERGED = ("method", "graph", "paths", "evaluation", "cache", "budget", "failures", "build")
-"""Settings with settings of their own that are no choice of a group."""
 
 
 def composed(
@@ -66,7 +65,7 @@ def composed(
             if str(choices.chunking).startswith("of:"):
                 config.chunking = chunking_of(content)
         for path, value in (values or {}).items():
-            whole = path not in _MERGED and isinstance(value, Mapping)
+            whole = path in (*GROUPS, *ROLES) and isinstance(value, Mapping)
             OmegaConf.update(config, path, value, merge=not whole, force_add=True)
     return settings_of(config, config.hydra, method)
 

@@ -1,13 +1,11 @@
 """The settings of one run, checked: unknown names are answered with the nearest valid ones.
 
-The text below a setting is its help.
+The comment on a setting is its help.
 """
 
-import ast
 import inspect
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -16,7 +14,6 @@ from pydantic import (
     Field,
     PositiveInt,
     ValidationError,
-    ValidationInfo,
     field_validator,
 )
 
@@ -40,53 +37,29 @@ ANSWER_TOKENS = {"zhou2025": 4096, "paper": 2048, "upstream": 2048}
 at 4,096 (LLMConfig of their code, 4e87938); no other source ends an answer."""
 NLP = {"_target_": "graphrag_bench.embedding.nlp.Spacy"}
 CROSS_ENCODER = {"_target_": "graphrag_bench.embedding.cross_encoder.CrossEncoder"}
-
-
-def _number_as_text(value: Any) -> Any:
-    numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if numeric else value
-
-
 Share = Annotated[float, Field(ge=0, le=1)]
-Text = Annotated[str, BeforeValidator(_number_as_text)]
+Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
 """A text that may look like a number."""
+ON_OFF = BeforeValidator(lambda value: ("off", "on")[value] if isinstance(value, bool) else value)
+"""Reads `on` and `off` as they stand in YAML unquoted, where they are truth values."""
+Switch = Annotated[Literal["on", "off"], ON_OFF]
 
 
 class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _switch(cls, value: Any, info: ValidationInfo) -> Any:
-        """Read `on` and `off` as they stand in YAML unquoted, where they are truth values."""
-        if not isinstance(value, bool):
-            return value
-        word = "on" if value else "off"
-        return word if word in _words(cls.model_fields[str(info.field_name)].annotation) else value
-
-
-def _words(annotation: Any) -> list[object]:
-    if get_origin(annotation) is Literal:
-        return list(get_args(annotation))
-    return [word for part in get_args(annotation) for word in _words(part)]
 
 
 class DatasetSettings(_Settings):
     """Which data set, and its folder; a synthetic set checks its own settings."""
 
     model_config = ConfigDict(extra="allow")
-    name: str
-    """name of a card in datasets/"""
-    root: Text | None = None
-    """folder of the set's files, if not the card's own"""
-    openie: Text | None = None
-    """OpenIE file, where the folder holds several"""
-    questions: Text | None = None
-    """generated questions (graphrag-bench questions) in place of its own"""
+    name: str  # name of a card in datasets/
+    root: Text | None = None  # folder of the set's files, if not the card's own
+    openie: Text | None = None  # OpenIE file, where the folder holds several
+    questions: Text | None = None  # made by graphrag-bench questions, in place of its own
+    # the corpus as it grows: the first N of dataset.parts parts of its documents
     part: PositiveInt = 1
-    """the corpus as it grows: the first N of dataset.parts parts of its documents"""
-    parts: PositiveInt = 1
-    """with dataset.part: the questions are those that the first part answers"""
+    parts: PositiveInt = 1  # with dataset.part: the questions are those that the first part answers
 
     @property
     def own(self) -> dict[str, Any]:
@@ -98,170 +71,117 @@ class DatasetSettings(_Settings):
 class GraphSettings(_Settings):
     """What one graph is built from."""
 
-    per: Literal["all", "partition"] = "all"
-    """all: one graph of the corpus; partition: one graph per scope"""
-    import_from: Text | None = None
-    """graph to import: GraphRAG folder, .graphml"""
-    checkpoint: Text | None = None
-    """released weights of build.gnn_weights=released: folder, or name on the hub"""
-    checkpoint_revision: str = ""
-    """revision of graph.checkpoint on the hub"""
+    per: Literal["all", "partition"] = "all"  # one graph of the corpus, or one per scope
+    import_from: Text | None = None  # graph to import: GraphRAG folder, .graphml
+    checkpoint: Text | None = None  # of build.gnn_weights=released: folder, or name on the hub
+    checkpoint_revision: str = ""  # revision of graph.checkpoint on the hub
 
 
 class PathSettings(_Settings):
     """Where results are stored."""
 
-    home: Text = "."
-    """folder that holds runs/ and artifacts/"""
-    shared_artifacts: Text | None = None
-    """a shared artifacts/ folder, read and never written"""
+    home: Text = "."  # folder that holds runs/ and artifacts/
+    shared_artifacts: Text | None = None  # a shared artifacts/ folder, read and never written
 
 
 class EvaluationSettings(_Settings):
     """How stored answers and evidence are scored."""
 
-    cuts: list[PositiveInt] = [2, 5, 10]
-    """the cutoffs k of evidence_recall@k"""
+    cuts: list[PositiveInt] = [2, 5, 10]  # the cutoffs k of evidence_recall@k
+    # how accuracy finds a gold answer: by characters or whole words
     containment: Literal["substring", "token_boundary"] = "substring"
-    """how accuracy finds a gold answer: by characters or whole words"""
-    metrics: list[str] = []
-    """answer metrics in addition to those of the card: [rouge_l,meteor]"""
-    evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
-    """the cutoffs B of evidence_at_tokens@B, in context tokens"""
+    metrics: list[str] = []  # answer metrics in addition to those of the card: [rouge_l,meteor]
+    evidence_tokens: list[PositiveInt] = [500, 1000, 2000]  # the cutoffs B of evidence_at_tokens@B
+    # punctuation of every script, or ASCII only as in papers' scripts
     normaliser: Literal["unicode", "squad"] = "unicode"
-    """punctuation of every script, or ASCII only as in papers' scripts"""
-    baseline: str = "vanilla"
-    """the method that all others are compared with, or none"""
-    compared: list[str] = []
-    """metrics to compare; empty: accuracy, f1 and evidence recall"""
+    baseline: str = "vanilla"  # the method that all others are compared with, or none
+    compared: list[str] = []  # metrics to compare; empty: accuracy, f1 and evidence recall
 
 
 class CacheSettings(_Settings):
     """How replies of language models and embedding services are stored and reused."""
 
-    mode: Literal["write", "read", "refresh", "off"] = "write"
-    """reuse and store; only reuse; ask again and store; neither"""
-    path: str | None = None
-    """file of the replies; HOME/cache/replies.sqlite"""
+    # reuse and store; only reuse; ask again and store; neither
+    mode: Annotated[Literal["write", "read", "refresh", "off"], ON_OFF] = "write"
+    path: str | None = None  # file of the replies; HOME/cache/replies.sqlite
 
 
 class BudgetSettings(_Settings):
     """Where a run stops before it costs more; it can be resumed with a larger budget."""
 
-    tokens: PositiveInt | None = None
-    """prompt and completion tokens together"""
-    usd: Annotated[float, Field(gt=0)] | None = None
-    """US dollars, at the model's configured prices"""
+    tokens: PositiveInt | None = None  # prompt and completion tokens together
+    usd: Annotated[float, Field(gt=0)] | None = None  # US dollars, at the model's configured prices
 
 
 class FailureSettings(_Settings):
     """When the failures of one step stop the run."""
 
-    limit: Share = 0.2
-    """share of a step's calls that may fail"""
-    after: PositiveInt = 50
-    """the share is computed over at least this many calls"""
-    in_a_row: PositiveInt = 5
-    """consecutive calls that the server fails: an outage, which stops the run"""
+    limit: Share = 0.2  # share of a step's calls that may fail
+    after: PositiveInt = 50  # the share is computed over at least this many calls
+    in_a_row: PositiveInt = 5  # calls that the server fails one after another: the run stops
+    # share of an extraction's replies that may be cut at their limit; true: all
     allow_cut: bool | Share = 0.02
-    """share of an extraction's replies that may be cut at their limit; true: all"""
-    allow_incomplete: bool = False
-    """build without texts whose calls failed; every table marks it"""
+    allow_incomplete: bool = False  # build without texts whose calls failed; every table marks it
 
 
 class RunSettings(_Settings):
     """One run: a data set, a method, models, and how much of it to do."""
 
     dataset: DatasetSettings
-    method: dict[str, Any]
-    """a file of configs/method; method.NAME=VALUE"""
-    llm: dict[str, Any]
-    """the model that answers"""
-    llm_build: dict[str, Any] | None = None
-    """the model that builds, if another"""
-    llm_judge: dict[str, Any] | None = None
-    """the model that judges answers: `judge` and `compare`; none by default"""
-    embedder: dict[str, Any]
-    """the model that embeds"""
-    nlp: dict[str, Any] = NLP
-    """the tagger and parser; nlp.model=PACKAGE"""
+    method: dict[str, Any]  # a file of configs/method; method.NAME=VALUE
+    llm: dict[str, Any]  # the model that answers
+    llm_build: dict[str, Any] | None = None  # the model that builds, if another
+    llm_judge: dict[str, Any] | None = None  # the model that judges answers: `judge` and `compare`
+    embedder: dict[str, Any]  # the model that embeds
+    nlp: dict[str, Any] = NLP  # the tagger and parser; nlp.model=PACKAGE
+    # what reranks chunks in chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER
     cross_encoder: dict[str, Any] = CROSS_ENCODER
-    """what reranks chunks in chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER"""
+    # auto, token, separator or presplit; chunking.size=600
     chunking: dict[str, Any] = {"variant": "auto"}
-    """auto, token, separator or presplit; chunking.size=600"""
-    pooling: dict[str, Any] | None = None
-    """path pooling of ranked relationships: pooling.search=bfs"""
-    build: dict[str, Any] = {}
-    """variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"""
+    pooling: dict[str, Any] | None = None  # of paths into relationships: pooling.search=bfs
+    build: dict[str, Any] = {}  # variants of artifacts: build.graph.synonymy=add
     graph: GraphSettings = GraphSettings()
-    profile: Profile = "default"
-    """source of a method's values where sources disagree: see its README"""
-    fidelity: Fidelity = "default"
-    """paper: ask a language model wherever the method's paper does"""
-    limit: PositiveInt | None = None
-    """only the first questions, stratified by type"""
-    split: Split = "all"
-    """dev or test: part of the questions, by the hash of their ids"""
-    dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE
-    """share of the questions in split=dev"""
-    objective: str | None = None
-    """in a sweep: the metric of the best cell, e.g. evidence_recall@5"""
-    answer: Literal["on", "off"] | PositiveInt = "on"
-    """off stops at the packed context; N answers only the first N questions"""
-    answers: Literal["auto"] | FormName = "auto"
-    """the form of every answer; auto: as the data set's card says"""
+    profile: Profile = "default"  # source of a method's values where sources disagree
+    fidelity: Fidelity = "default"  # paper: ask a language model wherever the method's paper does
+    limit: PositiveInt | None = None  # only the first questions, stratified by type
+    split: Split = "all"  # dev or test: part of the questions, by the hash of their ids
+    dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE  # of the questions in split=dev
+    objective: str | None = None  # in a sweep: the metric of the best cell, e.g. evidence_recall@5
+    answer: Switch | PositiveInt = "on"  # off: stop at the packed context; N: the first N questions
+    answers: Literal["auto"] | FormName = "auto"  # their form; auto: as the data set's card says
+    # most tokens of a list, a paragraph or a summary; auto: 512, under a profile 2,048 (zhou2025:
+    # 4,096), or what the reader's window leaves of them
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
-    """most tokens of a list, a paragraph or a summary; auto: 512, under a profile 2,048
-    (zhou2025: 4,096), or what the reader's window leaves of them"""
+    # the prompt that answers: each method's own with one clause on what the context does not hold,
+    # and one prompt for all methods where a paragraph or a summary is wanted (auto); each method's
+    # own with its source's clause (own); one prompt (common)
     reader_prompt: Literal["auto", "own", "common"] = "auto"
-    """the prompt that answers: each method's own with one clause on what the context does not hold,
-    and one prompt for all methods where a paragraph or a summary is wanted (auto); each method's
-    own with its source's clause (own); one prompt (common)"""
-    budget_context: PositiveInt | Literal["auto", "native"] = "auto"
-    """context tokens in every method's prompt; auto: a profile's, or room for 4 whole chunks (2,400
-    at least) within the reader's window; native: each method's own"""
-    fill_context: Literal["auto", "on", "off"] = "auto"
-    """take as many chunks as fit; auto: unless method.top_k=N is given"""
-    repeats: PositiveInt = 1
-    """times the answering model is asked; the table has mean and spread"""
-    reference_rows: Literal["on", "off"] = "on"
-    """add closed-book, BM25, VanillaRAG and the oracle as rows of the table"""
-    trace: Literal["ids", "off"] = "ids"
-    """what a record stores of every step"""
-    seed: int = 0
-    """random seed"""
-    workers: PositiveInt = 4
-    """questions answered at a time"""
+    # context tokens in every method's prompt; auto: a profile's, or room for 4 whole chunks (2,400
+    # at least) within the reader's window; native: each method's own
+    budget_context: Annotated[
+        PositiveInt | Literal["auto", "native"],
+        BeforeValidator(lambda value: "native" if value is None else value),
+    ] = "auto"
+    fill_context: Switch | Literal["auto"] = "auto"  # fill the budget; auto: unless method.top_k=N
+    repeats: PositiveInt = 1  # times the answering model is asked; the table has mean and spread
+    reference_rows: Switch = "on"  # closed-book, BM25, VanillaRAG and the oracle in the table too
+    trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"  # what a record stores of every step
+    seed: int = 0  # random seed
+    workers: PositiveInt = 4  # questions answered at a time
+    # processes that read sentences; auto: spaCy on all cores, once a list has 500 new texts
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
-    """processes that read sentences; auto: spaCy on all cores, once a list has 500 new texts"""
-    parallel: Literal["local", "ray"] = "local"
-    """whose workers read and embed many texts: processes here, or Ray's"""
+    parallel: Literal["local", "ray"] = "local"  # who reads and embeds texts: processes, or Ray
+    # 3/20: the third of twenty parts
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None
-    """3/20: the third of twenty parts"""
     cache: CacheSettings = CacheSettings()
     budget: BudgetSettings = BudgetSettings()
     failures: FailureSettings = FailureSettings()
     paths: PathSettings = PathSettings()
-    plugins: list[str] = []
-    """your own packages, installed or here, that register operators"""
+    plugins: list[str] = []  # your own packages, installed or here, that register operators
     evaluation: EvaluationSettings = EvaluationSettings()
-    columns: Literal["main", "all"] = "main"
-    """all: every column of the table, and costs"""
-    given: list[str] = []
-    """paths of the method's parameters that were set; not a setting"""
-    budget_asked: bool = False
-    """whether the run set its budget; not a setting"""
-
-    @field_validator("nlp", "cross_encoder", mode="before")
-    @classmethod
-    def _with_target(cls, value: Any, info: ValidationInfo) -> Any:
-        target = NLP if info.field_name == "nlp" else CROSS_ENCODER
-        return {**target, **value} if isinstance(value, Mapping) else value
-
-    @field_validator("budget_context", mode="before")
-    @classmethod
-    def _native(cls, value: Any) -> Any:
-        return "native" if value is None else value
+    columns: Literal["main", "all"] = "main"  # all: every column of the table, and costs
+    given: list[str] = []  # paths of the method's parameters that were set; not a setting
+    budget_asked: bool = False  # whether the run set its budget; not a setting
 
     @field_validator("pooling")
     @classmethod
@@ -306,6 +226,10 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
         raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
 
 
+_OF_UNIONS = ("constrained", "literal", "int", "bool", "function")
+"""How parts of pydantic's paths begin that name a type."""
+
+
 def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     path = [str(part) for part in fault["loc"]]
     if fault["type"] == "extra_forbidden":
@@ -313,7 +237,7 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
         return f"There is no setting '{name}'. ", did_you_mean(name, known)
     if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
         return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
-    names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
+    names = [part for part in path if not part.startswith(_OF_UNIONS)]
     return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
 
 
@@ -329,19 +253,15 @@ def defaults() -> dict[str, Any]:
 
 
 def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tuple[str, str, str]]:
-    """Return (name, default, meaning) of every run setting, for `--help` and the docs.
-
-    The meanings are read here, from the texts below the fields: pydantic's own reading of them
-    takes 30 ms of every start.
-    """
-    (node,) = ast.parse(inspect.getsource(model)).body
-    lines = node.body if isinstance(node, ast.ClassDef) else []
-    texts = {
-        field.target.id: " ".join(str(text.value.value).split())
-        for field, text in pairwise(lines)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-    }
+    """Return (name, default, meaning) of every run setting, for `--help` and the docs."""
+    meanings: dict[str, str] = {}
+    comments: list[str] = []
+    for line in inspect.getsource(model).splitlines():
+        code, _, comment = line.strip().partition("# ")
+        comments.append(comment)
+        if code:
+            meanings[code.partition(":")[0]] = " ".join(filter(None, comments))
+            comments = []
     rows: list[tuple[str, str, str]] = []
     for name, field in model.model_fields.items():
         inner, default = field.annotation, field.default
@@ -349,5 +269,5 @@ def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tup
             rows += explained(inner, f"{name}.")
         elif name not in NO_SETTINGS:
             plain = not field.is_required() and not isinstance(default, dict | None)
-            rows.append((f"{above}{name}", str(default) if plain else "", texts.get(name, "")))
+            rows.append((f"{above}{name}", str(default) if plain else "", meanings[name]))
     return rows
