@@ -29,7 +29,6 @@ _USUAL = ("accuracy", "evidence_recall@5")
 
 
 def declare(parser: Parser) -> None:
-    parser.alone = True
     parser.takes("[RUN ...] [x=SETTING] [OPTIONS]")
     parser.word("runs", "RUN", RUN, "*")
     parser.settings([("x", "SETTING", BUDGET, _X)])

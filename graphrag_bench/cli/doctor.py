@@ -25,7 +25,6 @@ _TAKEN = (*_MODELS, "llm_judge", "nlp", "profile", "paths", "plugins", "experime
 
 
 def declare(parser: Parser) -> None:
-    parser.alone = True
     parser.takes("[MODEL=NAME ...] [SETTING=VALUE ...]")
     parser.word("words", "WORD", "a model, or a setting of a run", "*")
     parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])

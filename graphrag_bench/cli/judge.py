@@ -47,7 +47,7 @@ def declare_judge(parser: Parser, more: str = "") -> None:
         ("llm@llm_judge=", f"{', '.join(names('llm'))}; no default: a judge has to be chosen"),
         (f"{more}cache.* budget.* failures.*", "as of a run; budget.usd=1 stops before 1 USD"),
     ])  # fmt: skip
-    parser.option("--limit", "N", "only the first N questions, stratified by type", None, positive)
+    parser.option("--limit", "N", "only the first N questions, stratified by type", type=positive)
     parser.flag("--plan", "say how many calls it would take at most, and make none")
 
 

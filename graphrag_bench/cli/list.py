@@ -22,7 +22,6 @@ from graphrag_bench.errors import UserError
 
 
 def declare(parser: Parser) -> None:
-    parser.alone = True
     parser.takes("[plugins=[PACKAGE]] [--config-dir FOLDER]")
     meaning = "with what your packages hold: operators, builders, configs"
     parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])

@@ -28,8 +28,6 @@ _OF_THE_DISK = (
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
     errno.EFBIG,
 )  # fmt: skip
-_FOLDERS = ("--config-", "-cd", "-cp", "hydra.searchpath=", "plugins=", "experiment=")
-"""How words begin that say where choices are looked for."""
 _COLLECT_AT = 50_000
 """New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
 _HELP = """
@@ -113,7 +111,7 @@ def _command(name: str, words: list[str]) -> int:
             refuse_secrets(word, after)
     from graphrag_bench.cli.parsing import Parser, with_folders
 
-    rest = with_folders(words) if any(w.lstrip("+").startswith(_FOLDERS) for w in words) else words
+    rest = with_folders(words)
     module = import_module(f"graphrag_bench.cli.{name}")
     if name == "run" and not {"--help", "-h"} & set(words):
         return int(module.run(words))  # Hydra reads them, and the folders too

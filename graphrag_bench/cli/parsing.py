@@ -3,9 +3,9 @@
 import argparse
 import re
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import config_folders
@@ -24,12 +24,10 @@ CONFIG_DIR = (
 )
 _MORE = (
     ("method.NAME=VALUE", "a parameter of the method: top_k, damping, ..."),
-    (
-        "method.retrieve.0.NAME=VALUE",
-        "a setting of one step; `graphrag-bench plan` shows the steps",
-    ),
+    ("method.retrieve.0.NAME=VALUE", "a setting of one step, as `graphrag-bench plan` shows them"),
     ("llm.NAME=VALUE", "a setting of the model, e.g. llm.model_path=weights.gguf"),
 )
+_FOLDERS = ("--config-dir", "-cd", "--config-path", "-cp")
 _UNKNOWN = "unrecognized arguments: "
 _NAME = re.compile(r"^ +(?:-\w, )?(--[\w-]+|[\w.@]+=)", re.MULTILINE)
 """An option or a setting where a help text explains it."""
@@ -41,9 +39,6 @@ class Parser(argparse.ArgumentParser):
     `about` is shown above the options, from its line `example...` on below them. Errors end like
     any other mistake of the user, with the nearest name.
     """
-
-    alone = False
-    """Whether the command does something without arguments; others show their help then."""
 
     def __init__(self, command: str, about: str) -> None:
         above, sign, below = about.partition("\nexample")
@@ -67,12 +62,11 @@ class Parser(argparse.ArgumentParser):
         """Show a section of words with their meanings, which are not parsed."""
         lines = []
         for head, meaning in rows:
-            indent = "" if len(head) < COLUMN - 3 else f"{head}\n"
-            first = " " * (COLUMN - 2) if indent else f"{head:<{COLUMN - 2}}"
-            lines.append(indent + textwrap.fill(
-                meaning, WIDTH - 4, initial_indent=first, subsequent_indent=" " * (COLUMN - 2),
-                break_on_hyphens=False,
-            ))  # fmt: skip
+            texts = textwrap.wrap(meaning, WIDTH - 2 - COLUMN, break_on_hyphens=False)
+            if len(head) >= COLUMN - 3:
+                texts.insert(0, "")
+            lines += [f"{head:<{COLUMN - 2}}{texts[0]}".rstrip() if texts else head]
+            lines += [" " * (COLUMN - 2) + text for text in texts[1:]]
         self.add_argument_group(title, "\n".join(lines))
 
     def settings(self, rows: Iterable[tuple[str, str, str | None, str]]) -> None:
@@ -95,18 +89,10 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(*short, name, action="store_true", help=meaning)
 
     def option(
-        self,
-        name: str,
-        shown: str,
-        meaning: str,
-        default: object = None,
-        kind: Callable[[str], object] = str,
-        choices: Sequence[object] | None = None,
+        self, name: str, shown: str, meaning: str, default: object = None, **more: Any
     ) -> None:
-        """Take an option with one value, one of the `choices`, which the help calls `shown`."""
-        self.add_argument(
-            name, metavar=shown, help=meaning, default=default, type=kind, choices=choices
-        )
+        """Take an option with a value, which the help calls `shown`; `more` is of argparse."""
+        self.add_argument(name, metavar=shown, help=meaning, default=default, **more)
 
     def home(self, default: str | None = ".", meaning: str = HOME) -> None:
         """Take `--home`, which a run calls `paths.home`."""
@@ -116,8 +102,8 @@ class Parser(argparse.ArgumentParser):
     def columns(self) -> None:
         """Take `columns=main` or `columns=all`."""
         meaning = (
-            "main (the default): n, the main metric, its difference from the baseline, context and "
-            "cost of each method in 100 columns; all: every metric, difference and cost"
+            "main: n, the main metric, its difference from the baseline, context and cost of each "
+            "method in 100 columns; all: every metric, difference and cost"
         )
         self.settings([("columns", "WHICH", COLUMNS[0], meaning)])
 
@@ -129,17 +115,17 @@ class Parser(argparse.ArgumentParser):
         `work` does it with the arguments that were read, and returns an exit code.
         """
         action = self._actions_of[name] = Parser(f"{self.prog.split()[1]} {name}", f"{meaning}.")
-        action.alone = True
         action.set_defaults(work=work)
         return action
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return what the arguments say; none at all ask for help, unless it runs `alone`.
+        """Return what the arguments say; without one of its actions, a command shows its help.
 
         Raises SystemExit after the help, and UserError for what the command does not take.
         """
-        every = list(arguments) if arguments or self.alone else ["--help"]
+        every = list(arguments)
         if actions := self._actions_of:
+            every = every or ["--help"]
             if every[0] in actions:
                 return actions[every[0]].read(every[1:])
             if not every[0].startswith("-"):
@@ -202,20 +188,26 @@ def with_folders(words: Sequence[str]) -> list[str]:
     Hydra itself reads both after our folders. The packages of `plugins=`, and those of the
     experiment that is chosen, are looked in too.
     """
-    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for flags in (("--config-dir", "-cd"), ("--config-path", "-cp")):
-        options.add_argument(*flags, action="append", default=[], dest="folders")
-    values, rest = options.parse_known_args(words)
-    texts = {name_of(word): word.partition("=")[2] for word in rest}
-    plugins = _list_of(texts, "plugins")
-    if file := file_of("experiment", texts.get("experiment", "")):
-        plugins += read(file).get("plugins") or []
-    search_in([*values.folders, *_list_of(texts, "hydra.searchpath"), *config_folders(plugins)])
-    return [word for word in rest if not word.startswith("hydra.searchpath=")]
+    rest, places, plugins = [], [], []
+    every = iter(words)
+    for word in every:
+        name, equals, value = word.lstrip("+").partition("=")
+        if name in _FOLDERS:
+            places.append(value if equals else next(every, ""))
+        elif name == "hydra.searchpath":
+            places += _listed(name, value)
+        else:
+            rest.append(word)
+            if name == "plugins":
+                plugins += _listed(name, value)
+            elif name == "experiment" and (file := file_of(name, value)):
+                plugins += read(file).get("plugins") or []
+    search_in([*places, *config_folders(plugins)])
+    return rest
 
 
-def _list_of(texts: Mapping[str, str], name: str) -> list[str]:
-    value = value_of(texts[name], name) if name in texts else []
+def _listed(name: str, text: str) -> list[str]:
+    value = value_of(text, name)
     return [str(one) for one in value] if isinstance(value, list) else []
 
 

@@ -26,7 +26,6 @@ _WIDTH = 44
 
 def declare(parser: Parser) -> None:
     """Take what a run takes."""
-    parser.alone = True
     show_settings(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
     parser.words()
     parser.option("--config-name", "NAME", "your own primary configuration", PRIMARY)

@@ -60,7 +60,6 @@ _LAYOUT = {
 
 
 def declare(parser: Parser) -> None:
-    parser.alone = True
     parser.takes(_USAGE.strip())
     words = f"PAPER/TABLE; or runs, each {RUN}; without any, all runs below HOME are taken"
     parser.word("words", "WORD", words, "*")

@@ -25,7 +25,6 @@ NEWEST = 8
 
 
 def declare(parser: Parser) -> None:
-    parser.alone = True
     parser.word("runs", "RUN", f"{RUN}; without one the {NEWEST} newest", "*")
     parser.option("--out", "FOLDER", "write the page there: an empty folder, or an earlier page")
     parser.home()
