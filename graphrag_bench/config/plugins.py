@@ -25,28 +25,16 @@ def load_plugins(names: Sequence[str] = ()) -> None:
     """Import the built-in builders and operators, then the packages of the user.
 
     The working directory is on the import path for them. Raises UserError for a package that is
-    not there, that cannot be imported, with the file and line of its error, or that registers no
-    operator and no builder and has no `configs`.
+    not there or that cannot be imported, with the file and line of its error.
     """
     with operators.open(), builders.open():
         for folder in _BUILDERS:
             import_modules(f"graphrag_bench.{folder}", Path(__file__).parents[1] / folder)
         for name in BUILT_IN:
             import_module(name)
-        for name in [name for name in names if name not in BUILT_IN]:
-            folders, is_new, n_before = (
-                config_folders([name]),
-                name not in sys.modules,
-                _registered(),
-            )
-            module = _attempt(name, partial(import_module, name))
-            search_in(folders)
-            if is_new and _registered() == n_before and not any(map(Path.is_dir, folders)):
-                modules = [p.name for folder in folders for p in folder.parent.glob("[!_]*.py")]
-                raise UserError(
-                    f"plugins: '{name}' registers no operator and no builder and has no configs/. "
-                    f"Import in {module.__file__} what does: {', '.join(modules) or 'none here'}."
-                )
+        for name in names:
+            search_in(config_folders([name]))
+            _attempt(name, partial(import_module, name))
 
 
 def config_folders(names: Iterable[str]) -> list[Path]:
@@ -59,25 +47,16 @@ def config_folders(names: Iterable[str]) -> list[Path]:
     for name in names:
         spec = _attempt(name, partial(find_spec, name))  # imports the packages above it
         if spec is None:
-            raise _absent(name)
+            raise UserError(f"plugins: there is no package '{name}', installed or in {here}.")
         folders += [Path(path, "configs") for path in spec.submodule_search_locations or ()]
     return folders
 
 
-def _attempt(name: str, work: Callable[[], T]) -> T:
+def _attempt(name: str, work: Callable[[], T]) -> T | None:
     result = caught(work)
     if not isinstance(result, Exception):
         return result
     if isinstance(result, ModuleNotFoundError) and name.startswith(result.name or "?"):
-        raise _absent(name)
+        return None
     text = "".join(traceback.format_exception(result, limit=-1)).rstrip()
     raise UserError(f"plugins: '{name}' cannot be imported.\n{text}")
-
-
-def _absent(name: str) -> UserError:
-    where = f"neither installed nor in {Path.cwd()}"
-    return UserError(f"plugins: there is no package '{name}' to import, {where}.")
-
-
-def _registered() -> int:
-    return len(operators.names()) + len(builders.names())

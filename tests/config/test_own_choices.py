@@ -166,7 +166,6 @@ def test_a_package_of_the_working_directory_comes_beside_the_built_in_ones(
 @pytest.mark.parametrize(
     ("name", "init", "retrieval", "said"),
     [
-        ("mylab_two", "", "x = 1\n", ["'mylab_two'", "retrieval.py"]),
         ("mylab_three", "from mylab_three import retrieval\n", "x = 1\ny = x.nothing\n",
          ['mylab_three/retrieval.py", line 2', "AttributeError"]),
         ("nowhere", "", "", ["'nowhere_'"]), ("mylab_four.nowhere", "", "", ["nowhere"]),
@@ -184,12 +183,3 @@ def test_a_package_that_cannot_be_used_is_refused_with_the_reason(
         load_plugins([name])
     assert [one for one in said if one not in str(refusal.value)] == []
     assert "graphrag_bench/" not in str(refusal.value)
-
-
-def test_a_module_that_adds_nothing_is_refused_with_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "adds_nothing.py").write_text("x = 1\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UserError, match=r"registers no operator.*in .*adds_nothing\.py"):
-        load_plugins(["adds_nothing"])
