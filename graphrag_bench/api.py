@@ -14,7 +14,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
 from graphrag_bench.explain.names import Names, artifact_roots
-from graphrag_bench.explain.question import Answered, Calls, of_run
+from graphrag_bench.explain.question import Answered, Calls, stored_questions
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.tables import checked_columns
@@ -206,7 +206,7 @@ class Run:
         stored = StoredRun(self.result.folder, self.experiment.dataset)
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
-        record = of_run(stored, stored.rows[name])
+        (record,) = stored_questions(stored, {name: stored.rows[name]})
         home = self.experiment.home
         names = Names.read(artifact_roots(stored, record.references, home), record.artifacts)
         calls = Calls(stored, home).of(name)

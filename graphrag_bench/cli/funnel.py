@@ -25,7 +25,7 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.stages import funnel_table, stage_table
+from graphrag_bench.explain.stages import stage_table
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.stored import find_run
 
@@ -37,10 +37,5 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     home = Path(options.home)
-    runs = [find_run(name, home) for name in options.runs]
-    funnels = [run_funnel(run, home) for run in runs]
-    for one in funnels:
-        show(stage_table(one))
-    if len(funnels) > 1:
-        sets = ", ".join(sorted({one.dataset for one in funnels}))
-        show(funnel_table(f"{sets}: where evidence was lost", funnels))
+    for run in [find_run(name, home) for name in options.runs]:
+        show(stage_table(run_funnel(run, home)))

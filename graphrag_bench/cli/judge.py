@@ -85,12 +85,12 @@ def runs_to_judge(
     named = [word for word in options.words if not is_setting(word) or Path(word).is_dir()]
     settings = [word for word in options.words if word not in named]
     refuse_but(command, settings, (*_TAKEN, *more))
-    if len(named) < least:
+    checked = check_settings(composed(settings))
+    runs = [find_run(name, options.home or ".") for name in named] if len(named) >= least else []
+    distinct = list({run.folder.path.resolve(): run for run in runs}.values())
+    if len(distinct) < least:
         n = ("one run", "two runs")[least - 1]
         raise UserError(f"{command} takes {n} or more: folders, or beginnings of keys.")
-    checked = check_settings(composed(settings))
-    runs = [find_run(name, options.home or ".") for name in named]
-    distinct = list({run.folder.path.resolve(): run for run in runs}.values())
     home = options.home or str(distinct[0].folder.path.resolve().parents[3])
     paths = checked.paths.model_copy(update={"home": home})
     return distinct, checked.model_copy(update={"paths": paths})

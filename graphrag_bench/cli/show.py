@@ -30,7 +30,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.passages import Passage, lost_at
-from graphrag_bench.explain.question import Calls, of_run, with_gold
+from graphrag_bench.explain.question import Calls, stored_questions, with_gold
 from graphrag_bench.explain.replay import Player
 from graphrag_bench.explain.text import call_lines, explained_lines
 from graphrag_bench.progress import Progress
@@ -92,7 +92,7 @@ def _row(run: StoredRun, name: str, texts: Mapping[str, str]) -> Row:
 
 
 def _print_question(run: StoredRun, row: Row, home: Path, options: Namespace) -> None:
-    question = of_run(run, row)
+    (question,) = stored_questions(run, {row["question"]: row})
     names = Names.read(artifact_roots(run, question.references, home), question.artifacts)
     answer = with_gold(question, names, run)
     answer["gold"] = {name: value for name, value in answer["gold"].items() if value}

@@ -13,6 +13,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
 from graphrag_bench.explain.changes import Change, StepPlace, changed, places
 from graphrag_bench.explain.replay import Player, Replayed, check_metric, failures
+from graphrag_bench.report.comparisons import shown_difference
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
 from graphrag_bench.run.experiment import Experiment
 
@@ -125,9 +126,9 @@ def _table(
     for row in worths:
         cells = ("0", MISSING, MISSING, MISSING, MISSING)
         if (one := row.difference) is not None:
-            change = f"{one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
             counts = f"{one.wins}/{one.ties}/{one.losses}"
-            cells = (str(one.n), f"{one.second:.3f}", change, shown_p(next(corrected)), counts)
+            p = shown_p(next(corrected))
+            cells = (str(one.n), f"{one.second:.3f}", shown_difference(one), p, counts)
         rows.append((row.part, row.what + (" !" if row.failed else ""), *cells))
     heads = ("step", "change", "n", metric, "difference [95 %]", p_head([len(tested)]),
              "win/tie/loss")  # fmt: skip

@@ -1,7 +1,7 @@
 """The evidence funnel of a stored run: its rows compared with the chunks and graph it used."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.names import artifact_folder, artifact_roots
 from graphrag_bench.explain.passages import Passage
-from graphrag_bench.explain.stages import Fate, Funnel, funnel
+from graphrag_bench.explain.stages import Fate, Funnel
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
-from graphrag_bench.run.results import References, read_references, references_of, reopened
+from graphrag_bench.run.results import References, read_references, reopened
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.values import DECIMALS, IntArray
 
@@ -72,6 +72,11 @@ _IMPORTED = Built(frozenset(), None, None, frozenset(), frozenset({"retrieved", 
 """What is known of somebody else's results: no chunks, graph or context."""
 
 
+def answered_right(scores: Mapping[str, float]) -> bool | None:
+    """Return whether a question was answered right, None without an answer or gold."""
+    return next((scores[one] >= 0.5 for one in RIGHT if one in scores), None)
+
+
 def run_funnel(run: StoredRun, home: Path) -> Funnel:
     """Return where a stored run lost its evidence. Calls no model and builds nothing.
 
@@ -92,15 +97,16 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
         for name in names:
             if run.scopes[name] == scope:
                 scores = run.scores.get(name, {})
-                right = next((scores[one] >= 0.5 for one in RIGHT if one in scores), None)
+                right = answered_right(scores)
                 by_question[name] = fates_of(run.rows[name], run.gold[name], built, right)
     every = [fate for name in names for fate in by_question[name]]
     if all(fate.right is None for fate in every):
         stages -= {"answered"}
     if "linked" in stages and not any("trace" in run.rows[name] for name in names):
         missing["linked: the rows hold no trace (trace=off)"] = None
-    return replace(
-        funnel(stages, every),
+    return Funnel(
+        stages,
+        tuple(every),
         title=str(run.metrics["title"]),
         dataset=str(run.metrics["dataset"]),
         folder=run.folder.path,
@@ -114,11 +120,7 @@ class _Finder:
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         experiment = reopened(run, home)
-        references = read_references(run.folder)
-        if references is None and experiment.key == run.folder.path.name:
-            questions = [q for q in experiment.dataset.questions if q.id in run.rows]
-            references = references_of(experiment, questions)
-        self.references = references or References("", {})
+        self.references = read_references(run.folder) or References("", {})
         self.roots = artifact_roots(run, self.references, home)
         self.missing: dict[str, None] = {}
         steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]

@@ -16,7 +16,6 @@ from graphrag_bench.explain.names import Names, explained_steps
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Line, read_ledger
-from graphrag_bench.pipeline.pipeline import Finished
 from graphrag_bench.pipeline.pipeline import run as run_pipeline
 from graphrag_bench.pipeline.steps import Execution, Failure, StepTrace
 from graphrag_bench.progress import Progress
@@ -72,24 +71,11 @@ def _question(experiment: Experiment, text: str) -> Question:
     return Question("asked", text, form=form)
 
 
-def _run(experiment: Experiment, question: Question) -> tuple[Finished, Mapping[str, Any]]:
-    resources = build_resources(experiment, experiment.models, Progress())
-    gold = {**experiment.dataset.gold, question.id: Gold()}
-    alone = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
-    start = start_state(alone, question, resources["chunk_table"])
-    world = Execution(resources)
-    (finished,) = run_pipeline([question], alone.method.pipeline, world, start=lambda _: start)
-    return finished, resources
+def stored_questions(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[QuestionRecord]:
+    """Yield stored questions of a run in the order of `rows`; its files are read once.
 
-
-def of_run(run: StoredRun, row: Row) -> QuestionRecord:
-    """Return a stored question of a run, its context texts as far as they are known."""
-    (stored,) = all_of_run(run, {row["question"]: row})
-    return stored
-
-
-def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[QuestionRecord]:
-    """Yield stored questions of a run in the order of `rows`; its files are read once."""
+    Their context texts are there as far as they are known.
+    """
     dataset, path = run.dataset, run.folder.path
     texts = context_texts(run.folder, rows, dataset) if dataset else {}
     questions = {one.id: one.text for one in dataset.questions} if dataset else {}
@@ -164,7 +150,13 @@ class Answered:
         It is in the form of answer that the settings ask for, else the set's own. Raises UserError
         where every scope has a graph of its own, AnsweringFailed when a step fails.
         """
-        finished, resources = _run(experiment, _question(experiment, text))
+        question = _question(experiment, text)
+        resources = build_resources(experiment, experiment.models, Progress())
+        gold = {**experiment.dataset.gold, question.id: Gold()}
+        alone = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
+        start = start_state(alone, question, resources["chunk_table"])
+        world, pipeline = Execution(resources), alone.method.pipeline
+        (finished,) = run_pipeline([question], pipeline, world, start=lambda _: start)
         state = finished.outcome
         if isinstance(state, Failure):
             raise AnsweringFailed("\n".join([f"{state.step}: {state.message}", *state.where]))

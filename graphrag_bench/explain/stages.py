@@ -1,11 +1,11 @@
 """The evidence funnel: what each stage of a run lost of the gold evidence, counted."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rendering import Table
 
 SAID = {
     "corpus": "in corpus",
@@ -88,18 +88,24 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The fates of all evidence of a run, over the stages that its method has.
+    """The fates of all evidence of a run, over the stages that its method `has`.
 
     `unknown` says which stages cannot be told, and why.
     """
 
-    stages: tuple[str, ...]
+    has: frozenset[str]
     fates: tuple[Fate, ...]
     title: str = ""
     dataset: str = ""
     folder: Path = Path()
     n_rows: int = 0
     unknown: tuple[str, ...] = ()
+
+    @property
+    def stages(self) -> list[str]:
+        """The stages in order; `replied` is left out when no question failed."""
+        failed = any(fate.verdicts.get("replied") is False for fate in self.fates)
+        return [one for one in STAGES if one in self.has and (one != "replied" or failed)]
 
     @cached_property
     def lost(self) -> dict[str, str | None]:
@@ -132,18 +138,6 @@ class Funnel:
         return [name for name, lost in self.lost.items() if lost == stage]
 
 
-def funnel(stages: Iterable[str], fates: Sequence[Fate]) -> Funnel:
-    """Return the funnel over the stages that the method has, in order.
-
-    `replied` is left out when no question failed. Raises ValueError for a name that is not a stage.
-    """
-    if unknown := set(stages) - set(STAGES):
-        raise ValueError(f"{sorted(unknown)} are not stages of the funnel")
-    failed = any(fate.verdicts.get("replied") is False for fate in fates)
-    had = [stage for stage in STAGES if stage in stages and (stage != "replied" or failed)]
-    return Funnel(tuple(had), tuple(fates))
-
-
 def stage_table(of_run: Funnel) -> Table:
     """Return a row for each stage: the documents left behind it, and those that it lost."""
     rows = []
@@ -160,25 +154,3 @@ def stage_table(of_run: Funnel) -> Table:
     )
     heads = ("stage", "left", "lost", "questions", "answered", "found otherwise", "not known")
     return Table(caption, heads, tuple(rows), notes, texts=heads[:1])
-
-
-def funnel_table(caption: str, runs: Sequence[Funnel]) -> Table:
-    """Return a row for each run with the documents lost at each stage, and those that passed.
-
-    A stage that a method does not have shows a dash, one that cannot be told a question mark.
-    """
-    had = [stage for stage in STAGES if any(stage in of_run.stages for of_run in runs)]
-    losses = [{"cut": "cut", "replied": "failed"}.get(one, f"not {SAID[one]}") for one in had]
-    rows = []
-    for of_run in runs:
-        counts = {one.stage: "?" if one.is_unknown else str(one.lost) for one in of_run.counts()}
-        cells = [counts.get(stage, MISSING) for stage in had]
-        sizes = [str(len(of_run.lost)), str(len(of_run.fates))]
-        passed = sum(fate.lost is None for fate in of_run.fates)
-        rows.append((of_run.title, *sizes, *cells, str(passed)))
-    notes = (
-        "documents of the questions' evidence, each counted at the first stage that lost it; "
-        f"{MISSING}: the method has no such stage; ?: cannot be told",
-    )
-    heads = ("method", "questions", "evidence", *losses, "passed")
-    return Table(caption, heads, tuple(rows), notes)

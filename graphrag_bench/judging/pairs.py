@@ -82,10 +82,8 @@ class Comparison:
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "Comparison":
         """Return the comparison of the first `limit` questions, stratified by type.
 
-        Raises UserError for fewer than two runs, different questions, or no shared answer.
+        Raises UserError where no question has an answer in all of them.
         """
-        if len(runs) < 2:
-            raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
         sets = [run.require_dataset() for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
         answers = {

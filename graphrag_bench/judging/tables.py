@@ -8,7 +8,7 @@ from graphrag_bench.evaluation.statistics import Mean, holm
 from graphrag_bench.judging.pairs import Scopes, Values, mean_of
 from graphrag_bench.judging.win_rates import BothOrders, HeadToHead, head_to_head
 from graphrag_bench.report.notes import resampling_units
-from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_mean, shown_p
 
 _OF_MATCH = ("A", "B", "criterion")
 _NOTES = (
@@ -104,7 +104,16 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
                 mean = mean_of(by_question, scopes)
                 n = mean.n if mean else 0
                 clusters.add(mean.clusters if mean else 0)
-                rows.append((title, metric, str(n), str(len(by_question) - n), _shown(mean), judge))
+                rows.append(
+                    (
+                        title,
+                        metric,
+                        str(n),
+                        str(len(by_question) - n),
+                        shown_mean(mean.stored() if mean else None),
+                        judge,
+                    )
+                )
     notes = (
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
         "they are in no mean",
@@ -112,9 +121,3 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
         "a judge of the same family as the reader tends to favour it",
     )
     return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))
-
-
-def _shown(mean: Mean | None) -> str:
-    if mean is None:
-        return MISSING
-    return f"{mean.mean:.3f}{shown_interval(mean.low, mean.high, mean.n)}"

@@ -50,8 +50,7 @@ class Comparison:
 
     `baseline_title` is without the settings that tell runs of the baseline apart. `detectable` is
     the minimum detectable difference, None where all differences are equal. `n` are the questions
-    of the method's run. `p` is Holm's over the `n_tests` tests of the metric; tests of equal
-    records are one test.
+    of the method's run. `p` is Holm's over the `n_tests` tests of the metric.
     """
 
     place: int
@@ -77,13 +76,11 @@ def comparisons(
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []
-    records: dict[int, tuple[int, int]] = {}
     for run in named:
         other = baseline_of(run, named, baseline)
         if other is None or run["role"] in REFERENCE_ROLES:
             continue
         first, second = runs[other["row"]], runs[run["row"]]
-        records[run["row"]] = _first_equal(first, runs), _first_equal(second, runs)
         compared = metrics or usual_metrics(_names(second.scores))
         for metric, before, after, scopes in _paired(
             first.scores, second.scores, second.scopes, compared
@@ -101,25 +98,9 @@ def comparisons(
                     n=int(run.get("n", len(second.scores))),
                 )
             )
-    corrected: dict[str, dict[tuple[int, int], float]] = {}
-    for metric, of_metric in grouped(rows, lambda row: row.metric).items():
-        tests = {records[row.place]: row.difference.p for row in of_metric}
-        corrected[metric] = dict(zip(tests, holm([*tests.values()]), strict=True))
-    return [
-        replace(
-            row, p=corrected[row.metric][records[row.place]], n_tests=len(corrected[row.metric])
-        )
-        for row in rows
-    ]
-
-
-def _first_equal(run: Compared, runs: Sequence[Compared]) -> int:
-    contexts = run.metrics.get("contexts")
-    return next(
-        place
-        for place, one in enumerate(runs)
-        if one.metrics.get("contexts") == contexts and one.scores == run.scores
-    )
+    families = grouped(rows, lambda row: row.metric)
+    ps = {name: iter(holm([row.difference.p for row in of])) for name, of in families.items()}
+    return [replace(row, p=next(ps[row.metric]), n_tests=len(families[row.metric])) for row in rows]
 
 
 def comparison_table(rows: Sequence[Comparison]) -> Table | None:
@@ -131,7 +112,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     units = resampling_units(row.difference.clusters for row in rows)
     sizes = {row.metric: row.n_tests for row in rows}
     families = ", ".join(f"{metric}: {n}" for metric, n in sizes.items())
-    correction = f", Holm-Bonferroni within each metric (tests: {families}; equal records are one)"
+    correction = f", Holm-Bonferroni within each metric (tests: {families})"
     notes = (
         "difference: method minus baseline over the questions that both have, with a paired 95 % "
         f"bootstrap interval over {units}; win/tie/loss: questions",
@@ -141,7 +122,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     )
     cells = tuple(
         (
-            row.method, row.baseline, row.metric, str(one.n), _interval(one), shown_p(row.p),
+            row.method, row.baseline, row.metric, str(one.n), shown_difference(one), shown_p(row.p),
             f"{one.wins}/{one.ties}/{one.losses}",
             MISSING if row.detectable is None else f"{row.detectable:.3f}",
         )
@@ -196,7 +177,8 @@ def paired_differences(
         yield metric, paired_difference(before, after, scopes=of)
 
 
-def _interval(difference: Difference) -> str:
+def shown_difference(difference: Difference) -> str:
+    """Return the mean with its sign, and its interval."""
     return f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
 
 
@@ -216,7 +198,7 @@ def difference_table(
     """Return a row for each metric that both runs have: see `paired_differences`."""
     rows = tuple(
         (
-            metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", _interval(one),
+            metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", shown_difference(one),
             shown_p(one.p), str(one.wins), str(one.ties), str(one.losses),
         )
         for metric, one in paired_differences(first, second, scopes, _names(first))

@@ -62,10 +62,8 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
 
     A folder that holds a page is brought up to date; any other that is not empty is refused.
     `home` holds the artifacts of runs that lie outside a home. What a run does not have any more
-    (its data set, its graph) is named on the page. Raises UserError for no run.
+    (its data set, its graph) is named on the page.
     """
-    if not runs:
-        raise UserError("A page needs a run: name one, or run a method first.")
     _refuse_other_folder(page)
     if (page / FOLDER).exists():
         shutil.rmtree(page / FOLDER)

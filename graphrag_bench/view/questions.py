@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Dataset, Gold
-from graphrag_bench.explain.funnel import RIGHT
+from graphrag_bench.explain.funnel import answered_right
 from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.question import (
     IN_CONTEXT,
@@ -13,8 +13,8 @@ from graphrag_bench.explain.question import (
     RETRIEVED,
     Calls,
     QuestionRecord,
-    all_of_run,
     evidence_of,
+    stored_questions,
     with_gold,
 )
 from graphrag_bench.explain.stages import Funnel
@@ -71,7 +71,7 @@ def list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) ->
         "at": [at[row["question"]] for row in rows],
         "status": [row["status"] for row in rows],
         "answer": [short(str(row.get("answer", "")), ANSWER_SHOWN) for row in rows],
-        "right": [_right(of_question) for of_question in scores],
+        "right": [None if one is None else int(one) for one in map(answered_right, scores)],
         "evidence": [_evidence_letters(row, run.gold.get(row["question"])) for row in rows],
         "lost": [(lost[q] or "") if (q := row["question"]) in lost else None for row in rows],
         "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
@@ -106,7 +106,7 @@ def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
     calls = Calls(run, run.home or home)
     names: dict[tuple[tuple[str, str], ...], Names] = {}
     block: Plain = {}
-    for one in all_of_run(run, {name: run.rows[name] for name in ids}):
+    for one in stored_questions(run, {name: run.rows[name] for name in ids}):
         key = tuple(sorted(one.artifacts.items()))
         if key not in names:
             names.clear()  # a graph for each scope: one is open at a time
@@ -136,10 +136,6 @@ def _without_context(step: Plain) -> Plain:
         return step
     counts = {name: len(context[name]) for name in ("pieces", "cut")}
     return {**step, "wrote": {**step["wrote"], "context": counts}}
-
-
-def _right(scores: Mapping[str, float]) -> int | None:
-    return next((int(scores[name] >= 0.5) for name in RIGHT if name in scores), None)
 
 
 def _evidence_letters(row: Row, gold: Gold | None) -> str:

@@ -49,16 +49,6 @@ def test_p_is_corrected_over_all_rows_of_the_table() -> None:
     assert made.rows[2][7] == MISSING
 
 
-def test_runs_with_the_same_scores_of_every_question_are_one_test() -> None:
-    """Two losses and no win: 2 * 0.25 / 2 = 0.25; it and the 0.375 of BETTER are two tests."""
-    runs = [run("vanilla", BASE), run("a", BETTER), run("b", [0.0] * 6), run("c", [0.0] * 6)]
-    made = table(*runs)
-    assert made.heads[5] == "p (Holm, 2 tests)"
-    assert [row[5] for row in made.rows] == ["0.5000", "0.5000", "0.5000"]
-    other = run("c", [0.0] * 6, contexts={"digest": "ab"})
-    assert table(*runs[:3], other).heads[5] == "p (Holm, 3 tests)"
-
-
 def test_one_test_is_not_corrected_and_each_metric_is_by_itself() -> None:
     def both(method: str, values: Sequence[float]) -> Compared:
         scores = {f"q{row}": {"accuracy": v, "f1": v} for row, v in enumerate(values)}
