@@ -19,22 +19,6 @@ QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
 HIPPORAG = [*TOY, "method=hipporag"]
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    asked.clear()
-    return tmp_path
-
-
-def embed_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on nothing may be embedded."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a text was embedded")
-
-    monkeypatch.setattr(Hashing, "encode", refuse)
-
-
 def told(*words: str) -> str:
     """What `ask` prints of a question, the last word, by one method."""
     return Answered.of(Experiment.prepare(composed(words[:-1])), words[-1]).report()
@@ -108,7 +92,7 @@ def test_show_tells_a_stored_question_with_its_gold(
 ) -> None:
     folder = run_folder(*HIPPORAG, "reference_rows=off")
     asked.clear()
-    embed_nothing(monkeypatch)
+    monkeypatch.delattr(Hashing, "encode")  # nothing may be embedded
     lines = lines_of(folder, "q1")
     whole = "\n".join(lines)
     assert lines[0] == "Who founded the Norvik Observatory?"

@@ -19,12 +19,6 @@ PASSAGES = [
 QUESTION = {"id": "q1", "text": "Where does Bert live?"}
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def refusal(*words: str) -> str:
     """The message of a run that is refused before its first question."""
     with pytest.raises(UserError) as error:

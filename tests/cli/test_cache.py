@@ -27,7 +27,6 @@ def paid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def home(paid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, as the working folder."""
-    monkeypatch.setenv("COLUMNS", "400")
     shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -11,13 +11,6 @@ LONGER = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_lon
 WORDY = ["llm._target_=planted_judges.wordy"]
 
 
-@pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "250")
-    for held in ("asked", "prose_on", "stops_on"):
-        getattr(planted_judges, held).clear()
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """VanillaRAG with short answers, BM25 with long ones, and HippoRAG with short ones."""

@@ -2,7 +2,6 @@
 
 import signal
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,17 +11,11 @@ from fake_openai import FakeOpenAI
 from killing import CONCURRENCY, built_by_llm, start, tiny_set, wait_for_calls
 from toy_runs import TOY, command, refusal, refused, run_folder, shell
 
+from graphrag_bench.cli import doctor
+
 pytestmark = pytest.mark.slow
 
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    toy_runs.fails_on.clear()
-    toy_runs.stops_on.clear()
 
 
 def test_all_failures_end_with_1_whatever_the_limit() -> None:
@@ -67,20 +60,24 @@ def test_the_shell_sees_exit_code_2_and_one_line() -> None:
     assert "'hipporag'" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"]
-)
-def test_a_signal_loses_no_reply_that_is_under_way(
-    fake: FakeOpenAI, tmp_path: Path, number: signal.Signals, code: int
-) -> None:
+def interrupted(options: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "main", interrupted)
+    assert command("doctor").code == 130
+
+
+def test_a_signal_loses_no_reply_that_is_under_way(fake: FakeOpenAI, tmp_path: Path) -> None:
     root = tiny_set(tmp_path / "towns")
     url = fake.scenario(reads=True, latency=0.4)
     words = built_by_llm(root, tmp_path, url)
     process = start(words, tmp_path)
     wait_for_calls(fake, url, 1 + CONCURRENCY, process)
-    process.send(number)
+    process.send(signal.SIGTERM)
     end = process.ended()
-    assert end.code == code, end.err
+    assert end.code == 143, end.err
     assert "stopped; what is done is stored: run the same command again to resume" in end.err
     assert "Traceback" not in end.err
     with closing(sqlite3.connect(tmp_path / "cache" / "replies.sqlite")) as store:

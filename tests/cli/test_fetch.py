@@ -13,13 +13,6 @@ from toy_runs import WEIGHTLESS, command, metrics, refused, run_folder
 BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    return tmp_path
-
-
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
     """A hub of the tests, which the environment names."""

@@ -15,13 +15,6 @@ pytestmark = pytest.mark.slow
 JUDGE = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
 
 
-@pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    for held in (planted_judges.asked, planted_judges.prose_on):
-        held.clear()
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """VanillaRAG on the first three questions of toy; every answer is `Ada Marsh`.

@@ -2,19 +2,11 @@
 
 import csv
 import io
-from pathlib import Path
 
 import pytest
 from toy_runs import TOY, command, refused, run_folder
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    return tmp_path
 
 
 def test_alone_it_lists_every_table_with_its_caption() -> None:

@@ -1,7 +1,6 @@
 """Settings are chosen on the dev part, by evidence and with no call, and reported on the other."""
 
 import shlex
-from pathlib import Path
 
 import pytest
 from toy_runs import TOY, asked, command, metrics, ran, records, refused
@@ -22,12 +21,6 @@ MARK = "selected on this split, "
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
 
 
 def test_optuna_sees_the_dev_part_alone_and_its_best_trial_is_reported_on_the_other() -> None:
