@@ -1,15 +1,13 @@
 """What chunks say of nodes and relationships: attributes, and fragments of descriptions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from graphrag_bench.columns import Columns, Texts, incidence, row_ids
-from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import IntArray
 
@@ -54,21 +52,6 @@ class NodeAttributes(Columns):
     def __len__(self) -> int:
         return len(self.node)
 
-    @cached_property
-    def name_numbers(self) -> Mapping[str, int]:
-        """Every name, numbered in order of first appearance."""
-        return {name: number for number, name in enumerate(dict.fromkeys(self.names))}
-
-    @cached_property
-    def name_of_row(self) -> IntArray:
-        """The number of each row's name, int64 (n,)."""
-        return np.array([self.name_numbers[name] for name in self.names], np.int64)
-
-    @cached_property
-    def value_words(self) -> list[str]:
-        """Each value as plain words in spaces."""
-        return [f" {normalise_name(value)} " for value in self.values]
-
     def rows_of(self, node: int) -> IntArray:
         """The rows of a node, int64 (n_found,), those that most chunks state first; ties as is."""
         first, last = np.searchsorted(self.node, [node, node + 1])
@@ -80,34 +63,6 @@ class NodeAttributes(Columns):
     def text_of(self, row: int) -> str:
         """A row as "name: value"."""
         return f"{self.names[row]}: {self.values[row]}"
-
-
-def rows_named(attributes: NodeAttributes, names: tuple[str, ...]) -> NDArray[np.bool_] | None:
-    """Which rows have one of the names, bool (n,); None, which is all of them, for ().
-
-    Raises UserError for a name that no attribute has, with the nearest ones.
-    """
-    wanted = [normalise_name(name) for name in names]
-    return marked(
-        wanted,
-        attributes.name_numbers,
-        attributes.name_of_row,
-        "attribute of this graph has the name",
-    )
-
-
-def marked(
-    names: Sequence[str], numbers: Mapping[str, int], of_row: IntArray, what: str
-) -> NDArray[np.bool_] | None:
-    """Which rows have the number of one of the names, bool (n,); None for no name.
-
-    Raises UserError for a name without a number, with the nearest ones.
-    """
-    for name in names:
-        if name not in numbers:
-            hint = did_you_mean(name, filter(None, numbers))
-            raise UserError(f"No {what} '{name}'. {hint}")
-    return np.isin(of_row, [numbers[name] for name in names]) if names else None
 
 
 show_briefly(NodeAttributes)

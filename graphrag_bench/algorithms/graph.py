@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, NonNegativeInt
 
-from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes, marked
+from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
 from graphrag_bench.algorithms.name_dictionary import (
     Merge,
     NameDictionary,
@@ -25,7 +25,7 @@ from graphrag_bench.algorithms.name_dictionary import (
 )
 from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_views, transition_of
 from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, cells, in_order
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -325,7 +325,11 @@ def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
             f"types={list(types)}: the nodes have no types; build.graph=tkg and rkg give them some."
         )
     wanted = [name.casefold() for name in types]
-    return marked(wanted, graph.type_numbers, graph.type_of_node, "node of this graph has the type")
+    for name in wanted:
+        if name not in graph.type_numbers:
+            hint = did_you_mean(name, filter(None, graph.type_numbers))
+            raise UserError(f"No node of this graph has the type '{name}'. {hint}")
+    return np.isin(graph.type_of_node, [graph.type_numbers[name] for name in wanted])
 
 
 Share = Annotated[float, Field(ge=0, lt=1)]

@@ -1,19 +1,28 @@
-"""Released weights of a graph network, and a network made ready for one graph."""
+"""GFM-RAG: a graph network made ready for one graph, and entities and passages scored by it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.query_gnn import EntityScorer, GnnWeights, Shape, checked, edges_of
-from graphrag_bench.contract import artifact
+from graphrag_bench.algorithms.query_gnn import (
+    EntityScorer,
+    GnnWeights,
+    Shape,
+    checked,
+    edges_of,
+    mentions_weight,
+)
+from graphrag_bench.contract import artifact, operator
 from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
+from graphrag_bench.values import Chunk, Node, Question, Ranked
 
 FIXED = {
     "message_func": "distmult",
@@ -118,3 +127,60 @@ def entity_scorer(
     starts, sorted_edges = edges.grouped("target", graph.n_nodes)
     vectors = np.asarray(index.vectors, np.float32)
     return EntityScorer(gnn_weights, vectors, starts, sorted_edges.source, sorted_edges.kind)
+
+
+@operator("node.query_gnn", batched=True)
+def query_gnn(
+    question: Sequence[Question],
+    nodes: Sequence[Ranked[Node]],
+    *,
+    entity_scorer: EntityScorer,
+    graph: Graph,
+    embedder: Embedder,
+    inverse_start: bool = True,
+    top_k: PositiveInt | None = 20,
+) -> list[Ranked[Node]]:
+    """The nodes that the answer most likely needs, as the graph network scores them.
+
+    It starts with the question's state at the given nodes, each once, and passes it along the
+    relationships; no nodes find none. Score: a logit, any number; ties by lower id; `top_k` of
+    null gives every node. With `inverse_start` a node begins with one over the number of chunks
+    that name it, else with one. What a question gets does not depend on the others.
+    Source: GFM-RAG (Luo et al. 2025), its release (`init_entities_weight`).
+    """
+    vectors = embedder.encode([one.text for one in question], kind="question")
+    weight = mentions_weight(graph) if inverse_start else np.ones(graph.n_nodes)
+    rankings: list[Ranked[Node]] = []
+    for vector, start in zip(vectors, nodes, strict=True):
+        rows = np.unique(start.ids)
+        if not len(rows):
+            rankings.append(Ranked.empty())
+            continue
+        logits = entity_scorer.logits(vector, weight[rows], rows)
+        rankings.append(Ranked[Node].top(logits, top_k))
+    return rankings
+
+
+@operator("chunk.by_entities")
+def by_entities(
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    inverse: bool = True,
+    scored: bool = False,
+    top_k: PositiveInt = 4,
+) -> Ranked[Chunk]:
+    """The chunks that name the most of the given nodes, each by one over the chunks that name it.
+
+    Score: the sum over the nodes in the chunk; without `inverse` each counts alike. With `scored`
+    a node counts by its score as well, which may be negative; chunks that name none of the nodes
+    are left out. Ties by lower id.
+    Source: GFM-RAG (Luo et al. 2025), its release: four document rankers, of which this is the
+    one of its configuration (`inverse`, over the 20 best entities).
+    """
+    weight = mentions_weight(graph)[nodes.ids] if inverse else np.ones(len(nodes))
+    if scored:
+        weight = weight * nodes.scores
+    named = graph.node_chunk[nodes.ids].astype(bool).astype(np.float64)
+    scores = named.T @ weight
+    return Ranked[Chunk].top(scores, top_k, among=np.unique(named.indices))

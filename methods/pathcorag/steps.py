@@ -1,20 +1,40 @@
-"""PathCoRAG's conversion: a question becomes reasoning steps with extended queries."""
+"""PathCoRAG: a question as reasoning steps, their nodes, and the paths from one to the next."""
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, PositiveInt, model_validator
+from pydantic import BaseModel, Field, PositiveInt, model_validator
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import ReasoningSteps
+from graphrag_bench.algorithms.k_shortest_paths import (
+    Counted,
+    KeptOf,
+    Search,
+    likely_pairs,
+    step_paths,
+)
+from graphrag_bench.algorithms.path_values import RankedPaths, ReasoningSteps, StepNodes
 from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import Node, Question, Ranked, Relationship, unique
+from graphrag_bench.values import (
+    DECIMALS,
+    FloatArray,
+    IntArray,
+    Node,
+    Question,
+    Ranked,
+    Relationship,
+    best_first,
+    unique,
+)
+from operators.similarity import searched
 
 STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
 
@@ -134,3 +154,129 @@ def among(
     first = places[ends].min(axis=0)
     order = np.lexsort((rows, first))[:top_k]
     return Ranked(rows[order], nodes.scores[first[order]])
+
+
+@operator("node.by_step")
+def by_step(
+    reasoning_steps: ReasoningSteps,
+    *,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    per_query: PositiveInt = 50,
+    assign: Literal["all", "retrieved_only", "rank"] = "all",
+    min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
+) -> StepNodes:
+    """The `per_query` nodes most similar to each extended query, each with its step, best first.
+
+    Score: the highest cosine of node and query, -1..1; ties by lower id. A node belongs to the step
+    of its most similar query (by six decimals), the first of equal ones; every query of a step
+    counts, or with `retrieved_only` only those that found the node; with `rank` that step has it
+    among whose queries it ranks best, and the score is the highest of those that found it there. A
+    query does not find nodes below `min_score`. A step without queries has no node.
+    Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as its released code.
+    """
+    texts = [query for queries in reasoning_steps.queries for query in queries]
+    of = np.repeat(
+        np.arange(len(reasoning_steps)), [len(queries) for queries in reasoning_steps.queries]
+    )
+    if not texts or not len(node_index):
+        return StepNodes.empty()
+    vectors = embedder.encode(texts, kind="question")
+    (hits,) = searched([vectors], node_index, per_query)
+    hits = [hit.take(hit.scores >= min_score) for hit in hits]
+    nodes = np.unique(np.concatenate([hit.ids for hit in hits]))
+    similarity = np.full((len(nodes), len(texts)), -np.inf)
+    rank = similarity.copy()
+    for column, hit in enumerate(hits):
+        if assign == "all":
+            similarity[:, column] = node_index.vectors[nodes] @ vectors[column]
+        similarity[np.searchsorted(nodes, hit.ids), column] = hit.scores
+        rank[np.searchsorted(nodes, hit.ids), column] = -np.arange(len(hit))
+    best = _best_of_steps(similarity, of, len(reasoning_steps))
+    by = _best_of_steps(rank, of, len(reasoning_steps)) if assign == "rank" else best
+    chosen = np.argmax(np.round(by, DECIMALS), axis=1)
+    scores = best[np.arange(len(nodes)), chosen]
+    order = best_first(scores, nodes)
+    return StepNodes(nodes[order], chosen[order] + 1, scores[order], len(reasoning_steps))
+
+
+def _best_of_steps(values: FloatArray, of: IntArray, n_steps: int) -> FloatArray:
+    best: FloatArray = np.full((len(values), n_steps), -np.inf)
+    for step in np.unique(of).tolist():
+        best[:, step] = values[:, of == step].max(axis=1)
+    return best
+
+
+@operator("path.k_shortest")
+def k_shortest(
+    question: Question,
+    step_nodes: StepNodes,
+    *,
+    graph: Graph,
+    relationship_index: VectorIndex,
+    embedder: Embedder,
+    k: PositiveInt = 4,
+    max_path_edges: PositiveInt | None = 4,
+    max_pairs_per_transition: PositiveInt | None = 2000,
+    top_k: PositiveInt = 15,
+    top_k_of: KeptOf = "all",
+    counted: Counted = "all",
+    min_score: float | None = None,
+) -> RankedPaths:
+    """The `top_k` paths from one reasoning step to the next that are most similar to the question.
+
+    For each pair of a node of step i and one of step i + 1 the `k` shortest loopless paths of at
+    most `max_path_edges` relationships (None: any number), in either direction, over any nodes.
+    Score: the mean cosine of the question and the path's relationships, -1..1; with
+    `counted="sorted"` of those walked from the alphabetically lower name to the higher, with
+    `min_score` of those above it, and a path with none of them is dropped. Ties between equally
+    short paths go to the higher mean of all, then to the lower node tuple (beyond four
+    relationships: to the latter). `top_k_of="transition"` keeps `top_k` of each transition. Order:
+    score, fewer relationships, transition (in `Path.transition`, from 1), node tuple. Pairs beyond
+    `max_pairs_per_transition` (None: no bound) are left out, those with the lowest product of the
+    similarities of both ends to their steps. The text of a relationship is that of
+    `build.relationship_index.text`: `description` is the paper's. Every relationship's similarity
+    is computed, which costs one product with the whole index.
+    Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted`, `min_score` and
+    `transition` as its released code; the bounds and unit length are ours.
+    Deviation: up to four relationships, the paths of Yen's algorithm are found by bidirectional
+    search.
+    """
+    transitions = [
+        likely_pairs(*_ends(step_nodes, step), max_pairs_per_transition)
+        for step in range(1, step_nodes.n_steps)
+    ]
+    if not any(len(pairs) for pairs in transitions):
+        return RankedPaths()
+    (vector,) = embedder.encode([question.text], kind="question")
+    similarity = relationship_index.scores(vector).astype(np.float64)
+    search = Search(k, max_path_edges, counted, min_score, top_k_of)
+    return RankedPaths(tuple(step_paths(graph, transitions, similarity, search, top_k)))
+
+
+def _ends(step_nodes: StepNodes, step: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    sources, source_scores = step_nodes.of(step)
+    targets, target_scores = step_nodes.of(step + 1)
+    return sources, targets, source_scores, target_scores
+
+
+@operator("path.members", unordered="the order of the paths, each from its start")
+def members(
+    paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
+) -> tuple[Ranked[Node], Ranked[Relationship]]:
+    """The nodes and the relationships of the paths, each once, in order of first appearance.
+
+    With `transition` the paths are traversed as a prompt lists them: transition by transition,
+    each in the order given. Score: the highest of the paths that it is on.
+    Source: PathCoRAG, appendix C (the tables of entities and relationships).
+    """
+    along = list(paths.paths)
+    if order == "transition":
+        along.sort(key=lambda path: path.transition)
+    nodes: dict[int, float] = {}
+    rows: dict[int, float] = {}
+    for path in along:
+        for best, members_of in ((nodes, path.nodes), (rows, path.relationships)):
+            for one in members_of:
+                best[one] = max(best.get(one, path.score), path.score)
+    return Ranked.of(nodes), Ranked.of(rows)

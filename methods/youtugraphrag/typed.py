@@ -1,23 +1,40 @@
-"""The question decomposed by the schema: sub-questions, and the types that they involve."""
+"""Youtu-GraphRAG's search: sub-questions with the types they involve, and what has such types."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.communities import Communities
+from graphrag_bench.algorithms.graph import Graph, attributes_of
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp
+from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import Node, Query, Question, Ranked, unique, value
+from graphrag_bench.values import (
+    Chunk,
+    Community,
+    Node,
+    Query,
+    Question,
+    Ranked,
+    best_of,
+    best_of_each,
+    unique,
+    value,
+)
+from operators.similarity import most_similar, vectors_of
 
 PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
 _PLACES = ("gpe", "loc", "fac")
@@ -183,3 +200,58 @@ def _admitting(graph: Graph, types: Names) -> np.ndarray[Any, np.dtype[np.bool_]
     wanted = {"", *types}
     numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]
     return np.isin(graph.type_of_node, numbers)
+
+
+@operator("chunk.by_attribute", batched=True, requires={"node.attributes"})
+def chunks_by_attribute(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    attribute_index: VectorIndex,
+    graph: Graph,
+    embedder: Embedder,
+    n_attributes: PositiveInt = 20,
+) -> list[Ranked[Chunk]]:
+    """The chunks that state the attributes most similar to the question, or to a query.
+
+    Score: the best cosine of the attributes that the chunk states among the `n_attributes` found,
+    which are those of `node.by_attribute`. Ties by lower id.
+    Source: Youtu-GraphRAG (Dong et al. 2025), the chunk of an attribute found; its release.
+    """
+    attributes = attributes_of(graph)
+    nearest = most_similar(question, query, attribute_index, embedder, n_attributes)
+    chosen: list[Ranked[Chunk]] = []
+    for one in nearest:
+        stating = [row_ids(attributes.chunk, row) for row in one.ids.tolist()]
+        scores = np.repeat(one.scores, [len(chunks) for chunks in stating])
+        chosen.append(best_of_rows(np.concatenate([np.zeros(0, np.int64), *stating]), scores))
+    return chosen
+
+
+def best_of_rows(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> Ranked[Any]:
+    """Return each row once with its best score."""
+    return best_of(*best_of_each(rows, scores), len(rows))
+
+
+@operator("node.members")
+def members(
+    question: Question,
+    found: Ranked[Community],
+    query: Query | None = None,
+    *,
+    communities: Communities,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    top_k: PositiveInt = 20,
+) -> Ranked[Node]:
+    """The members of the communities most similar to the question, or to a query used instead.
+
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id.
+    Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
+    """
+    (vectors,) = vectors_of([question], [query], embedder)
+    inside = np.unique(communities.nodes[found.ids].indices).astype(np.int64)
+    if not len(vectors) or not len(inside):
+        return Ranked.empty()
+    scores = np.max([node_index.scores(vector) for vector in vectors], axis=0)
+    return Ranked.top(scores, top_k, among=inside)

@@ -1,13 +1,11 @@
 """Chunks by a walk that they take part in, and the weights that it restarts with."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
-from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import (
     AT_ONCE,
@@ -25,11 +23,10 @@ from graphrag_bench.values import (
     ChunkScores,
     FloatArray,
     Node,
-    NodeScores,
     Ranked,
+    best_of,
     best_of_each,
 )
-from operators.node.ppr import with_sum_one
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -109,32 +106,6 @@ def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
     return ChunkScores.sparse(rows, values / best, graph.n_chunks).top(top_k)
 
 
-@operator("chunk.activated", batched=True)
-def activated(
-    chunk_scores: Sequence[ChunkScores],
-    node_scores: Sequence[NodeScores],
-    *,
-    tri_graph: TriGraph,
-    ratio: NonNegativeFloat = 1.5,
-) -> list[ChunkScores]:
-    """The scores of the chunks, raised for those that name active nodes.
-
-    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s that names a
-    node of score a m times; negative node scores count as 0. Natural logarithms.
-    Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is that of its released code.
-    """
-    mentions = tri_graph.mention_weight
-    return [
-        ChunkScores.later(partial(_raised, chunks, nodes, mentions, ratio), len(chunks))
-        for chunks, nodes in zip(chunk_scores, node_scores, strict=True)
-    ]
-
-
-def _raised(chunks: ChunkScores, nodes: NodeScores, mentions: Any, ratio: float) -> FloatArray:
-    bonus = np.log1p(mentions @ np.maximum(nodes.values, 0.0))
-    return np.asarray(ratio * chunks.values + bonus, np.float64)
-
-
 @operator("chunk.restart")
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
     """The `n_dense` best chunks by how far they are above the last of them, sum 1; the others 0.
@@ -147,3 +118,40 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
     above = best.scores - best.scores.min(initial=np.inf)
     weights = above if above.any() else np.ones(len(best))
     return ChunkScores.sparse(best.ids, with_sum_one(weights), len(chunk_scores))
+
+
+@operator("node.specificity")
+def specificity(
+    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
+) -> Ranked[Node]:
+    """The given nodes by their score divided by the number of chunks that they are in.
+
+    For a node given twice the best score counts. Chunks are counted through relationships, as 1
+    where there is none. Ties by lower id.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
+    section 3.4, which starts its walk at the best 5.
+    """
+    ids, best = best_of_each(nodes.ids, nodes.scores)
+    specific = best / np.maximum(graph.chunks_per_node[ids], 1)
+    return best_of(ids, specific, len(ids) if top_k is None else top_k)
+
+
+@operator("node.restart")
+def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
+    """The given nodes by their score divided by the number of chunks that they are in, sum 1.
+
+    Each comes once; of a node given twice the best score counts, negative ones count as 0. Where
+    all scores are 0 they stay so. Chunks are those of the node itself, 1 where there is none. Ties
+    by lower id.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is ours.
+    """
+    rows, best = best_of_each(nodes.ids, nodes.scores, least=0.0)
+    inside = graph.node_chunk.indptr
+    shares = with_sum_one(best / np.maximum(inside[rows + 1] - inside[rows], 1))
+    return best_of(rows, shares, len(rows))
+
+
+def with_sum_one(weights: FloatArray) -> FloatArray:
+    """Return the weights divided by their sum; unchanged where it is 0."""
+    total = float(weights.sum())
+    return weights / total if total > 0 else weights

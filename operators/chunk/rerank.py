@@ -105,15 +105,6 @@ def _order(llm: ChatModel, chat: Any, n_passages: int, max_tokens: int) -> list[
     return order
 
 
-@operator("chunk.head", unordered="the order given")
-def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
-    """The first `top_k` chunks, in the order given and with their scores.
-
-    Source: ours; an arm of a branch that keeps what is there, and a cap on what was collected.
-    """
-    return chunks.head(top_k)
-
-
 @operator("chunk.rerank.cross_encoder")
 def cross_encoder_rerank(
     question: Question,

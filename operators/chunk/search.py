@@ -1,4 +1,4 @@
-"""Chunks by vector search and by BM25, and their scores on one scale."""
+"""Chunks by vector search and by BM25, their scores on one scale, and the first of a list."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -111,3 +111,12 @@ def similarity(
         ChunkScores.later(partial(scaled, vectors, chunk_index, scale), len(chunk_index))
         for vectors in vectors_of(question, query, embedder)
     ]
+
+
+@operator("chunk.head", unordered="the order given")
+def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
+    """The first `top_k` chunks, in the order given and with their scores.
+
+    Source: ours; an arm of a branch that keeps what is there, and a cap on what was collected.
+    """
+    return chunks.head(top_k)

@@ -9,7 +9,7 @@ from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.values import Community, Node, Query, Question, Ranked
+from graphrag_bench.values import Community, Query, Question, Ranked
 from operators.community.entity import reported
 from operators.similarity import vectors_of
 
@@ -41,27 +41,3 @@ def vdb(
         scores = np.max([community_index.scores(vector) for vector in vectors], axis=0)
         rankings.append(Ranked.top(scores, top_k, among=among))
     return rankings
-
-
-@operator("node.members")
-def members(
-    question: Question,
-    found: Ranked[Community],
-    query: Query | None = None,
-    *,
-    communities: Communities,
-    node_index: VectorIndex,
-    embedder: Embedder,
-    top_k: PositiveInt = 20,
-) -> Ranked[Node]:
-    """The members of the communities most similar to the question, or to a query used instead.
-
-    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id.
-    Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
-    """
-    (vectors,) = vectors_of([question], [query], embedder)
-    inside = np.unique(communities.nodes[found.ids].indices).astype(np.int64)
-    if not len(vectors) or not len(inside):
-        return Ranked.empty()
-    scores = np.max([node_index.scores(vector) for vector in vectors], axis=0)
-    return Ranked.top(scores, top_k, among=inside)

@@ -9,7 +9,7 @@ from pydantic import Field, PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import How, Method, Reset, masses, walk_of_nodes
 from graphrag_bench.contract import operator
-from graphrag_bench.values import FloatArray, Node, NodeScores, Ranked, best_of, best_of_each
+from graphrag_bench.values import Node, NodeScores, Ranked, best_of_each
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Weights = Literal["specificity", "uniform", "similarity"]
@@ -70,40 +70,3 @@ def _reset(seeds: Ranked[Node], graph: Graph, reset: Weights) -> Reset:
     if reset == "specificity":
         return Reset(rows, 1.0 / np.maximum(graph.chunks_per_node[rows], 1))
     return Reset(rows, best if reset == "similarity" else np.ones(len(rows)))
-
-
-@operator("node.specificity")
-def specificity(
-    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
-) -> Ranked[Node]:
-    """The given nodes by their score divided by the number of chunks that they are in.
-
-    For a node given twice the best score counts. Chunks are counted through relationships, as 1
-    where there is none. Ties by lower id.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
-    section 3.4, which starts its walk at the best 5.
-    """
-    ids, best = best_of_each(nodes.ids, nodes.scores)
-    specific = best / np.maximum(graph.chunks_per_node[ids], 1)
-    return best_of(ids, specific, len(ids) if top_k is None else top_k)
-
-
-@operator("node.restart")
-def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
-    """The given nodes by their score divided by the number of chunks that they are in, sum 1.
-
-    Each comes once; of a node given twice the best score counts, negative ones count as 0. Where
-    all scores are 0 they stay so. Chunks are those of the node itself, 1 where there is none. Ties
-    by lower id.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is ours.
-    """
-    rows, best = best_of_each(nodes.ids, nodes.scores, least=0.0)
-    inside = graph.node_chunk.indptr
-    shares = with_sum_one(best / np.maximum(inside[rows + 1] - inside[rows], 1))
-    return best_of(rows, shares, len(rows))
-
-
-def with_sum_one(weights: FloatArray) -> FloatArray:
-    """Return the weights divided by their sum; unchanged where it is 0."""
-    total = float(weights.sum())
-    return weights / total if total > 0 else weights

@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import AfterValidator, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.contract import operator
 from graphrag_bench.values import (
     FloatArray,
@@ -77,25 +76,3 @@ def _by_base_rank(
     rows, best = best_of_each(relationships.ids, base, least=0.0)
     order = Ranked[Relationship].top(best, None).ids
     return rows[order], best[order]
-
-
-@operator("path.members", unordered="the order of the paths, each from its start")
-def members(
-    paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
-) -> tuple[Ranked[Node], Ranked[Relationship]]:
-    """The nodes and the relationships of the paths, each once, in order of first appearance.
-
-    With `transition` the paths are traversed as a prompt lists them: transition by transition,
-    each in the order given. Score: the highest of the paths that it is on.
-    Source: PathCoRAG, appendix C (the tables of entities and relationships).
-    """
-    along = list(paths.paths)
-    if order == "transition":
-        along.sort(key=lambda path: path.transition)
-    nodes: dict[int, float] = {}
-    rows: dict[int, float] = {}
-    for path in along:
-        for best, members_of in ((nodes, path.nodes), (rows, path.relationships)):
-            for one in members_of:
-                best[one] = max(best.get(one, path.score), path.score)
-    return Ranked.of(nodes), Ranked.of(rows)

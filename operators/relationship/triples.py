@@ -8,7 +8,9 @@ from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, means_of
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship
@@ -57,3 +59,18 @@ def triple_scores(
 def _some(ranked: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:
     rows = None if ranked is None else np.unique(ranked.ids)
     return None if rows is None or len(rows) == n_rows else rows
+
+
+@operator("relationship.in_scope")
+def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
+    """The rows of the question's own subgraph: those that the document named by its scope states.
+
+    All with score 1, by id. Every row of the graph for a question without a scope, and where no
+    document has the name of the scope; no row where that document states none.
+    Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
+    """
+    chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
+    rows = np.arange(graph.n_relationships)
+    if chunks:
+        rows = np.unique(np.concatenate([row_ids(graph.chunk_relationship, c) for c in chunks]))
+    return Ranked(rows, np.ones(len(rows)))

@@ -6,10 +6,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
-from graphrag_bench.columns import row_ids
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS, IntArray, Query, Question, Ranked, Relationship
@@ -60,34 +58,3 @@ def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArr
     """Return the order of rows by the degrees of their ends, then weight, then `ties`."""
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
-
-
-@operator("relationship.in_scope")
-def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
-    """The rows of the question's own subgraph: those that the document named by its scope states.
-
-    All with score 1, by id. Every row of the graph for a question without a scope, and where no
-    document has the name of the scope; no row where that document states none.
-    Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
-    """
-    chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
-    rows = np.arange(graph.n_relationships)
-    if chunks:
-        rows = np.unique(np.concatenate([row_ids(graph.chunk_relationship, c) for c in chunks]))
-    return Ranked(rows, np.ones(len(rows)))
-
-
-@operator("relationship.of_type", unordered="the order given")
-def relationships_of_type(
-    relationships: Ranked[Relationship], *, graph: Graph, types: tuple[str, ...] = ()
-) -> Ranked[Relationship]:
-    """The relationships with an end of one of the types, unchanged; all of them without `types`.
-
-    Upper and lower case make no difference. Raises UserError as `node.of_type` does.
-    Source: ours, for operators that take no types themselves.
-    """
-    nodes = nodes_of(graph, types)
-    if nodes is None:
-        return relationships
-    ids = relationships.ids
-    return relationships.take(nodes[graph.source[ids]] | nodes[graph.target[ids]])

@@ -11,7 +11,6 @@ from graphrag_bench.algorithms.evidence import (
     chunks_of_node,
     chunks_of_relationship,
     chunks_of_triples,
-    rows_named,
 )
 from graphrag_bench.algorithms.graph import Graph, attributes_of, thinned
 from graphrag_bench.columns import Texts
@@ -103,9 +102,3 @@ def test_a_row_is_one_node_name_and_value_with_the_chunks_that_state_it(graph):
         "height: tall",
     ]
     assert stored.chunk.toarray().astype(int).tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-
-
-def test_rows_are_found_by_name_whatever_its_case(graph):
-    result = rows_named(attributes_of(graph), ("BORN", "height"))
-    assert result.tolist() == [True, False, True]
-    assert rows_named(attributes_of(graph), ()) is None

@@ -22,9 +22,15 @@ from graphrag_bench.run.budgets import chunk_size
 from graphrag_bench.run.record import summary
 from graphrag_bench.run.scoring import question_scores
 from graphrag_bench.values import Context, Path, Piece, Ranked
-from operators.context.fitting import chunks_fitting, fitting, nodes_fitting
 from operators.context.paths import paths_context
-from operators.context.rows import chunks_context, nodes_context, relationships_context
+from operators.context.rows import (
+    chunks_context,
+    chunks_fitting,
+    fitting,
+    nodes_context,
+    nodes_fitting,
+    relationships_context,
+)
 
 CORPUS = dataset(("a", "", "one two"), ("b", "", "three four"), ("c", "", "five six"))
 TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")

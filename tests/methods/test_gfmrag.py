@@ -7,7 +7,7 @@ from toy_runs import command
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.values import Ranked
-from methods.gfmrag.ranking import by_entities
+from methods.gfmrag.gnn_scorers import by_entities
 
 ADA, NORVIK, TARN, LONELY = range(4)
 

@@ -6,7 +6,7 @@ from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import cells
 from graphrag_bench.values import Ranked
-from methods.hirag.bridge import bridge, key
+from methods.hirag.layered_graph import bridge, key
 
 A, B, C, D, E, ALONE = range(6)
 

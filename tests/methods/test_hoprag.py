@@ -13,9 +13,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
-from methods.hoprag.hops import chosen, helpful, hybrid, nearest
-from methods.hoprag.judged import judged
-from methods.hoprag.judged import nearest as judged_nearest
+from methods.hoprag.hops import chosen, helpful, hybrid, judged, judged_nearest, nearest
 
 ASKED = Question("q", "0")
 ENTRY = Ranked(np.array([0, 4]), np.array([0.9, 0.8]))

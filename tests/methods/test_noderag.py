@@ -8,7 +8,7 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.values import Mentions, NodeScores, Ranked
-from methods.noderag.search import phrase, quota, shallow
+from methods.noderag.heterogeneous_graph import phrase, quota, shallow
 
 ADA, UNIT, TEXT, ATTRIBUTE, TITLE, ELEMENT = range(6)
 

@@ -15,8 +15,17 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question, Ranked
-from methods.pankrag.planning import PlanReply, bounded_reply, placeholders, plan, plan_of, rephrase
-from methods.pankrag.reranking import likeness, rerank_chunks, rerank_points
+from methods.pankrag.planning import (
+    PlanReply,
+    bounded_reply,
+    likeness,
+    placeholders,
+    plan,
+    plan_of,
+    rephrase,
+    rerank_chunks,
+    rerank_points,
+)
 from operators.answer.map_reduce import Points
 
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"

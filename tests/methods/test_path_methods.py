@@ -23,8 +23,8 @@ from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import Outcome, run_steps
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Context, Node, Path, Question, Ranked, RetrievalState
+from methods.pathrag.paths import flow_prune
 from operators.context.paths import paths_context
-from operators.path.flow import flow_prune
 
 pytestmark = pytest.mark.slow
 

@@ -19,10 +19,9 @@ from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.values import Path, Question
-from methods.pathcorag.steps import reasoning_steps_llm, reasoning_steps_nlp
+from methods.pathcorag.steps import members, reasoning_steps_llm, reasoning_steps_nlp
 from operators.context.paths import paths_context
 from operators.context.rows import node_pieces, relationship_pieces
-from operators.path.pool import members
 
 LOG = File(__file__).resolve().parents[3] / "shared" / "data" / "pathcorag_log" / "context_log.txt"
 MADE_UP = '''

@@ -19,7 +19,7 @@ from methods.decompose.splitting import decompose
 from methods.hyde.hypothesis import hypothetical
 from methods.ircot.thinking import Finished, Thoughts, first_sentence, think
 from operators.chunk.search import vdb_mean
-from operators.question.entities import entities_keywords, entities_or_phrases
+from operators.question.conversion import entities_keywords, entities_or_phrases
 
 WHICH = Question("q", "Which is older, alpha or gamma?")
 TWO = '{"sub_questions": ["alpha", "gamma"]}'

@@ -15,8 +15,7 @@ from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Query, Question, Ranked
-from methods.youtugraphrag.typed import Involved, involved_nodes, typed_llm, typed_nlp
-from operators.community.vdb import members
+from methods.youtugraphrag.typed import Involved, involved_nodes, members, typed_llm, typed_nlp
 
 
 class Labels:

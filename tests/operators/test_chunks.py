@@ -16,11 +16,11 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
+from methods.ketrag.chunk_graph import by_keyword
+from methods.lightrag.pick import similar, similar_and_dense
 from operators.chunk.aggregator import aggregator
-from operators.chunk.channels import by_keyword
 from operators.chunk.fromrel import fromrel, leaves
 from operators.chunk.occurrence import occurrence
-from operators.chunk.pick import similar, similar_and_dense
 from operators.chunk.search import bm25, min_max, vdb
 from operators.node.ppr import ppr
 from operators.relationship import aggregator as relationship

@@ -19,11 +19,9 @@ from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import UNBOUNDED
-from graphrag_bench.values import Node, Question, Ranked, Relationship
-from operators.chunk.channels import chunks_by_attribute
+from graphrag_bench.values import Question, Ranked
+from methods.youtugraphrag.typed import chunks_by_attribute
 from operators.context.rows import nodes_context
-from operators.node.attributes import nodes_by_attribute, of_type, with_attribute
-from operators.relationship.vdb import relationships_of_type
 
 import_module("operators")
 
@@ -41,16 +39,16 @@ ROAD = replace(
 """Ada - Bergen - Cairo - Dover: a person, two places, a ship."""
 
 
-def found(op: Operator, **settings: Any) -> dict[str, Any]:
+def slots_of(op: Operator, **settings: Any) -> dict[str, Any]:
     """What an operator writes in the first world, where every second node is a place."""
     world = WORLDS[0]
     graph = world.resources["graph"]
     kinds = [("person", "place")[row % 2] for row in range(graph.n_nodes)]
     resources = {**world.resources, "graph": replace(graph, types=Texts.of(kinds))}
     values = world.values("several")
-    given = [None if read.optional else values[read.slot] for read in op.reads]
+    state = [None if read.optional else values[read.slot] for read in op.reads]
     needs = {name: resources[name] for name in op.needs}
-    return by_slot(op, op.function(*given, **needs, **settings), resources)
+    return by_slot(op, op.function(*state, **needs, **settings), resources)
 
 
 @pytest.mark.parametrize("op", TYPED, ids=lambda op: op.name)
@@ -60,17 +58,11 @@ def test_only_rows_of_the_types_come_out(op: Operator) -> None:
         WORLDS[0].resources["graph"],
         types=Texts.of([("person", "place")[row % 2] for row in range(n_nodes)]),
     )
-    slots = found(op, types=("place",))
+    slots = slots_of(op, types=("place",))
     assert nodes_of(graph, ("place",))[slots["nodes"].ids].all()  # type: ignore[index]
 
 
-def test_filters_keep_order_and_scores_and_refuse_types_that_are_not_there() -> None:
-    nodes = Ranked[Node](np.array([C, A, B]), np.array([0.2, 0.9, 0.4]))
-    kept = of_type(nodes, graph=ROAD, types=("place",))
-    assert kept.items() == [(C, 0.2), (B, 0.4)]
-    rows = Ranked[Relationship](np.array([2, 0, 1]), np.array([0.1, 0.2, 0.3]))
-    assert relationships_of_type(rows, graph=ROAD, types=("person",)).items() == [(0, 0.2)]
-    assert of_type(nodes, graph=ROAD) is nodes
+def test_types_that_no_node_has_are_refused() -> None:
     with pytest.raises(UserError, match="No node .* .plase.\\. Did you mean .place."):
         nodes_of(ROAD, ("plase",))
     with pytest.raises(UserError, match="have no types"):
@@ -85,7 +77,7 @@ def test_a_plan_refuses_types_for_a_graph_that_will_have_none(
     checker = Checker(attributes=frozenset({"node.name"}), written={"question", "nodes"})
     step.check(checker)
     assert len(checker.problems) == n_problems
-    assert all("step 1 requires node.type" in said for said in checker.problems)
+    assert all("step 1 requires node.type" in problem for problem in checker.problems)
 
 
 ADA, BO, CY = range(3)
@@ -100,7 +92,7 @@ COSINES = (0.6, 0.8, 0.5, 1.0)
 
 
 @pytest.fixture
-def held() -> dict[str, object]:
+def stated() -> dict[str, object]:
     base = Graph.from_arrays([ADA, BO], [BO, CY], node_chunk=np.eye(3))
     graph = replace(
         base,
@@ -111,41 +103,19 @@ def held() -> dict[str, object]:
     return {"graph": graph, "attribute_index": VectorIndex(vectors), "embedder": Planted()}
 
 
-def nodes(held, **settings):
-    (found,) = nodes_by_attribute([Question("q", "?")], [None], **held, **settings)
-    return [(node, round(score, 3)) for node, score in found.items()]
+def chunks(stated, **settings):
+    (ranked,) = chunks_by_attribute([Question("q", "?")], [None], **stated, **settings)
+    return [(chunk, round(score, 3)) for chunk, score in ranked.items()]
 
 
-def chunks(held, **settings):
-    (found,) = chunks_by_attribute([Question("q", "?")], [None], **held, **settings)
-    return [(chunk, round(score, 3)) for chunk, score in found.items()]
-
-
-def test_nodes_and_chunks_score_as_their_most_similar_attribute_of_the_types(held):
-    assert nodes(held) == [(CY, 1.0), (ADA, 0.8), (BO, 0.5)]
+def test_chunks_score_as_the_most_similar_attribute_that_they_state(stated):
     # Chunk 0: 0.6; chunk 1: the larger of 0.8 and 1.0; chunk 2: the larger of 0.6 and 0.5.
-    assert chunks(held) == [(1, 1.0), (0, 0.6), (2, 0.6)]
-    assert chunks(held, n_attributes=1) == [(1, 1.0)]
+    assert chunks(stated) == [(1, 1.0), (0, 0.6), (2, 0.6)]
+    assert chunks(stated, n_attributes=1) == [(1, 1.0)]
 
 
 @pytest.mark.parametrize(
-    ("settings", "left"),
-    [
-        ({}, [CY, ADA, BO]),
-        ({"names": ("born",)}, [ADA, BO]),
-        ({"value": "Painter"}, [CY, ADA]),
-        ({"value": "paint"}, []),
-        ({"names": ("born",), "value": "1867"}, [ADA, BO]),
-        ({"names": ("born",), "value": "may 1867"}, [BO]),
-    ],
-)
-def test_nodes_that_have_an_attribute_stay_in_the_order_given(held, settings, left):
-    given = Ranked(np.array([CY, ADA, BO]), np.ones(3))
-    assert with_attribute(given, graph=held["graph"], **settings).ids.tolist() == left
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "texts"),
     [
         ({}, ["0,node 0,person,,1", "1,node 2,place,,1"]),
         ({"attributes": 1}, ["0,node 0,person,profession: painter,1",
@@ -154,10 +124,10 @@ def test_nodes_that_have_an_attribute_stay_in_the_order_given(held, settings, le
                                              "node 2. profession: house painter"]),
     ],
 )  # fmt: skip
-def test_a_context_tells_as_many_attributes_of_a_node_as_it_is_told(held, settings, told):
+def test_a_context_tells_as_many_attributes_of_a_node_as_it_may(stated, settings, texts):
     """Ada's profession is stated by two chunks, her birth by one."""
-    given = Ranked(np.array([ADA, CY]), np.ones(2))
-    made = nodes_context(
-        given, graph=held["graph"], tokenizer=BytePairs(), context_budget=UNBOUNDED, **settings
+    nodes = Ranked(np.array([ADA, CY]), np.ones(2))
+    context = nodes_context(
+        nodes, graph=stated["graph"], tokenizer=BytePairs(), context_budget=UNBOUNDED, **settings
     )
-    assert [piece.text for piece in made.pieces] == told
+    assert [piece.text for piece in context.pieces] == texts

@@ -13,9 +13,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.indices.tfidf import Tfidf
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import Keywords, Mentions, Question
+from methods.pathcorag.steps import by_step
+from methods.pathrag.paths import by_keyword
 from operators.node.link import link, match
 from operators.node.onehop import expand, onehop
-from operators.node.queries import by_keyword, by_step
 from operators.node.relnode import relnode
 from operators.node.tfidf import tfidf
 from operators.node.vdb import vdb

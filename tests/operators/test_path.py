@@ -8,10 +8,10 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths, StepNodes
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import Path, Question
+from methods.pathcorag.steps import k_shortest, members
+from methods.pathrag.paths import flow_prune
 from operators.chunk.fromrel import frompaths
-from operators.path.flow import flow_prune
-from operators.path.k_shortest import k_shortest
-from operators.path.pool import members, pool
+from operators.path.pool import pool
 
 A, B, C, D, E, F = range(6)
 SQUARES = Graph.from_arrays([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])

@@ -13,11 +13,11 @@ from graphrag_bench.contract import alone
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Node, NodeScores, Question, Ranked
-from operators.chunk.ppr import activated, chunk_restart
+from methods.linearrag.activation import activate, activated
+from operators.chunk.ppr import chunk_restart, node_restart, specificity
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.chunk.search import similarity
-from operators.node.activation import activate
-from operators.node.ppr import node_restart, ppr, specificity
+from operators.node.ppr import ppr
 
 A, B, C, D = range(4)
 

@@ -1,11 +1,12 @@
-"""Nodes activated from nodes along sentences that are similar to the question."""
+"""LinearRAG: nodes activated along sentences that are similar to the question, and their chunks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
@@ -14,7 +15,16 @@ from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Node, NodeScores, Question, Ranked
+from graphrag_bench.values import (
+    DECIMALS,
+    ChunkScores,
+    FloatArray,
+    IntArray,
+    Node,
+    NodeScores,
+    Question,
+    Ranked,
+)
 from operators.similarity import BoolArray, vectors_of
 
 
@@ -102,3 +112,29 @@ class _Spread:
         own = row_ids(self.tri_graph.entity_sentence, node)
         free = own[~visited[own]]
         return Ranked[Node].top(self.cosine, self.sentences_per_node, among=free).ids
+
+
+@operator("chunk.activated", batched=True)
+def activated(
+    chunk_scores: Sequence[ChunkScores],
+    node_scores: Sequence[NodeScores],
+    *,
+    tri_graph: TriGraph,
+    ratio: NonNegativeFloat = 1.5,
+) -> list[ChunkScores]:
+    """The scores of the chunks, raised for those that name active nodes.
+
+    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s that names a
+    node of score a m times; negative node scores count as 0. Natural logarithms.
+    Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is that of its released code.
+    """
+    mentions = tri_graph.mention_weight
+    return [
+        ChunkScores.later(partial(_raised, chunks, nodes, mentions, ratio), len(chunks))
+        for chunks, nodes in zip(chunk_scores, node_scores, strict=True)
+    ]
+
+
+def _raised(chunks: ChunkScores, nodes: NodeScores, mentions: Any, ratio: float) -> FloatArray:
+    bonus = np.log1p(mentions @ np.maximum(nodes.values, 0.0))
+    return np.asarray(ratio * chunks.values + bonus, np.float64)
