@@ -57,15 +57,11 @@ class DatasetSettings(_Settings):
     root: Text | None = None  # folder of the set's files, if not the card's own
     openie: Text | None = None  # OpenIE file, where the folder holds several
     questions: Text | None = None  # made by graphrag-bench questions, in place of its own
-    # the corpus as it grows: the first N of dataset.parts parts of its documents
-    part: PositiveInt = 1
-    parts: PositiveInt = 1  # with dataset.part: the questions are those that the first part answers
 
     @property
     def own(self) -> dict[str, Any]:
-        """The settings that only a synthetic set has, such as `hops`, and those of a part."""
-        part = {"part": self.part, "parts": self.parts} if (self.part, self.parts) != (1, 1) else {}
-        return {**(self.model_extra or {}), **part}
+        """The settings that only a synthetic set has, such as `hops`."""
+        return self.model_extra or {}
 
 
 class GraphSettings(_Settings):

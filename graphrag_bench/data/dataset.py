@@ -207,7 +207,6 @@ class Dataset:
     `world` is what a synthetic set was made of; operators never see it. `subgraphs` are the triples
     that the set gives for its documents, `training` the file that a scorer may learn from.
     `questions_file` holds the questions where they are not the set's own, but made for its corpus.
-    It is the first `part` of `parts` of its documents.
     """
 
     name: str
@@ -221,8 +220,6 @@ class Dataset:
     subgraphs: "Subgraphs | None" = None
     training: Path | None = None
     questions_file: Path | None = None
-    part: int = 1
-    parts: int = 1
 
     @property
     def question_set(self) -> str:
@@ -239,9 +236,8 @@ class Dataset:
 
     @property
     def settings(self) -> dict[str, object]:
-        """The settings of a synthetic set, and of a part, that are not the default, by name."""
-        own = self.world.settings.model_dump(exclude_defaults=True) if self.world else {}
-        return {**own, "part": self.part, "parts": self.parts} if self.parts > 1 else own
+        """The settings of a synthetic set that are not the default, by name."""
+        return self.world.settings.model_dump(exclude_defaults=True) if self.world else {}
 
     @cached_property
     def corpus_digest(self) -> str:

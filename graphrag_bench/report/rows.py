@@ -100,7 +100,7 @@ _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit",
              "answer", "budget_context")  # fmt: skip
-_SPLIT = ("split", "dev_share", "dataset.part", "dataset.parts")
+_SPLIT = ("split", "dev_share")
 _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
 
@@ -238,9 +238,7 @@ def differing(runs: Sequence[Run]) -> list[str]:
 
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     names = sorted(set().union(*settings), key=lambda name: (_level(name), name))
-    names = [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
-    grown = "dataset.part" in names  # it says what a fingerprint would
-    return [name for name in names if name != "corpus" or not grown]
+    return [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
 
 
 def _settings(run: Run) -> dict[str, Any]:

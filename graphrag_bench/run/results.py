@@ -50,7 +50,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     incomplete = _missing_parts(experiment, selected)
     forms = forms_of(selected)
     common = common_forms(settings.reader_prompt, forms)
-    part = {"dataset.part": settings.dataset.part, "dataset.parts": settings.dataset.parts}
     expected = estimates(experiment, len(rows), metrics["answered"], unpaid=False)
     return metrics | {
         "dataset": dataset.name,
@@ -64,7 +63,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "settings": deciding(settings),
         "key": experiment.key,
         **{name: getattr(settings, name) for name in _STATED},
-        **(part if settings.dataset.parts > 1 else {}),
         "evaluation": evaluation.model_dump(),
         "answer_forms": forms,
         "own_answers": own_answers(method.pipeline) if common else [],

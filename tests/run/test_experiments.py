@@ -14,7 +14,7 @@ from graphrag_bench.run.session import Session, identity
 FOLDER = project_folder("configs") / "experiment"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 CELLS = {
-    "context_budgets": 6, "edge_sparsity": 18, "edge_sparsity_evidence": 78, "growing": 15,
+    "context_budgets": 6, "edge_sparsity": 18, "edge_sparsity_evidence": 78,
     "pankrag_alpha": 6, "pankrag_alpha_abstract": 6, "pankrag_parts": 2,
     "pankrag_parts_rerank": 2, "pathcorag_paths": 2, "pathcorag_sizes": 5,
     "pathcorag_sizes_k": 5, "pathcorag_sizes_top_k": 5, "pathcorag_steps": 12,

@@ -10,24 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
-from graphrag_bench.data.dataset import (
-    QUESTIONS,
-    Card,
-    Dataset,
-    Document,
-    Gold,
-    Layout,
-    documents_of,
-    load_card,
-)
+from graphrag_bench.data.dataset import QUESTIONS, Card, Dataset, Document, Gold, Layout, load_card
 from graphrag_bench.data.rows import FileRow, Rows, choice_gold, is_there, json_lines, with_options
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.files import project_folder
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.values import Question
 
-_SETTINGS = ("name", "root", "openie", "questions", "part", "parts")
-_PART = ("part", "parts")
+_SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder")
 """The cards of sets of your own, which are named after their folders."""
 SYNTHETIC = "synthetic"
@@ -50,59 +40,19 @@ def read_dataset(
     Without a root it is read from the card's own folder, or else from `home`/data/<name>, where
     `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several, `questions`
     a file or folder of questions (`questions.jsonl`) that take the place of the set's own.
-    `settings` are those of a synthetic set, and `part` and `parts` (`first_parts`). Raises
-    UserError for what is unknown, and for every fault in the files, with the file and line.
+    `settings` are those of a synthetic set. Raises UserError for what is unknown, and for every
+    fault in the files, with the file and line.
     """
-    own = {name: value for name, value in settings.items() if name not in _PART}
-    part, parts = (_count(name, settings.get(name, 1)) for name in _PART)
     card = load_card(name)
     if card.reader == SYNTHETIC:
         from graphrag_bench.data.synthetic import synthetic
 
-        dataset = synthetic(card, {"root": root, "openie": openie, "questions": questions}, own)
-    else:
-        for setting in own:
-            hint = did_you_mean(setting, _SETTINGS)
-            raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
-        dataset = _read(card, root, openie, Path(home), questions)
-    return first_parts(dataset, part, parts)
-
-
-def _count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UserError(f"dataset.{name}={value}: a number from 1 on was expected.")
-    return value
-
-
-def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
-    """Return the first `part` of `parts` equal parts of the documents, in the corpus's order.
-
-    The questions are those whose evidence is in the first part, whatever `part` is, so that every
-    size of the corpus is asked the same; of a file that the evidence names, one document must be
-    there. Raises UserError for a part that there is not, and where no question remains.
-    """
-    if not 1 <= part <= parts:
-        raise UserError(f"dataset.part={part}: there is no part {part} of {parts}.")
-    if parts == 1:
-        return dataset
-    n = len(dataset.documents)
-    documents = dataset.documents[: -(-n * part // parts)]
-    first = {row.id for row in documents[: -(-n // parts)]}
-
-    def answerable(gold: Gold) -> bool:
-        named = [documents_of(gold, one) for one in gold.evidence]
-        return bool(named) and all(not first.isdisjoint(one) for one in named)
-
-    questions = tuple(one for one in dataset.questions if answerable(dataset.gold[one.id]))
-    if not questions:
-        raise UserError(
-            f"dataset.parts={parts}: the first {len(first):,} of {n:,} documents hold the evidence "
-            "of no question."
-        )
-    gold = {question.id: dataset.gold[question.id] for question in questions}
-    return replace(
-        dataset, documents=documents, questions=questions, gold=gold, part=part, parts=parts
-    )
+        files = {"root": root, "openie": openie, "questions": questions}
+        return synthetic(card, files, settings)
+    for setting in settings:
+        hint = did_you_mean(setting, _SETTINGS)
+        raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
+    return _read(card, root, openie, Path(home), questions)
 
 
 def _read(
