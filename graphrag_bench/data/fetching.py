@@ -3,16 +3,16 @@
 import json
 import os
 import shutil
-import tarfile
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from filelock import FileLock
 
-from graphrag_bench.data.dataset import UNKNOWN, Card, Dataset, Source
+from graphrag_bench.data.dataset import UNKNOWN, Card, Dataset, Download, Source
 from graphrag_bench.errors import UserError, caught, did_you_mean
 from graphrag_bench.progress import Progress
 from graphrag_bench.terminal import refuse_secrets
@@ -21,7 +21,7 @@ HUB = "https://huggingface.co"
 """The hub's address; HF_ENDPOINT names a mirror."""
 MANIFEST = "fetched.json"
 STAGING = ".fetching"
-"""Where files are until the set is complete."""
+"""Where files are, by their commit, until the set is complete."""
 _TRIES, _SECONDS = 3, 30.0
 
 
@@ -59,19 +59,20 @@ def fetch(
         how = source.by_hand.strip() or f"see {source.url}"
         raise UserError(f"Data set '{card.name}' is fetched by hand:\n{how}")
     refuse_secrets("endpoint", endpoint)
-    refuse_secrets("source.url", [one.url for one in source.downloads])
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".fetch.lock"):
         earlier, finished = read_manifest(folder)
         ours = {name for one in earlier for name in one.holds}
         if finished and all((folder / name).is_file() for name in ours):
             return earlier
-        staging = folder / STAGING
+        commit, listed = _listing(source, endpoint) if source.hub else (source.revision, {})
+        staging = folder / STAGING / commit
         fetched = []
-        for remote, members in _remotes(source, endpoint.rstrip("/")):
-            file, sha256 = _download(remote, staging, source.url, progress)
-            names = unpack(file, members, staging) if members else remote.holds
-            fetched.append(replace(remote, sha256=sha256, holds=tuple(names)))
+        for wanted in source.downloads:
+            for remote in _remotes(source, wanted, commit, listed):
+                file, sha256 = _download(remote, staging, source.url, progress)
+                members = unpack(file, wanted.members, staging) if wanted.members else remote.holds
+                fetched.append(replace(remote, sha256=sha256, holds=tuple(members)))
         new = [name for one in fetched for name in one.holds]
         for name in new:
             if name not in ours and (folder / name).is_file():
@@ -83,27 +84,12 @@ def fetch(
         for name in new:
             os.replace(staging / name, folder / name)
         _write_manifest(folder, fetched, finished=True)
-        shutil.rmtree(staging, ignore_errors=True)
+        shutil.rmtree(folder / STAGING, ignore_errors=True)
     return fetched
 
 
-def _remotes(source: Source, endpoint: str) -> Iterator[tuple[Fetched, Mapping[str, str]]]:
-    """Yield each file with the sha256 that is stated, "" for none, and what to take out of it."""
-    commit, listed = _listing(source, endpoint) if source.hub else (source.revision, {})
-    for wanted in source.downloads:
-        stated = "" if wanted.sha256 == UNKNOWN else wanted.sha256
-        paths = sorted(path for path in listed if fnmatchcase(path, wanted.path))
-        if not paths and not wanted.url:
-            hint = did_you_mean(wanted.path, [*listed], [*listed][:8])
-            raise UserError(f"{source.hub} has no file '{wanted.path}' at {commit}. {hint}")
-        files = [(wanted.url, "")] if wanted.url else [listed[path] for path in paths]
-        for url, sha256 in files:
-            checked = "card" if stated else "hub" if sha256 else ""
-            name = wanted.to or url.rpartition("/")[2]
-            yield Fetched(url, commit, stated or sha256, checked, (name,)), wanted.members
-
-
 def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, str]]]:
+    """Return the commit, and the address and sha256 ("" for a small file) of each of its files."""
     import httpx2
     from huggingface_hub import HfApi, hf_hub_url
 
@@ -119,20 +105,35 @@ def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, s
             "(HF_ENDPOINT=ADDRESS); files that are on disk are used by dataset.root=FOLDER."
         ) from None
     commit = info.sha or revision
-    files = {}
-    for row in info.siblings or []:
-        url = hf_hub_url(
-            source.hub, row.rfilename, repo_type="dataset", revision=commit, endpoint=endpoint
+    where = {"repo_type": "dataset", "revision": commit, "endpoint": endpoint.rstrip("/")}
+    return commit, {
+        row.rfilename: (
+            hf_hub_url(source.hub, row.rfilename, **where),
+            row.lfs.sha256 if row.lfs else "",
         )
-        files[row.rfilename] = url, row.lfs.sha256 if row.lfs else ""
-    return commit, files
+        for row in info.siblings or []
+    }
+
+
+def _remotes(
+    source: Source, wanted: Download, commit: str, listed: Mapping[str, tuple[str, str]]
+) -> Iterator[Fetched]:
+    """Yield each file of a download, with the sha256 that is stated, "" for none."""
+    stated = "" if wanted.sha256 == UNKNOWN else wanted.sha256
+    files = [listed[path] for path in sorted(listed) if fnmatchcase(path, wanted.path)]
+    if not files and not wanted.url:
+        hint = did_you_mean(wanted.path, [*listed], [*listed][:8])
+        raise UserError(f"{source.hub} has no file '{wanted.path}' at {commit}. {hint}")
+    for url, sha256 in [(wanted.url, "")] if wanted.url else files:
+        checked = "card" if stated else "hub" if sha256 else ""
+        name = wanted.to or url.rpartition("/")[2]
+        yield Fetched(url, commit, stated or sha256, checked, (name,))
 
 
 def _download(remote: Fetched, staging: Path, page: str, progress: Progress) -> tuple[Path, str]:
     import pooch
 
     (name,) = remote.holds
-
     pooch.get_logger().setLevel("ERROR")
     server = pooch.create(
         staging, base_url="", registry={name: remote.sha256 or None}, urls={name: remote.url},
@@ -157,47 +158,28 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
     """Take files out of a zip or tar archive into a folder; return their names, by pattern.
 
     `members` maps patterns of member names to the names that the files get, "" to the last part of
-    the member's own (pooch keeps the whole path that the archive claims). Only regular files are
-    written, and only into the folder itself. Raises UserError for a pattern that no member has, for
+    the member's own. Links are passed over. Raises UserError for a pattern that no member has, for
     two members that would get one name, and for an archive that is damaged or needs a password.
     """
-    names = caught(lambda: _unpacked(archive, members, folder))
-    if isinstance(names, Exception):
-        raise UserError(f"{archive}: the archive cannot be unpacked ({names}).")
+    with TemporaryDirectory(dir=folder) as place:
+        inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
+        fault = caught(lambda: shutil.unpack_archive(archive, place, **inside))
+        if fault is not None:
+            raise UserError(f"{archive}: the archive cannot be unpacked ({fault}).")
+        files = [one for one in sorted(Path(place).rglob("[!.]*")) if one.is_file()]
+        own = {one.relative_to(place).as_posix(): one for one in files if not one.is_symlink()}
+        names: list[str] = []
+        for pattern, name in members.items():
+            matching = [one for one in own if fnmatchcase(one, pattern)]
+            if not matching:
+                there = ", ".join([*own][:8]) or "none"
+                raise UserError(f"{archive} has no member '{pattern}'. It holds: {there}.")
+            for one in matching:
+                names.append(name or own[one].name)
+                if names[-1] in names[:-1]:
+                    raise UserError(f"{archive}: two members would become '{names[-1]}'.")
+                own[one].replace(folder / names[-1])
     return names
-
-
-def _unpacked(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as content:
-            zipped = {row.filename: row for row in content.infolist() if not row.is_dir()}
-            wanted = _wanted(archive, list(zipped), members)
-            for member, name in wanted.items():
-                zipped[member].filename = name
-                content.extract(zipped[member], folder)
-    else:
-        with tarfile.open(archive) as tar:
-            files = {row.name: row for row in tar.getmembers() if row.isfile()}
-            wanted = _wanted(archive, list(files), members)
-            for member, name in wanted.items():
-                tar.extract(files[member].replace(name=name), folder, filter="data")
-    return list(wanted.values())
-
-
-def _wanted(archive: Path, listed: Sequence[str], members: Mapping[str, str]) -> dict[str, str]:
-    own = {name: PurePosixPath(name.replace("\\", "/")).name for name in listed}
-    own = {name: last for name, last in own.items() if not last.startswith("._")}
-    wanted: dict[str, str] = {}
-    for pattern, name in members.items():
-        matching = sorted(member for member in own if fnmatchcase(member, pattern))
-        if not matching:
-            there = ", ".join([*own][:8]) or "none"
-            raise UserError(f"{archive} has no member '{pattern}'. It holds: {there}.")
-        wanted |= {member: name or own[member] for member in matching}
-    for name in wanted.values():
-        if list(wanted.values()).count(name) > 1 or name in ("", ".", ".."):
-            raise UserError(f"{archive}: two members would become '{name}', or it is not a name.")
-    return wanted
 
 
 def read_manifest(folder: Path) -> tuple[list[Fetched], bool]:
@@ -205,12 +187,9 @@ def read_manifest(folder: Path) -> tuple[list[Fetched], bool]:
     file = folder / MANIFEST
     if not file.is_file():
         return [], False
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        files = [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in content["files"]]
-        return files, bool(content["finished"])
-    except (json.JSONDecodeError, KeyError, TypeError):
-        raise UserError(f"{file} cannot be read; delete it and fetch again.") from None
+    content = json.loads(file.read_text(encoding="utf-8"))
+    files = [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in content["files"]]
+    return files, bool(content["finished"])
 
 
 def _write_manifest(folder: Path, fetched: list[Fetched], *, finished: bool) -> None:
