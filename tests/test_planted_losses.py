@@ -171,7 +171,7 @@ def test_what_was_ranked_below_the_chunks_of_the_prompt_is_lost_before_it() -> N
 
 
 def test_what_the_budget_has_no_room_for_is_cut_from_the_context() -> None:
-    said, rows = told("method=kgp", "method.budget=60")
+    said, rows = told("method=vanilla", "method.n_retrieved=4", "method.budget=60")
     missing = (evidence() & retrieved(rows)) - in_prompt(rows)
     assert missing and at("cut", lost(said)) == missing
 

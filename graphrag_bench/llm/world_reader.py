@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -18,7 +18,6 @@ from graphrag_bench.world.grammar import (
     Statement,
     kinds,
     parse_question,
-    question,
     statements,
 )
 
@@ -33,26 +32,23 @@ class WorldReader(Scripted):
     follows the question's relations from the entity it names: the answer is the last name, as
     written there. A name is an alias only where the prompt introduces it. Where one fact is not
     stated the answer is `unknown`; where several tails are, the first one counts. Rumours are not
-    believed, unless `believes="rumours"`, and then only where no fact is stated. Answered too are
-    the prompts of conversion (entities, keywords), of OpenIE, of map and reduce, of reranking,
-    decomposition, HyDE (a passage with the name only), DRIFT and IRCoT, and of the agents (KGP,
-    ToG, DALK), all from the prompt alone; any other, and a question that is none of a
-    synthetic world, stops the run. Tokens are words.
+    believed. Answered too are the prompts of conversion (entities, keywords), of OpenIE, of map and
+    reduce, of DRIFT and of ToG, all from the prompt alone; any other, and a question that is none
+    of a synthetic world, stops the run. Tokens are words.
     """
 
-    def __init__(self, believes: Literal["facts", "rumours"] = "facts") -> None:
+    def __init__(self) -> None:
         super().__init__(answer=self._answered)
-        self.believes = believes
 
     @property
     def identity(self) -> str:
-        """`world_reader:`, what it believes, and a fingerprint of its code."""
-        return f"world_reader:{self.believes}:{digest(code(WorldReader))}"
+        """`world_reader:` and a fingerprint of its code."""
+        return f"world_reader:{digest(code(WorldReader))}"
 
     def _answered(self, chat: Chat) -> str:
         system = "\n".join(one.content for one in chat if one.role == "system")
         user = "\n".join(one.content for one in chat if one.role == "user").rstrip()
-        notes = Notes(user, self.believes == "rumours")
+        notes = Notes(user)
         for place, cue, reply in _TASKS:
             if cue in (system if place == "system" else user[-40:]):
                 return reply(notes)
@@ -65,10 +61,9 @@ class WorldReader(Scripted):
 
 @dataclass(frozen=True)
 class Notes:
-    """What one prompt says and asks; `gullible` notes count rumours where no fact is stated."""
+    """What one prompt says and asks."""
 
     text: str
-    gullible: bool = False
 
     @cached_property
     def question(self) -> ParsedQuestion:
@@ -86,8 +81,8 @@ class Notes:
 
     @cached_property
     def stated(self) -> tuple[Statement, ...]:
-        """Everything that is stated, in order."""
-        return tuple(statements(self.text))
+        """Everything that is stated and no rumour, in order."""
+        return tuple(one for one in statements(self.text) if not one.rumour)
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
@@ -100,9 +95,7 @@ class Notes:
     @cached_property
     def _facts(self) -> Mapping[tuple[str, str], Statement]:
         facts: dict[tuple[str, str], Statement] = {}
-        believed = [one for one in self.stated if not one.rumour]
-        believed += [one for one in self.stated if one.rumour and self.gullible]
-        for one in believed:
+        for one in self.stated:
             facts.setdefault((self.known(one.head), one.phrase), one)
         return facts
 
@@ -146,10 +139,6 @@ def _enough(notes: Notes) -> str:
     return f"{{Yes}} {{{answer}}}" if answer else "{No}"
 
 
-def _steps(notes: Notes) -> str:
-    return " ".join(one.sentence for one in notes.chain()) or UNKNOWN
-
-
 def _entities(notes: Notes) -> str:
     if notes.line("Question:"):
         names = [notes.question.start]
@@ -160,7 +149,7 @@ def _entities(notes: Notes) -> str:
 
 
 def _triples(notes: Notes) -> str:
-    facts = [[one.head, one.phrase, one.tail] for one in notes.stated if not one.rumour]
+    facts = [[one.head, one.phrase, one.tail] for one in notes.stated]
     return json.dumps({"triples": facts}, ensure_ascii=False)
 
 
@@ -177,10 +166,9 @@ def _points(notes: Notes) -> str:
 
     The chain may begin in another part of the context, so that none of them can be left out.
     """
-    asked_for = [one for one in notes.stated if one.phrase in notes.question.phrases]
-    asked_for = [one for one in asked_for if notes.gullible or not one.rumour]
+    of_question = [one for one in notes.stated if one.phrase in notes.question.phrases]
     start = normalise_name(notes.question.start)
-    ends = {start, *(normalise_name(end) for one in asked_for for end in (one.head, one.tail))}
+    ends = {start, *(normalise_name(end) for one in of_question for end in (one.head, one.tail))}
     other = [
         one
         for one in notes.stated
@@ -188,7 +176,7 @@ def _points(notes: Notes) -> str:
     ]
     points = [
         {"description": one.sentence, "score": 100 if notes.known(one.head) == start else 50}
-        for one in dict.fromkeys([*asked_for, *other])
+        for one in dict.fromkeys([*of_question, *other])
     ]
     return json.dumps({"points": points or [{"description": UNKNOWN, "score": 0}]})
 
@@ -212,29 +200,6 @@ def _next_evidence(notes: Notes) -> str:
     return f"{about} {notes.question.phrases[len(chain)]}"
 
 
-def _thought(notes: Notes) -> str:
-    answer = notes.answer()
-    return f"So the answer is: {answer}" if answer else _next_evidence(notes)
-
-
-def _sub_questions(notes: Notes) -> str:
-    start, phrases = notes.question.start, notes.question.phrases
-    questions = [question(start, phrases[:hops]) for hops in range(1, len(phrases))]
-    return json.dumps({"sub_questions": questions}, ensure_ascii=False)
-
-
-def _order(notes: Notes) -> str:
-    passages = re.split(r"(?m)^\[\d+\] ", notes.text)[1:]
-    chain = Notes("\n".join(passages), notes.gullible).chain()
-
-    def use(number: int) -> tuple[int, int]:
-        facts = list(statements(passages[number - 1]))
-        asked_for = any(one.phrase in notes.question.phrases for one in facts)
-        return -sum(one in chain for one in facts), -int(asked_for)
-
-    return json.dumps({"order": sorted(range(1, len(passages) + 1), key=use)})
-
-
 def _relations(notes: Notes) -> str:
     there = [name.strip() for name in notes.line("Relations:").split(";")]
     wanted = notes.question.phrases
@@ -251,43 +216,19 @@ def _candidates(notes: Notes) -> str:
     return ", ".join([f"{1 / n_candidates:.4f}"] * n_candidates)
 
 
-def _reranked(notes: Notes) -> str:
-    facts = [one for one in notes.stated if one.phrase in (*notes.question.phrases, ALSO)]
-    best = dict.fromkeys([*notes.chain(), *facts]) or dict.fromkeys(notes.stated[:1])
-    return _numbered([f"{one.head} -> {one.phrase} -> {one.tail}" for one in best])
-
-
-def _numbered(facts: Sequence[str]) -> str:
-    lines = [f"Reranked Triple {place}: {fact}" for place, fact in enumerate(facts, start=1)]
-    return "\n".join(lines) or UNKNOWN
-
-
-def _sentences(notes: Notes) -> str:
-    return " ".join(one.sentence for one in notes.stated) or UNKNOWN
-
-
 _TASKS: list[tuple[Literal["system", "end"], str, Callable[[Notes], str]]] = [
     ("system", '"low_level_keywords"', _keywords),
     ("system", '"named_entities"', _entities),
     ("system", '"triples"', _triples),
     ("system", '"points"', _points),
     ("system", '"follow_ups"', _follow_ups),
-    ("system", '"sub_questions"', _sub_questions),
-    ("system", '"order"', _order),
     ("system", "(Score: x)", _relations),
-    ("system", "Reranked Triple N", _reranked),
     ("system", "{Yes}", _enough),
     ("system", '"ans:"', _listed),
     ("system", "from their points", _short),
     ("end", "Scores:", _candidates),
-    ("end", "Needed next:", _next_evidence),
-    ("end", "Next thought:", _thought),
-    ("end", "Passage:", _next_evidence),
     ("end", "Report:", _next_evidence),
-    ("end", "Sentences:", _sentences),
-    ("end", "step by step:", _steps),
     ("end", "nswer:", _short),
-    ("end", "Summary:", _short),
 ]
 """How a task is told: by what the instructions ask for, or by how the prompt ends.
 

@@ -15,23 +15,15 @@ QUESTION = "Who is the founder of the employer of Ada Marsh?"
 WORKED, FOUNDED = "Ada Marsh worked for Norvik Guild.", "Norvik Guild was founded by Otto Brandt."
 
 
-def says(
-    context: str, asked: str = QUESTION, believes: str = "facts", form: FormName = "short"
-) -> str:
-    chat = Prompt("methods:vanilla/prompts/answer.j2").render(
-        {"question": asked, "pieces": [{"text": context}], **form_values(form)}
-    )
-    reader = WorldReader(believes)  # type: ignore[arg-type]
-    return reply(reader, chat, max_tokens=48).text
+def says(context: str, question: str = QUESTION, form: FormName = "short") -> str:
+    pieces = [{"text": context}]
+    return replied("methods:vanilla/prompts/answer.j2", form, question=question, pieces=pieces)
 
 
-def form_values(form: FormName) -> dict[str, object]:
-    held = answer_form(form)
-    return {name: getattr(held, name) for name in ("manner", "cue", "licence")} | {"form": form}
-
-
-def told(prompt: str, form: FormName = "short", **values: object) -> str:
-    chat = Prompt(prompt).render({**values, **form_values(form)})
+def replied(prompt: str, form: FormName = "short", **values: object) -> str:
+    words = answer_form(form)
+    own = {name: getattr(words, name) for name in ("manner", "cue", "licence")}
+    chat = Prompt(prompt).render({**values, **own, "form": form})
     return reply(WorldReader(), chat, max_tokens=200).text
 
 
@@ -64,11 +56,10 @@ def test_an_alias_counts_only_where_it_is_introduced() -> None:
     assert says(f"{context} Norvik Guild is also known as Sol Press.") == "Otto Brandt"
 
 
-def test_rumours_are_believed_only_where_asked_and_only_in_the_place_of_a_missing_fact() -> None:
+def test_rumours_are_not_believed() -> None:
     rumour = "Rumour has it that Norvik Guild was founded by Mira Holt."
     assert says(f"{rumour} {WORKED}") == UNKNOWN
-    assert says(f"{rumour} {WORKED}", believes="rumours") == "Mira Holt"
-    assert says(f"{rumour} {WORKED} {FOUNDED}", believes="rumours") == "Otto Brandt"
+    assert says(f"{rumour} {WORKED} {FOUNDED}") == "Otto Brandt"
 
 
 def test_of_two_facts_that_exclude_each_other_the_first_one_counts() -> None:
@@ -78,15 +69,15 @@ def test_of_two_facts_that_exclude_each_other_the_first_one_counts() -> None:
 
 def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
     with pytest.raises(RunStopped, match="not a question of a synthetic world"):
-        says(WORKED, asked="How do rivers hang together?")
+        says(WORKED, "How do rivers hang together?")
     with pytest.raises(RunStopped, match="no answer to this prompt"):
-        told("graphrag_bench.graphs:prompts/community_report.j2", tables="-----Entities-----")
+        replied("graphrag_bench.graphs:prompts/community_report.j2", tables="-----Entities-----")
 
 
 def test_it_converts_a_question_into_its_entity_and_keywords() -> None:
-    found = told("operators:question/prompts/question_entities.j2", question=QUESTION)
+    found = replied("operators:question/prompts/question_entities.j2", question=QUESTION)
     assert json.loads(found) == {"named_entities": ["Ada Marsh"]}
-    words = told("operators:question/prompts/keywords.j2", question=QUESTION)
+    words = replied("operators:question/prompts/keywords.j2", question=QUESTION)
     assert json.loads(words) == {
         "high_level_keywords": ["employer", "founder"],
         "low_level_keywords": ["Ada Marsh"],
@@ -95,21 +86,19 @@ def test_it_converts_a_question_into_its_entity_and_keywords() -> None:
 
 def test_it_reads_entities_and_triples_out_of_a_passage() -> None:
     values = {"passage": f"Ada Marsh\nAda Marsh is a painter. {WORKED}", "entities": "[]"}
-    found = told("graphrag_bench.graphs:prompts/entities.j2", passage=values["passage"])
+    found = replied("graphrag_bench.graphs:prompts/entities.j2", passage=values["passage"])
     assert json.loads(found) == {"named_entities": ["Ada Marsh", "Norvik Guild"]}
-    triples = told("graphrag_bench.graphs:prompts/triples.j2", **values)
+    triples = replied("graphrag_bench.graphs:prompts/triples.j2", **values)
     assert json.loads(triples) == {"triples": [["Ada Marsh", "worked for", "Norvik Guild"]]}
 
 
 def test_agents_follow_the_relations_of_the_question() -> None:
     values = {"question": QUESTION, "entity": "ada marsh", "width": 3}
     there = ["was born in", "worked for", "studied under"]
-    chosen = told("operators:prompts/relationship_agent.j2", relations=there, **values)
+    chosen = replied("operators:prompts/relationship_agent.j2", relations=there, **values)
     assert chosen == "{worked for (Score: 1.0000)}"
-    none = told("operators:prompts/relationship_agent.j2", relations=["is set in"], **values)
+    none = replied("operators:prompts/relationship_agent.j2", relations=["is set in"], **values)
     assert none == "{is set in (Score: 0)}"
-    passage = {"question": QUESTION, "passage": WORKED}
-    assert told("methods:kgp/prompts/next_evidence.j2", **passage) == "Norvik Guild was founded by"
 
 
 def test_it_says_that_triples_are_enough_only_when_they_are() -> None:
@@ -118,8 +107,8 @@ def test_it_says_that_triples_are_enough_only_when_they_are() -> None:
         "norvik guild, was founded by, otto brandt",
     )
     enough = "methods:tog/prompts/enough.j2"
-    assert told(enough, question=QUESTION, triples=[first]) == "{No}"
-    assert told(enough, question=QUESTION, triples=[first, second]) == "{Yes} {otto brandt}"
+    assert replied(enough, question=QUESTION, triples=[first]) == "{No}"
+    assert replied(enough, question=QUESTION, triples=[first, second]) == "{Yes} {otto brandt}"
 
 
 def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None:
@@ -127,35 +116,16 @@ def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None
     points = []
     for part in parts:
         values = {"question": QUESTION, "pieces": [{"text": part}], "max_characters": 300}
-        points += json.loads(told("operators:answer/prompts/map.j2", **values))["points"]
+        points += json.loads(replied("operators:answer/prompts/map.j2", **values))["points"]
     assert points == [{"description": WORKED, "score": 100}, {"description": FOUNDED, "score": 50}]
     rows = [{"analyst": 1, "score": 50, "text": point["description"]} for point in points]
-    reduced = told("operators:answer/prompts/reduce.j2", question=QUESTION, points=rows)
+    reduced = replied("operators:answer/prompts/reduce.j2", question=QUESTION, points=rows)
     assert reduced == "Otto Brandt"
 
 
-def test_baselines_without_a_graph_are_answered_from_the_prompt_too() -> None:
-    parts = told("methods:decompose/prompts/sub_questions.j2", question=QUESTION, most=4)
-    assert json.loads(parts) == {
-        "sub_questions": ["Which organisation is the employer of Ada Marsh?"]
-    }
-    values = {"question": QUESTION, "thoughts": []}
-    thought = "methods:ircot/prompts/thought.j2"
-    assert told(thought, passages=[WORKED], **values) == "Norvik Guild was founded by"
-    assert told(thought, passages=[FOUNDED, WORKED], **values) == "So the answer is: Otto Brandt"
-    assert told("methods:hyde/prompts/passage.j2", question=QUESTION) == "Ada Marsh worked for"
-    passages = ["Nothing.", "Sol Press was founded by Mira Holt.", FOUNDED, WORKED]
-    order = told("operators:prompts/chunk_rerank.j2", question=QUESTION, passages=passages)
-    assert json.loads(order) == {"order": [3, 4, 2, 1]}
-
-
-def test_its_identity_holds_what_it_believes() -> None:
-    assert WorldReader().identity == WorldReader().identity != WorldReader("rumours").identity
-
-
 def test_its_identity_is_the_same_in_another_process() -> None:
-    tell = "from graphrag_bench.llm.world_reader import *; print(WorldReader().identity)"
-    other = subprocess.run([sys.executable, "-c", tell], capture_output=True, text=True, check=True)
+    show = "from graphrag_bench.llm.world_reader import *; print(WorldReader().identity)"
+    other = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == WorldReader().identity
 
 
@@ -170,5 +140,5 @@ def test_an_answer_that_is_to_be_a_list_is_a_list_of_one(known: bool) -> None:
     facts = ["(ada marsh, worked for, norvik guild)", "(norvik guild, was founded by, otto brandt)"]
     pieces = [{"text": fact} for fact in facts[: 1 + known]]
     prompt = "methods:subgraphrag/prompts/triplets.j2"
-    said = told(prompt, "list", question=QUESTION, pieces=pieces)
+    said = replied(prompt, "list", question=QUESTION, pieces=pieces)
     assert said == ("ans: otto brandt" if known else f"ans: {UNKNOWN}")
