@@ -2,7 +2,7 @@
 
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
@@ -37,10 +37,10 @@ def load_plugins(names: Sequence[str] = ()) -> None:
             _attempt(name, partial(import_module, name))
 
 
-def config_folders(names: Iterable[str]) -> list[Path]:
+def config_folders(names: Sequence[str]) -> list[Path]:
     """Return the `configs` folders of plug-in packages, which are not loaded."""
     here = str(Path.cwd())
-    if here not in sys.path and "" not in sys.path:
+    if names and here not in sys.path and "" not in sys.path:
         sys.path.append(here)
     invalidate_caches()
     folders = []
