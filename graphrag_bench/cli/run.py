@@ -28,7 +28,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,18 +80,18 @@ def run(arguments: Sequence[str]) -> int:
     except ValueError as error:
         if str(error) != _NONE:
             raise
-        stop = UserError(f"Every cell failed: {next(iter(session().errors.values()), error)}")
+        stop = UserError(f"Every cell failed: {session().failure}")
         stop.exit_code = _FAILED
         raise stop from None
     finally:
         sys.argv = before
         session().shared.close()
+    runs = session()
     if "--experimental-rerun" in arguments:
-        _print_results(Path(HydraConfig.get().runtime.output_dir))
-    failure = session().failure
-    if failure is not None and not session().swept:
-        raise failure
-    return _FAILED if session().errors or session().lacking() else 0
+        _print_results(Path(HydraConfig.get().runtime.output_dir), CELL)
+    elif runs.failure and not runs.cells:
+        raise runs.failure
+    return _FAILED if runs.lacking() or any(one.error for one in runs.cells) else 0
 
 
 def job(config: DictConfig) -> float | None:
@@ -100,10 +100,10 @@ def job(config: DictConfig) -> float | None:
     In a sweep an error ends its cell alone, and there is no value then.
     """
     own, runs = HydraConfig.get(), session()
-    runs.swept = swept = own.mode == RunMode.MULTIRUN
+    swept = own.mode == RunMode.MULTIRUN
     folder = Path(own.runtime.output_dir)
     number, overrides = int(own.job.num) if swept else 0, list(own.overrides.task)
-    cell: dict[str, Any] = {"number": number, "overrides": overrides, "status": "done"}
+    cell: dict[str, Any] = {"number": number, "overrides": overrides, "swept": swept}
 
     def work() -> RunResult:
         settings = cell["settings"] = settings_of(config, own)
@@ -123,13 +123,12 @@ def job(config: DictConfig) -> float | None:
         kind = "" if isinstance(result, UserError) else f"{type(result).__name__}: "
         text = f"{kind}{result}".encode("utf-8", "backslashreplace").decode("utf-8")
         cell |= {"status": "failed", "error": text}
-        runs.cells[number], runs.failure = Cell(overrides, error=text), result
+        runs.failure = result
         logging.getLogger("graphrag_bench").error(text)
         if swept and kind:
             traceback.print_exception(result)
     else:
-        runs.cells[number] = Cell(overrides, result)
-        cell["runs"] = [str(one.folder.path.resolve()) for one in runs.of(result)]
+        cell |= {"status": "done", "runs": [str(o.folder.path.resolve()) for o in runs.of(result)]}
         _link(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
         metric = result.metrics["metrics"].get(result.experiment.settings.objective)
         value = None if metric is None else float(metric["mean"])
@@ -167,18 +166,13 @@ class Results(Callback):
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a run."""
-        if session().shown():
-            _print_results(Path(config.hydra.run.dir))
+        if session().failure is None:
+            _print_results(Path(config.hydra.run.dir), CELL)
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep, whose cells other processes may have run."""
-        folder, runs = Path(config.hydra.sweep.dir), session()
-        for cell in [json.loads(file.read_text("utf-8")) for file in folder.rglob(CELL)]:
-            if (number := int(cell["number"])) not in runs.cells:
-                done = cell["status"] == "done"
-                result = runs.run(runs.experiment(cell["settings"], swept=True)) if done else None
-                runs.cells[number] = Cell(cell["overrides"], result, str(cell.get("error", "")))
-        _or_exit(lambda: _print_results(folder))
+        folder = Path(config.hydra.sweep.dir)
+        _or_exit(lambda: _print_results(folder, f"**/{CELL}"))
         print(f"sweep: {folder.resolve()}")
 
 
@@ -215,46 +209,47 @@ def _check_cells(config: DictConfig) -> None:
         refuse_unused([word for cell in every for word in cell], experiments)
 
 
-def _print_results(folder: Path) -> None:
+def _print_results(folder: Path, pattern: str) -> None:
     runs = session()
-    lines, results = runs.best(), runs.shown()
-    tables = [Table("", ("method", "result"), (), (), ("method", "result"))] if runs.errors else []
+    runs.end(json.loads(file.read_text("utf-8")) for file in folder.glob(pattern))
+    lines, results, failed = runs.best(), runs.shown(), _failed(runs.cells)
+    shown = whole = [Table("", ("method", "result"), (), (), ("method", "result"))]
     if results:
         compared = differences(results)
         shown = result_tables(results, compared, results[0].experiment.settings.columns)
-        whole = run_table([result.metrics for result in results])
-        tables = [one for one in (whole, compared and comparison_table(compared)) if one]
-    else:
-        shown = tables
+        both = run_table([result.metrics for result in results]), comparison_table(compared)
+        whole = [table for table in both if table]
     for table in shown:
-        show(_with_failed(table) if table.heads[:1] == ("method",) else table)
-    if tables:
-        tables[0] = _with_failed(tables[0])
-        text = "\n".join(map(FORMATS["markdown"], tables))
-        write_whole(folder / TABLE, text)
-        write_whole(folder / "table.csv", FORMATS["csv"](tables[0]))
+        show(_with_rows(table, failed) if table.heads[:1] == ("method",) else table)
+    whole[0] = _with_rows(whole[0], failed)
+    text = "\n".join(map(FORMATS["markdown"], whole))
+    write_whole(folder / TABLE, text)
+    write_whole(folder / "table.csv", FORMATS["csv"](whole[0]))
     for path in dict.fromkeys(result.folder.path for result in results):
         write_whole(path / TABLE, text)
         print(f"run: {path.resolve()}")
     for line in lines:
         print(line)
     problems = runs.lacking()
-    problems += [f"cell {cell} failed: {error}" for cell, error in runs.errors.items()]
-    if runs.errors:
-        problems.append(f"{len(runs.errors)} failed; the same command runs those again")
+    problems += [f"cell {one.number} failed: {one.error}" for one in runs.cells if one.error]
+    if failed:
+        problems.append(f"{len(failed)} failed; the same command runs those again")
     sys.stderr.writelines(f"{line}\n" for line in problems)
 
 
-def _with_failed(table: Table) -> Table:
-    """A table with a row for each failed cell, named by the overrides that others do not have."""
-    runs = session()
-    every = [set(cell.overrides) for cell in runs.cells.values()]
+def _failed(cells: Sequence[Cell]) -> dict[str, str]:
+    """Return the errors of cells that failed, by the overrides that other cells do not have."""
+    every = [set(cell.overrides) for cell in cells]
     common = set.intersection(*every) if len(every) > 1 else set()
-    failed = {
-        " ".join(one for one in runs.cells[cell].overrides if one not in common)
-        or f"cell {cell}": " ".join(error.split())
-        for cell, error in runs.errors.items()
+    return {
+        " ".join(one for one in cell.overrides if one not in common)
+        or f"cell {cell.number}": " ".join(cell.error.split())
+        for cell in cells
+        if cell.error
     }
+
+
+def _with_rows(table: Table, failed: Mapping[str, str]) -> Table:
     rows = tuple((name, "failed", *[""] * (len(table.heads) - 2)) for name in failed)
     notes = tuple(f"{name} failed: {error}" for name, error in failed.items())
     return replace(table, rows=(*table.rows, *rows), notes=(*notes, *table.notes))

@@ -3,7 +3,7 @@
 import json
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -52,25 +52,25 @@ def identity(experiment: Experiment) -> Identity:
 class Cell:
     """A job of Hydra's: what it was given, and its result or the error that ended it."""
 
+    number: int
     overrides: Sequence[str]
-    result: RunResult | None = None
-    error: str = ""
+    result: RunResult | None
+    error: str
 
 
 @dataclass
 class Session:
     """Experiments and results of one process, each made once.
 
-    `cells` are by the number of their job; `failure` is the last error of a job.
+    `cells` are those of the command that has ended, `failure` is the last error of a job.
     """
 
     shared: Shared = field(default_factory=Shared)
     experiments: dict[str, Experiment] = field(default_factory=dict)
     rows: dict[Identity, list[Experiment]] = field(default_factory=dict)
     results: dict[Identity, RunResult] = field(default_factory=dict)
-    cells: dict[int, Cell] = field(default_factory=dict)
+    cells: list[Cell] = field(default_factory=list)
     failure: Exception | None = None
-    swept: bool = False
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
         """Return the checked experiment of composed settings; raises UserError.
@@ -124,16 +124,20 @@ class Session:
         """Return a result and those of its reference rows."""
         return [self.results[identity(one)] for one in self.with_references(result.experiment)]
 
+    def end(self, jobs: Iterable[Mapping[str, Any]]) -> None:
+        """Take the cells that jobs have left, here or in other processes, in their order."""
+        for job in sorted(jobs, key=lambda job: int(job["number"])):
+            result = None
+            if "error" not in job:
+                result = self.run(self.experiment(job["settings"], swept=job["swept"]))
+            cell = Cell(int(job["number"]), job["overrides"], result, job.get("error", ""))
+            self.cells.append(cell)
+
     def shown(self) -> list[RunResult]:
         """Return the results that a table shows: those of the cells, each before its references."""
-        done = [cell.result for _, cell in sorted(self.cells.items()) if cell.result]
+        done = [cell.result for cell in self.cells if cell.result]
         every = {identity(one.experiment): one for result in done for one in self.of(result)}
         return list(every.values())
-
-    @property
-    def errors(self) -> dict[int, str]:
-        """The errors of the cells that failed, by the number of the job."""
-        return {number: cell.error for number, cell in sorted(self.cells.items()) if cell.error}
 
     def lacking(self) -> list[str]:
         """Return what runs lack, a line each: rows, or more answers than may fail."""
@@ -145,7 +149,7 @@ class Session:
         None without an objective. Raises UserError for a metric that the runs do not have.
         """
         first: dict[Identity, tuple[Sequence[str], RunResult]] = {}
-        for _, cell in sorted(self.cells.items()):
+        for cell in self.cells:
             if cell.result:
                 first.setdefault(identity(cell.result.experiment), (cell.overrides, cell.result))
         ends = list(first.values())
