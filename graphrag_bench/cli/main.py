@@ -2,7 +2,6 @@
 
 import ast
 import atexit
-import errno
 import gc
 import os
 import re
@@ -23,11 +22,6 @@ GROUPS = {
     "look and explain": ("view", "runs", "show", "funnel", "replay", "ablate"),
     "compare and report": ("table", "curve", "score", "diff", "compare", "judge"),
 }
-_OF_THE_DISK = (
-    errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
-    errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
-    errno.EFBIG,
-)  # fmt: skip
 _COLLECT_AT = 50_000
 """New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
 _HELP = """
@@ -70,9 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
             return 0
-        except (UserError, OSError) as error:
-            if isinstance(error, OSError) and error.errno not in _OF_THE_DISK:
-                raise
+        except (UserError, OSError) as error:  # a disk that is full, a place that is no folder
             sys.stderr.write(f"graphrag-bench {name}: {error}\n")
             return error.exit_code if isinstance(error, UserError) else 2
         except KeyboardInterrupt as stop:

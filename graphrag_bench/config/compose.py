@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize
+from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -17,30 +18,11 @@ from hydra.utils import get_class
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
-from graphrag_bench.config.sources import (
-    FILE,
-    GROUPS,
-    KEYS,
-    ROLES,
-    applied,
-    chunking_of,
-    folders,
-    method_file,
-    names,
-    without_chunks,
-)
+from graphrag_bench.config import sources
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 
 PRIMARY = "run"
 VERSION_BASE = "1.3"
-EXTRAS = {
-    "hydra/sweeper=optuna": "tuning",
-    "hydra/launcher=joblib": "joblib",
-    "hydra/launcher=submitit_local": "submitit",
-    "hydra/launcher=submitit_slurm": "submitit",
-    "hydra/launcher=ray": "ray-sweeps",
-}
-"""Plug-ins of Hydra by the choices that they register, and the extras that install them."""
 
 
 def composed(
@@ -55,32 +37,31 @@ def composed(
     chunking or pooling takes the place of its choice. `method` is the content of a method's file,
     in place of the choice; `name` that of the primary configuration. Raises UserError.
     """
-    # notebooks compose the same words for one method after another
     config = copy.deepcopy(_composition(tuple(overrides), name, tuple(_times(overrides))))
     choices = config.hydra.runtime.choices
     with open_dict(config):
         if method is not None:
-            content = _changed(method, choices)
-            config.method = without_chunks(content)
+            config.method = _changed(method, choices)
             if str(choices.chunking).startswith("of:"):
-                config.chunking = chunking_of(content)
+                config.chunking = sources.chunking_of(method, choices.profile, choices.fidelity)
         for path, value in (values or {}).items():
-            whole = path in (*GROUPS, *ROLES) and isinstance(value, Mapping)
+            whole = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
             OmegaConf.update(config, path, value, merge=not whole, force_add=True)
     return settings_of(config, config.hydra, method)
 
 
 def _changed(method: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, Any]:
-    return applied(method, *(str(choices[one]) for one in ("profile", "fidelity", "pooling")))
+    words = [str(choices[one]) for one in ("profile", "fidelity", "pooling")]
+    return sources.without_chunks(sources.applied(method, *words))
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
     """Return what Hydra composes of overrides, its own node too; raises UserError."""
-    with _hydra(), plain_errors():
+    with _hydra():
         return compose(name, list(overrides), return_hydra_config=True)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=32)  # notebooks compose the same words for one method after another
 def _composition(
     overrides: tuple[str, ...], name: str, _: tuple[tuple[str, int], ...]
 ) -> DictConfig:
@@ -90,26 +71,27 @@ def _composition(
 def _times(overrides: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Yield the files that may be composed, each with the time of its last change."""
     chosen = (word.partition("=")[2] for word in overrides)
-    own = (str(path) for folder in folders() for path in sorted(folder.rglob("*.yaml")))
+    own = (str(path) for folder in sources.folders() for path in sorted(folder.rglob("*.yaml")))
     for path in (*own, *chosen):
         if os.path.isfile(path):  # a value may be too long for a path
             yield os.path.abspath(path), os.stat(path).st_mtime_ns
 
 
 @contextmanager
-def _hydra() -> Iterator[None]:
+def _hydra() -> Iterator[ConfigLoader]:
     """Set our Hydra up for a while, whatever program has initialised the process's own."""
     state = GlobalHydra.instance()
     before = state.hydra
-    state.hydra = _ours(tuple(map(str, folders())))
+    state.hydra = _ours(tuple(sources.folders()))
     try:
-        yield
+        with plain_errors():
+            yield state.config_loader()
     finally:
         state.hydra = before
 
 
 @lru_cache(maxsize=8)
-def _ours(_: tuple[str, ...]) -> Any:
+def _ours(_: tuple[Path, ...]) -> Any:
     GlobalHydra.instance().clear()
     initialize(config_path=None, job_name=PRIMARY, version_base=VERSION_BASE)
     return GlobalHydra.instance().hydra
@@ -128,7 +110,7 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
     words = parsed([*(f"{name}={value}" for name, value in params.items()), *overrides])
     for word in words:
         if word.is_discrete_sweep() and not list(word.sweep_string_iterator()):
-            hint = did_you_mean("", names(word.get_key_element()))
+            hint = did_you_mean("", sources.names(word.get_key_element()))
             raise UserError(f"'{word.input_line}' fits none. {hint}")
     with plain_errors():
         (every,) = sweeper.split_arguments(words, None)
@@ -137,8 +119,7 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra's grammar reads them, globs over our choices; raises UserError."""
-    with _hydra(), plain_errors():
-        loader = GlobalHydra.instance().config_loader()
+    with _hydra() as loader:
         return OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
 
 
@@ -164,13 +145,13 @@ def settings_of(
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
-    own = plain["method"] = {key: of for key, of in plain["method"].items() if key not in KEYS}
-    if own.get("prompts", "") is None:
-        del own["prompts"]
+    own = plain["method"]
+    if own.get("prompts") is None:
+        own.pop("prompts", None)
     paths = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
     if method is None:
         choices = hydra.runtime.choices
-        file = without_chunks(_changed(method_file(str(choices.method)), choices))
+        file = _changed(sources.method_file(str(choices.method)), choices)
         if own.get("name") != file.get("name"):
             raise UserError(f"method.name={own.get('name')}: a method is chosen by method=NAME.")
         paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
@@ -180,8 +161,8 @@ def settings_of(
 
 def method_of(name: str, profile: str, fidelity: str) -> dict[str, Any]:
     """Return the resolved settings of a method's file under a profile and a fidelity."""
-    method: dict[str, Any] = _resolved({"method": applied(method_file(name), profile, fidelity)})
-    return dict(method["method"])
+    changed = sources.applied(sources.method_file(name), profile, fidelity)
+    return dict(_resolved({"method": changed})["method"])
 
 
 def _resolved(plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,10 +181,9 @@ def _resolved(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the file that a method was made of, with its interpolations; None without one."""
-    if FILE in method:
-        return method_file(str(method[FILE])) if Path(method[FILE]).is_file() else None
-    name = str(method.get("name"))
-    return method_file(name) if name in names("method") else None
+    file, name = method.get(sources.FILE), str(method.get("name"))
+    is_there = Path(file).is_file() if file else name in sources.names("method")
+    return sources.method_file(str(file or name)) if is_there else None
 
 
 @contextmanager
@@ -231,12 +211,9 @@ def plain_errors() -> Iterator[None]:
 def _missing(error: MissingConfigException) -> UserError:
     file = error.missing_cfg_file or ""
     group, slash, name = (file.rpartition if file.startswith("hydra/") else file.partition)("/")
-    if extra := EXTRAS.get(f"{group}={name}"):
-        need = f"pip install 'graphrag-bench[{extra}]'"
-        return UserError(f"{group}={name} is a plug-in of Hydra: {need}.")
     if not slash:
         return UserError(str(error).splitlines()[0])
-    return unknown(group, name, error.options or names(group))
+    return unknown(group, name, error.options or sources.names(group))
 
 
 def _message(error: HydraException) -> str:
@@ -245,12 +222,11 @@ def _message(error: HydraException) -> str:
         cause = cause.__cause__
     path = str(getattr(cause, "full_key", None) or "")
     parent = getattr(cause, "parent_node", None)
-    if (role := path.partition(".")[0]) in ROLES and not parent:
+    if (role := path.partition(".")[0]) in sources.ROLES and not parent:
         return f"'{path}' is a setting of a model that is not chosen: add llm@{role}=NAME."
     if path and isinstance(parent, DictConfig | ListConfig):
         group, dot, name = path.rpartition(".")
         every = parent if isinstance(parent, DictConfig) else range(len(parent))
         hint = did_you_mean(name, sorted(map(str, every)), prefix=f"{group}{dot}")
         return f"There is no setting '{path}'. {hint}"
-    text = " ".join(line.strip() for line in str(error or cause).splitlines() if line.strip())
-    return f"{text}: that needs hydra/sweeper=optuna." if "INTERVAL" in text else text
+    return " ".join(str(error).split())

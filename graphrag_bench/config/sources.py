@@ -230,9 +230,10 @@ def without_chunks(method: Mapping[str, Any]) -> dict[str, Any]:
     return {**method, "build": {key: build[key] for key in build if key != "chunk_table"}}
 
 
-def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
+def chunking_of(method: Mapping[str, Any], profile: str, fidelity: str) -> dict[str, Any]:
     """Return the chunking that a method's file asks for as `build.chunk_table`; `auto` without."""
-    chunks = (method.get("build") or {}).get("chunk_table", "auto")
+    build = applied(method, profile, fidelity).get("build") or {}
+    chunks = build.get("chunk_table", "auto")
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
 
 
@@ -319,7 +320,7 @@ def _inside(group: str, name: str) -> dict[str, Any] | None:
         method, profile, fidelity, dataset = name.split(":")[1:]
         if "." in dataset and (own := papers().chunking(dataset)):
             return dict(own)
-        return chunking_of(applied(method_file(method), profile, fidelity))
+        return chunking_of(method_file(method), profile, fidelity)
     if name in _FIXED.get(group, ()):
         return {group: name}
     if group == "dataset" and name in card_names():
