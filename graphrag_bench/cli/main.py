@@ -105,7 +105,7 @@ def _command(name: str, words: list[str]) -> int:
 
     rest = with_folders(words)
     module = import_module(f"graphrag_bench.cli.{name}")
-    if name == "run" and not {"--help", "-h"} & set(words):
+    if name in ("run", "plan") and not {"--help", "-h"} & set(words):
         return int(module.run(words))  # Hydra reads them, and the folders too
     parser = Parser(name, module.__doc__ or "")
     parser.set_defaults(work=getattr(module, "main", None))

@@ -9,17 +9,14 @@ examples
     every cell of the sweep, and the builds, calls, tokens and money of all, summed
 """
 
-from argparse import Namespace
 from collections.abc import Sequence
 
-from hydra.types import RunMode
-
+from graphrag_bench.cli import run as application
 from graphrag_bench.cli.parsing import Parser, show_settings
-from graphrag_bench.config.compose import PRIMARY, cells, composed, composition, parsed
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import Estimate, describe, estimates, remaining
-from graphrag_bench.run.session import Identity, Session, identity, refuse_unused
+from graphrag_bench.run.session import Identity, Outcomes, identity, session
 
 _WIDTH = 44
 
@@ -27,47 +24,29 @@ _WIDTH = 44
 def declare(parser: Parser) -> None:
     """Take what a run takes."""
     show_settings(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
-    parser.words()
-    parser.option("--config-name", "NAME", "your own primary configuration", PRIMARY)
-    parser.flag("--multirun", "plan a sweep: see run --help", "-m")
 
 
-def main(options: Namespace) -> int:
+def run(arguments: Sequence[str]) -> int:
     """Print the plan of a run, or of each cell of a sweep, equal ones once; 1 where one fails."""
-    words, name = parsed(options.words), options.config_name
-    plain = [str(one.input_line) for one in words if not one.is_sweep_override()]
-    config = composition(plain, name)
-    plans = Session()
-    if not options.multirun and config.hydra.mode != RunMode.MULTIRUN:
-        experiment = plans.experiment(composed(options.words, name=name), swept=False)
-        print(describe(experiment), end="\n\n")
-        refuse_unused(options.words, [experiment])
-        return 0
-    chosen = cells(config, [str(one.input_line) for one in words if not one.is_hydra_override()])
-    every = chosen or [plain]
+    return application.run(arguments, _print)
+
+
+def _print(outcomes: Outcomes) -> None:
     seen: dict[Identity, Experiment] = {}
     n_failed = 0
-    for overrides, outcome in plans.prepared(every, name):
+    for overrides, outcome in outcomes:
         if isinstance(outcome, UserError):
             n_failed += 1
             print(f"{' '.join(overrides)}\n  failed: {outcome}\n")
         elif identity(outcome) not in seen:
             seen[identity(outcome)] = outcome
             print(describe(outcome), end="\n\n")
-    if not seen:
-        return 1
-    if not n_failed:
-        refuse_unused([word for cell in every for word in cell], list(seen.values()))
-    rows = [one for cell in seen.values() for one in plans.with_references(cell)]
-    print(_work_ahead(list({identity(one): one for one in rows}.values())))
-    text = f"{config.hydra.sweeper.get('n_trials')}, each as this one but for what the sweeper "
-    text += "chooses"
-    if chosen:
-        n_same = len(every) - n_failed - len(seen)
-        text = f"{len(every)}, different runs: {len(seen)}, same: {n_same}"
-        text += f", failed: {n_failed}" if n_failed else ""
-    print(f"cells: {text}")
-    return 1 if n_failed else 0
+    if seen and outcomes[0][0]:
+        rows = [one for cell in seen.values() for one in session().with_references(cell)]
+        print(_work_ahead(list({identity(one): one for one in rows}.values())))
+        n_same = len(outcomes) - n_failed - len(seen)
+        counts = f"{len(outcomes)}, different runs: {len(seen)}, same: {n_same}"
+        print(f"cells: {counts}" + (f", failed: {n_failed}" if n_failed else ""))
 
 
 def _work_ahead(experiments: Sequence[Experiment]) -> str:

@@ -48,7 +48,14 @@ from graphrag_bench.report.tables import run_table
 from graphrag_bench.run.execute import RunResult
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import TABLE, write_whole
-from graphrag_bench.run.session import Cell, differences, refuse_unused, result_tables, session
+from graphrag_bench.run.session import (
+    Cell,
+    Outcomes,
+    differences,
+    refuse_unused,
+    result_tables,
+    session,
+)
 
 CELL = "cell.json"
 """The file of a job's folder that says what became of it: its status, error and run folders."""
@@ -66,12 +73,13 @@ def declare(parser: Parser) -> None:
     parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run; 0 when every question has a row.
+def run(arguments: Sequence[str], planned: Callable[[Outcomes], None] | None = None) -> int:
+    """Run, or give what would be run to `planned`; 0 when every question has a row.
 
     1 when a cell failed, or more questions of a method than `failures.limit` allows, or all.
     """
     session.cache_clear()
+    session().planned = planned
     before, sys.argv = sys.argv, ["graphrag-bench", *sorted(arguments, key=is_setting)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
     try:
@@ -156,11 +164,11 @@ class Results(Callback):
 
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a run that is wrong before Hydra writes down what may hold a secret."""
-        _or_exit(lambda: _check_run(config))
+        _or_exit(lambda: _check(config, [list(config.hydra.overrides.task)], swept=False))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a sweep in which every cell is wrong, or which sets what none of them reads."""
-        _or_exit(lambda: _check_cells(config))
+        _or_exit(lambda: _check(config, cells(config, config.hydra.overrides.task), swept=True))
         for file in Path(config.hydra.sweep.dir).rglob(CELL):  # of an earlier command
             file.unlink()
 
@@ -185,28 +193,30 @@ def _or_exit(work: Callable[[], object]) -> None:
         raise SystemExit(error.exit_code) from None
 
 
-def _check_run(config: DictConfig) -> None:
-    experiment = session().experiment(settings_of(config, config.hydra), swept=False)
-    if experiment.settings.objective is not None:
+def _check(config: DictConfig, every: list[list[str]] | None, *, swept: bool) -> None:
+    """Check cells; those that the sweeper chooses itself (None) by what they have in common."""
+    runs, objective = session(), config.get("objective")
+    if every is None and objective is None:
+        raise UserError(
+            "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
+        )
+    if objective is not None and not swept:
         raise UserError("objective names the best cell of a sweep: use it with -m.")
-    refuse_unused(config.hydra.overrides.task, [experiment])
-
-
-def _check_cells(config: DictConfig) -> None:
-    every = cells(config, config.hydra.overrides.task)
-    if every is None:
-        if config.get("objective") is None:
-            raise UserError(
-                "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
-            )
-        session().experiment(settings_of(config, config.hydra), swept=True)
-        return
-    outcomes = [one for _, one in session().prepared(every, config.hydra.job.config_name)]
-    experiments = [one for one in outcomes if isinstance(one, Experiment)]
+    if every is None or not swept:
+        settings = settings_of(config, config.hydra)
+        outcomes: Outcomes = [((), runs.experiment(settings, swept=swept))]
+    else:
+        outcomes = list(runs.prepared(every, config.hydra.job.config_name))
+    if runs.planned:
+        runs.planned(outcomes)
+    experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
     if not experiments:
-        raise UserError("\n".join(list(dict.fromkeys(map(str, outcomes)))[:_SHOWN]))
-    if len(experiments) == len(outcomes):
+        errors = dict.fromkeys(str(error) for _, error in outcomes)
+        raise UserError("\n".join(list(errors)[:_SHOWN]))
+    if every and len(experiments) == len(outcomes):
         refuse_unused([word for cell in every for word in cell], experiments)
+    if runs.planned:
+        raise SystemExit(len(experiments) < len(outcomes))
 
 
 def _print_results(folder: Path, pattern: str) -> None:

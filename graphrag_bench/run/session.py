@@ -3,7 +3,7 @@
 import json
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -48,6 +48,10 @@ def identity(experiment: Experiment) -> Identity:
     return experiment.folder.path, experiment.settings.model_dump_json(include=_EXTENT)
 
 
+Outcomes = Sequence[tuple[Sequence[str], Experiment | UserError]]
+"""The overrides of each cell of a sweep, () of another run, with its experiment or its error."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """A job of Hydra's: what it was given, and its result or the error that ended it."""
@@ -62,7 +66,8 @@ class Cell:
 class Session:
     """Experiments and results of one process, each made once.
 
-    `cells` are those of the command that has ended, `failure` is the last error of a job.
+    `cells` are those of the command that has ended, `failure` is the last error of a job, `planned`
+    takes what would be run.
     """
 
     shared: Shared = field(default_factory=Shared)
@@ -71,6 +76,7 @@ class Session:
     results: dict[Identity, RunResult] = field(default_factory=dict)
     cells: list[Cell] = field(default_factory=list)
     failure: Exception | None = None
+    planned: Callable[[Outcomes], None] | None = None
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
         """Return the checked experiment of composed settings; raises UserError.
@@ -169,15 +175,13 @@ class Session:
             f"n={value['n']} {mark(metrics)}".rstrip(),
             f"  {best.folder.path}",
         ]
-        if chosen["n_equal"]:
-            lines.append(f"  {chosen['n_equal']} other(s) are as high; the first is taken")
         if split == "all":
             return [*lines, "  chosen on all questions, none is left to report it on: split=dev"]
         words = [word for word in overrides if not word.startswith(("split=", "objective="))]
         if any(word.startswith("experiment=") for word in words):
             words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
         command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
-        return [*lines, "its value on questions that it was not chosen on:", f"  {command}"]
+        return [*lines, f"on questions that it was not chosen on:\n  {command}"]
 
 
 def references(experiment: Experiment) -> list[dict[str, Any]]:
@@ -194,12 +198,12 @@ def references(experiment: Experiment) -> list[dict[str, Any]]:
     wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
               "ceiling": settings.answering and has_gold}  # fmt: skip
     values = {**settings.model_dump(), "build": {}, "pooling": None}
-    methods = built_in("method")
-    texts = [file.read_text("utf-8") for name in methods if (file := file_of("method", name))]
+    files = {name: file_of("method", name) for name in built_in("method")}
+    texts = {name: file.read_text("utf-8") for name, file in files.items() if file}
     return [
         {**values, "method": method_of(name, settings.profile, settings.fidelity)}
         for role, is_wanted in wanted.items()
-        for name, text in zip(methods, texts, strict=True)
+        for name, text in texts.items()
         if is_wanted and f"\nrole: {role}" in text
     ]
 
@@ -292,17 +296,11 @@ def _lacking(result: RunResult) -> str:
 
 
 def differences(results: Sequence[RunResult]) -> list[Comparison]:
-    """Return the differences from the baseline that the first run names.
-
-    [] when it names none, and when there is no other method next to a run of the baseline.
-    """
+    """Return the differences from the baseline that the first run names; [] without another."""
     evaluation = results[0].experiment.settings.evaluation
-    experiments = [result.experiment for result in results]
-    if evaluation.baseline not in {one.method.name for one in experiments} or len(results) < 2:
-        return []
     compared = []
-    for result, experiment in zip(results, experiments, strict=True):
-        scores = scores_over_repeats(experiment)
+    for result in results if len(results) > 1 else ():
+        experiment, scores = result.experiment, scores_over_repeats(result.experiment)
         mine = {one.id: scores[one.id] for one in experiment.selection()[0] if one.id in scores}
         scopes = {question.id: question.scope for question in experiment.dataset.questions}
         compared.append(Compared(result.metrics, mine, scopes))
