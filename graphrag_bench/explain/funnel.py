@@ -100,7 +100,7 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
                 right = answered_right(scores)
                 by_question[name] = fates_of(run.rows[name], run.gold[name], built, right)
     every = [fate for name in names for fate in by_question[name]]
-    if all(fate.right is None for fate in every):
+    if all(fate.verdicts["answered"] is None for fate in every):
         stages -= {"answered"}
     if "linked" in stages and not any("trace" in run.rows[name] for name in names):
         missing["linked: the rows hold no trace (trace=off)"] = None
@@ -174,7 +174,7 @@ def fates_of(row: Row, gold: Gold, built: Built, right: bool | None) -> list[Fat
         for stage in dict.fromkeys(stage for part in fates_of_parts for stage in part.verdicts):
             reached = [part.verdicts.get(stage) for part in fates_of_parts]
             verdicts[stage] = True if True in reached else None if None in reached else False
-        best.append(Fate(row["question"], name, verdicts, right))
+        best.append(Fate(row["question"], name, verdicts))
     return best
 
 
@@ -200,7 +200,7 @@ def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -
             verdicts["linked"] = bool(verdicts["extracted"]) and passage.document in linked
         verdicts |= {"replied": row["status"] != "failed", "answered": right}
         had = {stage: verdict for stage, verdict in verdicts.items() if stage in built.stages}
-        fates.append(Fate(row["question"], passage.document, had, right))
+        fates.append(Fate(row["question"], passage.document, had))
     return fates
 
 

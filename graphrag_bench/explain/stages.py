@@ -29,15 +29,11 @@ Verdicts = Mapping[str, bool | None]
 
 @dataclass(frozen=True)
 class Fate:
-    """The fate of one document in a question's evidence.
-
-    `right` says whether the question was answered right, None where it was not answered.
-    """
+    """The fate of one document in a question's evidence."""
 
     question: str
     document: str
     verdicts: Verdicts
-    right: bool | None = None
 
     @property
     def lost(self) -> str | None:
@@ -67,17 +63,14 @@ class Fate:
 class StageCount:
     """One stage: what was lost there, and what is left behind it.
 
-    `lost` and `rest` count documents of evidence; `questions` those whose first loss is here;
-    `otherwise` documents that did not pass and were found on another way; `anyway` lost ones whose
-    question was answered right all the same; `unknown` those of which nothing can be told.
+    `lost` and `rest` count documents of evidence, `otherwise` those that did not pass and were
+    found on another way, `unknown` those of which nothing can be told.
     """
 
     stage: str
     lost: int
     rest: int
-    questions: int
     otherwise: int
-    anyway: int
     unknown: int
 
     @property
@@ -119,38 +112,25 @@ class Funnel:
         """Return a row for each stage; the losses and what is left in the end sum to all."""
         rest, rows = len(self.fates), []
         for stage in self.stages:
-            lost = [fate for fate in self.fates if fate.lost == stage]
-            rest -= len(lost)
-            row = StageCount(
-                stage,
-                len(lost),
-                rest,
-                questions=len(self.questions_at(stage)),
-                otherwise=sum(stage in fate.reached_otherwise for fate in self.fates),
-                anyway=sum(fate.right is True for fate in lost),
-                unknown=sum(fate.is_unknown(stage) for fate in self.fates),
-            )
-            rows.append(row)
+            lost = sum(fate.lost == stage for fate in self.fates)
+            otherwise = sum(stage in fate.reached_otherwise for fate in self.fates)
+            unknown = sum(fate.is_unknown(stage) for fate in self.fates)
+            rest -= lost
+            rows.append(StageCount(stage, lost, rest, otherwise, unknown))
         return tuple(rows)
-
-    def questions_at(self, stage: str | None) -> list[str]:
-        """Return the questions whose first loss is at a stage; those without a loss for None."""
-        return [name for name, lost in self.lost.items() if lost == stage]
 
 
 def stage_table(of_run: Funnel) -> Table:
     """Return a row for each stage: the documents left behind it, and those that it lost."""
     rows = []
     for one in of_run.counts():
-        counts = (one.rest, one.lost, one.questions, one.anyway, one.otherwise, one.unknown)
-        cells = ["?"] * 5 if one.is_unknown else [str(n) if n else "" for n in counts[1:]]
-        rows.append((SAID[one.stage], "?" if one.is_unknown else str(one.rest), *cells))
+        cells = [str(one.rest), *(str(n or "") for n in (one.lost, one.otherwise, one.unknown))]
+        rows.append((SAID[one.stage], *(["?"] * 4 if one.is_unknown else cells)))
     n = f"{len(of_run.fates)} documents of evidence, {len(of_run.lost)} of {of_run.n_rows}"
     caption = f"{of_run.title} on {of_run.dataset}: {n} questions have some"
     notes = (
-        "lost: documents, each at the first stage that it did not pass; questions: those whose "
-        "first loss is there; answered: lost ones whose question was answered right all the same",
+        "documents, each lost at the first stage that it did not pass",
         *(f"not known: {reason}" for reason in of_run.unknown),
     )
-    heads = ("stage", "left", "lost", "questions", "answered", "found otherwise", "not known")
+    heads = ("stage", "left", "lost", "found otherwise", "not known")
     return Table(caption, heads, tuple(rows), notes, texts=heads[:1])

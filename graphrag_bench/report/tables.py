@@ -247,7 +247,6 @@ def cost_table(runs: Sequence[Run]) -> Table:
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
     rows = []
-    notes = ["from all calls so far; tokens: prompt + completion; cut: replies at max_tokens"]
     for run in in_table_order(runs):
         for step, cost in run["cost"]["steps"].items():
             paid, cached = cost["paid"], cost["cached"]
@@ -260,14 +259,8 @@ def cost_table(runs: Sequence[Run]) -> Table:
                 f"{cached['calls']:,}", _prompt_and_completion(cached),
                 str(cost["truncated"]), str(paid["retries"]),
             ))  # fmt: skip
-        if repeats := run.get("repeats"):
-            paid, cached = repeats["cost"]["paid"], repeats["cost"]["cached"]
-            notes.append(
-                f"{run['title']}: its {repeats['n'] - 1} further repeat(s) paid {paid['calls']:,} "
-                f"calls, {_prompt_and_completion(paid)} tokens, {paid['usd']:.4f} USD; "
-                f"{cached['calls']:,} were cached"
-            )
-    return Table("what the runs have cost", heads, tuple(rows), tuple(notes), texts=heads[:2])
+    note = "from all calls so far; tokens: prompt + completion; cut: replies at max_tokens"
+    return Table("what the runs have cost", heads, tuple(rows), (note,), texts=heads[:2])
 
 
 def _prompt_and_completion(part: Mapping[str, Any]) -> str:
