@@ -243,36 +243,3 @@ def test_everything_is_reached_by_keyboard_alone(browser: Browser) -> None:
     assert browser.one("#question").text == "What does </script> end?"
     browser.press(Keys.ESCAPE)
     browser.until(lambda: browser.one("#main").get_attribute("data-view") == "questions")
-
-
-def test_ten_thousand_questions_are_listed_in_three_seconds(driver: Any, page: Path) -> None:
-    """The list is made ten thousand long by hand; a part is still loaded when it is asked for."""
-    copy = page.parent / "long"
-    shutil.copytree(page, copy, dirs_exist_ok=True)
-    (copy / "data" / "many.js").write_text(MANY, encoding="utf-8")
-    index = copy / "index.html"
-    index.write_text(
-        index.read_text().replace('<script src="main.js">', '<script src="data/many.js"></script>'
-                                  '<script src="main.js">')
-    )  # fmt: skip
-    browser = Browser(driver, copy)
-    browser.at("questions/r0")
-    browser.until(lambda: browser.one("#shown").text == "10,000 of 10,000 questions")
-    assert browser.js("return performance.now()") < 3000 + browser.js(
-        "return performance.timing.responseEnd - performance.timing.navigationStart"
-    )
-    assert len(browser.all("a.question")) < 60
-    browser.js("document.getElementById('list').scrollTop = 300000")
-    browser.until(lambda: "question 4687" in browser.one("#list").text)
-
-
-MANY = """
-const many = Array.from({ length: 10000 }, (_, n) => n);
-const same = (value) => many.map(() => value);
-grb.part("set0", { name: "long", id: many.map((n) => `q${n}`),
-  text: many.map((n) => `question ${n}`), type: same("one-hop"),
-  hops: same(1), gold: same(["a"]), evidence: same(["ada"]) });
-grb.part("r0/list", { at: many, status: same("answered"), answer: same("a"), right: same(1),
-  evidence: same("c"), lost: same(""), fallbacks: same([]), tokens: same(10), context: same(100),
-  seconds: same(0.1), scores: { accuracy: same(1) }, block: 20 });
-"""

@@ -1,13 +1,12 @@
 """Metrics against what others publish, on generated cases: 300 of each."""
 
 import random
-import re
-import string
 from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_answers import of_squad as normalised
 
 from graphrag_bench.evaluation import reference_texts
 from graphrag_bench.evaluation.answers import exact_match, f1, overlap
@@ -32,11 +31,6 @@ def _streams_stay_open() -> None:
 
 
 # ---- SQuAD and HotpotQA, from their published definitions
-
-
-def normalised(text: str) -> str:
-    unmarked = "".join(sign for sign in text.lower() if sign not in set(string.punctuation))
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", unmarked).split())
 
 
 def squad_f1(prediction: str, truth: str) -> float:
@@ -112,13 +106,6 @@ def test_rouge_reads_scripts_that_rouge_score_alone_would_drop() -> None:
     assert rouge("東京 都", ["東京"], "rouge1") == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
 
 
-class NoSynonyms:
-    """A WordNet that knows no word, as where its data is not installed."""
-
-    def synsets(self, word: str) -> list[object]:
-        return []
-
-
 @settings(max_examples=CASES, deadline=None)
 @given(texts, golds)
 def test_meteor_is_the_best_of_nltk_over_the_references(answer: str, wanted: list[str]) -> None:
@@ -133,7 +120,7 @@ def test_meteor_is_the_best_of_nltk_over_the_references(answer: str, wanted: lis
 
 def test_meteor_finds_stems_and_punishes_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of two words match, in one chunk: 1 - 0.5 * (1 / 2) ** 3; swapped, in two: 1 - 0.5."""
-    monkeypatch.setattr(reference_texts, "_wordnet", NoSynonyms)
+    monkeypatch.setattr(reference_texts, "_wordnet", lambda: reference_texts._NO_SYNONYMS)
     assert meteor("cats sat", ["cat sat"]) == pytest.approx(0.9375)
     assert meteor("sat cats", ["cat sat"]) == pytest.approx(0.5)
     assert meteor("feline", ["cat"]) == 0.0

@@ -15,14 +15,9 @@ from graphrag_bench.evaluation.listed_answers import (
 )
 
 LINES = (
-    "ans: 2014 World Series",
-    "ans: None of them",
-    "ans: 2012 World Series",
-    "ans: 2012 World Series",
-    "ans: Crazy Crab",
-    "ans: not available",
-    "ANS: 2010 World Series",
-)
+    "ans: 2014 World Series", "ans: None of them", "ans: 2012 World Series",
+    "ans: 2012 World Series", "ans: Crazy Crab", "ans: not available", "ANS: 2010 World Series",
+)  # fmt: skip
 GOLD = ("2010 World Series", "2012 World Series", "2014 World Series")
 WINS = "Which championships did the team win?"
 

@@ -36,17 +36,13 @@ def f1_like(rng: np.random.Generator, n: int, tests: int) -> Numbers:
     return np.where(drawn < 0.4, 0.0, np.where(drawn < 0.7, 1.0, between))
 
 
-def nulls(kind: str, n: int, tests: int = NULLS) -> Numbers:
+def nulls(kind: str, n: int) -> Numbers:
     """Differences of two methods that are equally good, one column a comparison."""
     rng = np.random.default_rng(SEED)
     if kind == "scores":
-        return f1_like(rng, n, tests) - f1_like(rng, n, tests)
-    halves = np.full((n, tests), 0.5)
-    binary = right_or_wrong(rng, halves) - right_or_wrong(rng, halves)
-    if kind == "right or wrong":
-        return binary
-    of_both = f1_like(rng, n, tests) - f1_like(rng, n, tests)
-    return np.where(np.arange(tests) % 2, binary, of_both)
+        return f1_like(rng, n, NULLS) - f1_like(rng, n, NULLS)
+    halves = np.full((n, NULLS), 0.5)
+    return right_or_wrong(rng, halves) - right_or_wrong(rng, halves)
 
 
 def clustered_nulls(clusters: Numbers, tests: int = NULLS) -> Numbers:
@@ -68,10 +64,9 @@ def rate(differences: Numbers, clusters: Numbers | None = None) -> float:
     return float(np.mean(np.concatenate(found) <= 0.05))
 
 
-@pytest.mark.parametrize("kind", ["scores", "right or wrong", "a mixture"])
-@pytest.mark.parametrize("n", [60, 100])
-def test_of_3000_comparisons_of_equals_five_in_a_hundred_are_called_different(kind, n):
-    assert 0.04 <= rate(nulls(kind, n)) <= 0.06
+@pytest.mark.parametrize("kind", ["scores", "right or wrong"])
+def test_of_3000_comparisons_of_equals_five_in_a_hundred_are_called_different(kind):
+    assert 0.04 <= rate(nulls(kind, 60)) <= 0.06
 
 
 @pytest.mark.parametrize("n_scopes", [15, 30])
@@ -209,17 +204,10 @@ def test_differences_of_one_and_minus_one_need_two_point_eight_standard_errors()
     """The mean of 1, -1, 1, -1 is 0, its variance 4 / 3, the standard error sqrt(4 / 3 / 4)."""
     found = detectable_difference([1, -1, 1, -1])
     assert found == pytest.approx(REACH * math.sqrt(1 / 3), abs=1e-5)
+    doubled = [1, 1, -1, -1, 1, 1, -1, -1]  # two of each document: the same
+    assert detectable_difference(doubled, [*"aabbccdd"]) == pytest.approx(found, abs=1e-5)
     for same in ([], [1.0], [0.2, 0.2, 0.2]):
         assert detectable_difference(same) is None
-
-
-def test_two_questions_of_each_document_that_go_together_count_as_one():
-    """Sums 2, -2, 2, -2 of 8 questions: sqrt(4 / 3 * 16) / 8."""
-    doubled = [1, 1, -1, -1, 1, 1, -1, -1]
-    scopes = [name for name in "abcd" for _ in range(2)]
-    clustered = detectable_difference(doubled, scopes)
-    assert clustered == pytest.approx(REACH * math.sqrt(4 / 3 * 16) / 8, abs=1e-5)
-    assert clustered == pytest.approx(detectable_difference([1, -1, 1, -1]), abs=1e-5)
 
 
 def test_a_hundred_questions_detect_a_fifth_and_four_hundred_a_tenth():
@@ -229,13 +217,3 @@ def test_a_hundred_questions_detect_a_fifth_and_four_hundred_a_tenth():
     assert detectable_share(1) == 1.0
     with pytest.raises(ValueError, match="no questions"):
         detectable_share(0)
-
-
-def test_a_difference_that_large_is_found_four_times_of_five():
-    rng = np.random.default_rng(5)
-    n, tests = 100, 2000
-    gap = detectable_share(n)
-    first = rng.random((n, tests)) < 0.5 - gap / 2
-    second = rng.random((n, tests)) < 0.5 + gap / 2
-    p = sign_flip_p(second.astype(float) - first, permutations=499)
-    assert np.mean(p <= 0.05) == pytest.approx(0.8, abs=0.05)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,8 @@ from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Reply, Scripted
 from graphrag_bench.values import FloatArray
 
-ADA = Case(
-    "q",
-    "Who found the comet?",
-    "It was Ada Marsh who did.",
-    ("Ada Marsh", "A. Marsh"),
-    ("One.", "Two."),
-)
+WHO, NAMES = "Who found the comet?", ("Ada Marsh", "A. Marsh")
+ADA = Case("q", WHO, "It was Ada Marsh who did.", NAMES, ("One.", "Two."))
 
 
 def judged(
@@ -60,6 +55,11 @@ def agrees(verdict: bool) -> str:
     return json.dumps({"agrees": verdict})
 
 
+def verdicts(*numbers: int) -> str:
+    """Those on statements of these numbers: the first two are supported."""
+    return json.dumps({"verdicts": [{"number": n, "supported": n < 3} for n in numbers]})
+
+
 @pytest.mark.parametrize(
     ("offered", "value"),
     [
@@ -90,24 +90,22 @@ def test_the_gold_is_right_nothing_and_several_are_wrong_without_a_second_call(
 def test_other_words_are_held_against_the_gold_and_the_same_need_no_call(
     answer: str, golds: tuple[str, ...], replies: tuple[str, ...], value: float
 ) -> None:
-    case = Case("q", "Who found the comet?", answer, golds)
+    case = Case("q", WHO, answer, golds)
     assert judged("judged_correctness", *replies, case=case) == Judgement(value)
 
 
-@pytest.mark.parametrize("answer", ["-5", "5", "C#"])
-def test_signs_that_carry_meaning_are_part_of_the_words(answer: str) -> None:
-    other = {"-5": "5", "5": "-5", "C#": "C"}[answer]
+@pytest.mark.parametrize(("answer", "other"), [("-5", "5"), ("5", "-5"), ("C#", "C")])
+def test_signs_that_carry_meaning_are_part_of_the_words(answer: str, other: str) -> None:
     case = Case("q", "How cold was it?", answer, (other,))
     assert judged("judged_correctness", agrees(False), case=case).value == 0.0
 
 
-def test_the_judge_sees_no_gold_before_it_has_said_what_is_offered() -> None:
-    case = Case("q", "Who found the comet?", "It was Miss Marsh who did.", ("Ada M.",))
+def test_the_judge_sees_no_gold_before_it_has_said_what_is_offered_and_no_text_is_a_template() -> (
+    None
+):
+    case = Case("q", WHO, "It was Miss Marsh who did.", ("Ada M.",))
     first, second = prompts(case, True)
     assert "Ada M." not in first and "- Ada M.\n" in second and "- Miss Marsh" in second
-
-
-def test_text_of_an_answer_is_never_read_as_a_template() -> None:
     case = Case("q", "{{ golds }}?", "It is, as they say, {% raw %}{{ 7 * 7 }}", ("{{ gold }}",))
     first, second = prompts(case, False)
     assert "{% raw %}{{ 7 * 7 }}" in first and "- {{ gold }}" in second
@@ -150,8 +148,10 @@ def test_failed_calls_and_prose_leave_no_value_and_an_empty_list_is_never_a_perf
         ("judged_correctness", (offers("Miss Marsh"), "Well.", "Well, well."), "unreadable"),
         ("context_precision", ('{"useful": [3]}',), "unreadable"),
         ("faithfulness", ('{"statements": []}',), "nothing"),
+        *(("faithfulness", (claimed("One.", "Two.", "Three."), verdicts(*numbers)), "unreadable")
+          for numbers in ([1, 2], [1, 2, 2], [1, 2, 3, 4], [])),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_read_or_claims_nothing_has_no_value(
     metric: str, replies: tuple[str, ...], missing: str
 ) -> None:
@@ -161,17 +161,7 @@ def test_what_cannot_be_read_or_claims_nothing_has_no_value(
 
 def test_faithfulness_is_the_share_of_statements_that_are_supported() -> None:
     claims = claimed("She is Ada.", "She lives.", "She flew.")
-    verdicts = [{"number": n, "supported": n < 3} for n in (3, 1, 2)]
-    found = judged("faithfulness", claims, json.dumps({"verdicts": verdicts}))
-    assert found.value == approx(2 / 3, abs=1e-6)
-
-
-@pytest.mark.parametrize("numbers", [[1, 2], [1, 2, 2], [1, 2, 3, 4], []])
-def test_verdicts_that_skip_repeat_or_invent_a_statement_are_not_read(numbers: list[int]) -> None:
-    claims = claimed("One.", "Two.", "Three.")
-    verdicts = [{"number": n, "supported": True} for n in numbers]
-    found = judged("faithfulness", claims, json.dumps({"verdicts": verdicts}))
-    assert (found.value, found.missing) == (None, "unreadable")
+    assert judged("faithfulness", claims, verdicts(3, 1, 2)).value == approx(2 / 3, abs=1e-6)
 
 
 def test_answer_relevance_is_the_mean_cosine_with_the_questions_asked_back() -> None:
@@ -200,15 +190,20 @@ def test_a_context_is_judged_by_one_reply(metric: str, reply: str, value: float)
     assert judged(metric, reply, case=three).value == approx(value, abs=1e-6)
 
 
+@dataclass(frozen=True)
+class Pair:
+    """An embedder of two texts, of which the second has this vector and the first another."""
+
+    second: Sequence[float]
+
+    def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
+        return np.array([[1.0, 0.0], self.second])
+
+
 def test_a_likeness_below_zero_counts_as_zero() -> None:
-    class Opposite:
-        """The question points one way, what is asked back the other."""
-
-        def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
-            return np.array([[1.0, 0.0]] + [[-1.0, 0.0]] * (len(texts) - 1))
-
     reply = '{"questions": ["Who?"], "evasive": false}'
-    assert judged("answer_relevance", reply, embedder=Opposite) == Judgement(0.0)
+    found = judged("answer_relevance", reply, embedder=lambda: Pair([-1.0, 0.0]))
+    assert found == Judgement(0.0)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +216,7 @@ def test_a_likeness_below_zero_counts_as_zero() -> None:
     ],
 )
 def test_a_list_of_five_names_is_wrong_whatever_any_judge_would_say(answer: str) -> None:
-    case = Case("q", "Who found the comet?", answer, ("Ada Marsh",))
+    case = Case("q", WHO, answer, ("Ada Marsh",))
     assert judged("judged_correctness", case=case) == Judgement(0.0)
 
 
@@ -236,7 +231,7 @@ def test_a_gold_answer_that_names_several_things_is_not_wrong_by_count() -> None
 
 @pytest.mark.parametrize("answer", ["Ada Marsh, of Tarn", "Ada Marsh or Bo Reed", "Unknown"])
 def test_a_text_whose_form_does_not_tell_is_read_by_the_judge(answer: str) -> None:
-    case = Case("q", "Who found the comet?", answer, ("Ada Marsh",))
+    case = Case("q", WHO, answer, ("Ada Marsh",))
     assert judged("judged_correctness", offers("Ada Marsh"), case=case).value == 1.0
     assert judged("judged_correctness", offers(), case=case).value == 0.0
 
@@ -245,22 +240,20 @@ def test_every_judged_metric_is_in_the_list_of_metrics() -> None:
     assert list(MEASURES) == metric_names(["judge"])
 
 
-class Turned:
-    """An embedder of two texts at a right angle: their likeness is 0.5."""
-
-    def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
-        return np.array([[1.0, 0.0] if text == ADA.answer else [0.0, 1.0] for text in texts])
+def turned() -> Pair:
+    """Two texts at a right angle: their likeness is 0.5."""
+    return Pair([0.0, 1.0])
 
 
 def test_correctness_is_f1_of_statements_and_a_quarter_likeness() -> None:
     said = [claimed("a", "b", "c"), claimed("a", "x"), '{"supported": [1], "missing": [2, 3]}']
-    found = judged("answer_correctness", *said, embedder=Turned)
+    found = judged("answer_correctness", *said, embedder=turned)
     f1 = 2 * 1 / (2 * 1 + 1 + 2)  # one supported, one not, two missing
     assert found.value == approx(0.75 * f1 + 0.25 * 0.5)
 
 
 def test_an_answer_that_claims_nothing_has_no_facts_and_a_wrong_number_no_value() -> None:
-    found = judged("answer_correctness", claimed("a"), claimed(), embedder=Turned)
+    found = judged("answer_correctness", claimed("a"), claimed(), embedder=turned)
     assert found.value == 0.25 * 0.5
     wrong = '{"supported": [2], "missing": []}'
     assert judged("answer_correctness", claimed("a"), claimed("a"), wrong).missing == "unreadable"

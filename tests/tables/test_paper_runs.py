@@ -177,12 +177,8 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None
     assert (won.value, won.n, lost.value) == (75.0, 2, 25.0)  # (1 + 0.5) / 2
     assert won.grade.others == ("data: sample, not Mix", "model: small:1, not Llama-3-8B")
     assert held["VanillaRAG", "VanillaRAG"].reason == "a method against itself"
-
-
-def test_another_judge_is_another_model(home: Path) -> None:
-    figure = overall(home, "small:1")["RAPTOR", "VanillaRAG"].figure
-    assert figure is not None
-    assert "judge: small:1, not GPT-4o" in figure.grade.others
+    other = overall(home, "small:1")["RAPTOR", "VanillaRAG"].figure
+    assert other is not None and "judge: small:1, not GPT-4o" in other.grade.others
 
 
 def test_two_stored_runs_that_nobody_compared_lack_verdicts_alone(home: Path) -> None:
@@ -206,25 +202,6 @@ def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) ->
     (one,) = beside(table, [run], home=home, **where).values()
     assert one.figure is not None
     assert (one.figure.value, one.figure.n) == (50.0, 2)  # q2 was judged again, q3 has no value
-
-
-def test_seconds_come_from_a_run_of_one_question_at_a_time_alone(home: Path) -> None:
-    run = told("vanilla", usage={"seconds_per_question": 9.0, "tokens_per_question": 7.0})
-    table = load_table("zhou2025/table6")
-
-    def time_of() -> Filled:
-        held = beside(table, [run], home=home, method="VanillaRAG", metric="time")
-        return next(iter(held.values()))
-
-    assert time_of().figure is None
-    assert "workers=1 cache.mode=off" in time_of().reason
-    step = {"step": "retrieve.0 chunk.vdb", "workers": 1}
-    seconds = (0.05, 0.15, 0.25, 0.35, 0.45)
-    rows = [{"question": f"q{n}", "seconds": one, **step} for n, one in enumerate(seconds)]
-    write_rows(run.folder.path / "timing.jsonl", rows)
-    figure = time_of().figure
-    assert figure is not None
-    assert (figure.value, figure.n) == (pytest.approx(0.25), 5)
 
 
 def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
