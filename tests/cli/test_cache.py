@@ -69,18 +69,13 @@ def test_an_exported_file_is_a_store_for_the_next_home(home: Path, name: str) ->
     [
         (["stat"], "stats"),
         (["export"], "FILE"),
-        (["import"], "FILE"),
-        (["stats", "x.jsonl"], "--path"),
         (["stats", "--home", "none"], "none/cache/replies.sqlite"),
         (["stats", "--home", "a", "--path", "b"], "give one of the two"),
-        (["stats", "--identiy", "x"], "--identiy"),
-        (["export", "a.jsonl", "b.jsonl"], "b.jsonl"),
         (["export", "no/folder/a.jsonl"], "no/folder"),
         (["export", "runs"], "runs"),
         (["export", str(STORE)], "is the store itself"),
         (["import", str(STORE)], "is the store itself"),
         (["import", "none.jsonl"], "none.jsonl"),
-        (["import", "runs"], "runs"),
     ],
 )
 def test_a_wrong_argument_ends_with_2_and_says_what_is_wrong(

@@ -25,12 +25,6 @@ def test_all_failures_end_with_1_whatever_the_limit() -> None:
         assert ended.code == 1 and "6 of 6 questions failed, all of them" in ended.err
 
 
-def test_a_question_whose_answering_failed_ends_with_1_and_one_badly_asked_with_2() -> None:
-    toy_runs.fails_on.add("Who")
-    for question, name, code in (("Who founded Norvik?", "generate", 1), (" ", "one question", 2)):
-        assert name in refused(*TOY, "method=vanilla", question, name="ask", code=code)
-
-
 def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2_and_earlier_work_stays() -> None:
     folder = run_folder(*VANILLA, "limit=2")
     before = (folder / "records.jsonl").read_bytes()

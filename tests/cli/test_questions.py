@@ -44,13 +44,11 @@ def rows(folder: Path) -> list[dict[str, object]]:
 def test_specific_questions_run_as_a_data_set_with_their_evidence(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     folder = made(*TEMPLATE, home)
-    held = rows(folder)
-    assert len(held) == 6 and {row["hops"] for row in held} == {1, 2}
-    assert all(row["answers"] and row["evidence"] for row in held)
-    done = run_folder(
-        "dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25", "answer=off", home
-    )
-    assert len(records(done)) == 6
+    questions = rows(folder)
+    assert len(questions) == 6 and {row["hops"] for row in questions} == {1, 2}
+    assert all(row["answers"] and row["evidence"] for row in questions)
+    words = ["dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25", "answer=off"]
+    assert len(records(run_folder(*words, home))) == 6
 
 
 def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: Path) -> None:
@@ -68,9 +66,9 @@ def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: P
 
 def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path: Path) -> None:
     lists = ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister"]
-    held = rows(made(*lists, "kind=abstract", "n=4", f"out={tmp_path}/a"))
-    assert {row["type"] for row in held} == {"abstract"}
-    assert not any(row["answers"] or row["evidence"] for row in held)
+    questions = rows(made(*lists, "kind=abstract", "n=4", f"out={tmp_path}/a"))
+    assert {row["type"] for row in questions} == {"abstract"}
+    assert not any(row["answers"] or row["evidence"] for row in questions)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +77,7 @@ def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path
         (["kind=abstrct"], "Did you mean 'abstract'"),
         (["n=3"], "kind=abstract or kind=specific"),
         (["kind=specific", "hops=4"], "hops=4"),
-        (["kind=specific", "n=0"], "n=0"),
-        (
-            ["kind=specific", "wordin=template"],
-            "'wordin' is not a setting of questions. Did you mean 'wording'",
-        ),
+        (["kind=specific", "wordin=template"], "Did you mean 'wording'"),
     ],
 )
 def test_wrong_settings_are_told(words: list[str], said: str) -> None:
@@ -99,8 +93,8 @@ def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path:
     run = run_folder(*words, f"dataset.questions={folder}")
     assert run.parent.parent.name == "toy-abstract"
     assert run.name != own.name
-    held = metrics(run)
-    assert (held["dataset"], held["card"], held["n"]) == ("toy-abstract", "toy", 6)
+    stored = metrics(run)
+    assert (stored["dataset"], stored["card"], stored["n"]) == ("toy-abstract", "toy", 6)
     assert {path.name for path in (tmp_path / "artifacts").iterdir()} == {"toy"}
     assert set(built) <= {path.name for path in (tmp_path / "artifacts" / "toy").iterdir()}
     assert {row["question"] for row in records(run)} == {row["id"] for row in rows(folder)}

@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from toy_runs import TOY, asked, command, metrics, ran, records, refused
+from toy_runs import TOY, asked, metrics, ran, records, refused
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
@@ -78,13 +78,6 @@ def test_an_objective_that_could_not_be_honest_is_refused(more: str, name: str) 
 )
 def test_a_sweep_that_could_not_be_whole_is_refused(more: list[str], name: str, code: int) -> None:
     assert name in refused(*OPTUNA, *more, code=code)
-
-
-def test_a_trial_that_fails_ends_alone() -> None:
-    ended = command("run", *OPTUNA, "hydra.sweeper.n_trials=4", "method.damping=interval(0.1,1.5)")
-    assert ended.code == 1
-    assert "1 failed; the same command" in ended.err
-    assert "best of 3 configurations" in ended.out
 
 
 def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:

@@ -18,7 +18,6 @@ from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.citation import citations
 from graphrag_bench.run.cleanup import garbage
 from graphrag_bench.run.imported import Source, import_run
-from graphrag_bench.run.results import reopened
 from graphrag_bench.run.session import stored_differences
 from graphrag_bench.run.stored import StoredRun, find_run, rescored
 from graphrag_bench.view.page import pair_rows, write_page
@@ -93,8 +92,6 @@ def test_answers_are_compared_and_judged_and_contexts_are_asked_for_in_vain(runs
 def test_what_opens_a_run_says_that_an_imported_one_has_no_steps(
     runs: Both, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match="no steps"):
-        reopened(runs[1], tmp_path)
     with pytest.raises(UserError, match="no steps"):
         Player.of_run(runs[1], tmp_path)
 

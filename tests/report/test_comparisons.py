@@ -50,11 +50,11 @@ def test_p_is_corrected_over_all_rows_of_the_table() -> None:
 
 
 def test_one_test_is_not_corrected_and_each_metric_is_by_itself() -> None:
-    def both(method: str, values: Sequence[float]) -> Compared:
-        scores = {f"q{row}": {"accuracy": v, "f1": v} for row, v in enumerate(values)}
-        return Compared(run(method, values).metrics, scores)
-
-    made = table(both("vanilla", BASE), both("a", BETTER))
+    both = [
+        Compared(one.metrics, {q: {**of, "f1": of["accuracy"]} for q, of in one.scores.items()})
+        for one in (run("vanilla", BASE), run("a", BETTER))
+    ]
+    made = table(*both)
     assert made.heads[5] == "p"
     assert [row[5] for row in made.rows] == ["0.3750", "0.3750"]
     assert "Holm" not in made.notes[1]
@@ -84,12 +84,8 @@ def test_a_second_run_of_the_baseline_is_compared_with_the_first() -> None:
 
 
 def test_floor_and_ceiling_and_other_sets_have_no_rows() -> None:
-    runs = [
-        run("vanilla", BASE),
-        run("zeroshot", BASE, role="floor"),
-        run("oracle", BETTER, role="ceiling"),
-        run("hipporag", BETTER, dataset="sample"),
-    ]
+    roles = [run("zeroshot", BASE, role="floor"), run("oracle", BETTER, role="ceiling")]
+    runs = [run("vanilla", BASE), *roles, run("hipporag", BETTER, dataset="sample")]
     assert comparison_table(comparisons(runs, "vanilla")) is None
     assert comparison_table(comparisons(runs, "raptor")) is None
 

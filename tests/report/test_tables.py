@@ -21,10 +21,7 @@ def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
         "answer": "on", "n": 4, "selected": 4, "failed": 0, "answered": 4, "errors": [],
         "rates": {},
         "metrics": {"evidence_recall@2": MEAN, "accuracy": MEAN, "f1": MEAN, "exact_match": MEAN},
-        "usage": {
-            "tokens_per_question": 10.0, "seconds_per_question": 0.1,
-            "context_tokens_per_question": 0.0,
-        },
+        "usage": {"tokens_per_question": 10.0, "context_tokens_per_question": 0.0},
         "cost": {"steps": {}, "mixed": False}, "estimate": {}, "settings": {}, "llm": "model",
         "llm_build": "", "embedder": "hashing", "extraction": "", "extraction_statistics": {},
         "commit": "abc", "tokenizer": "cl100k",
@@ -41,11 +38,6 @@ def titles(*runs: Mapping[str, Any]) -> list[str]:
     return [str(one["title"]) for one in in_table_order(runs)]
 
 
-def test_the_floor_comes_first_and_the_ceiling_last() -> None:
-    floor, ceiling = run("closed-book", role="floor"), run("oracle", role="ceiling")
-    assert titles(run("A"), ceiling, floor, run("B")) == ["closed-book", "A", "B", "oracle"]
-
-
 def test_a_method_that_is_not_wholly_verified_is_marked_and_the_note_names_it() -> None:
     doubted = run("HopRAG", method="hoprag", verified="false")
     partly = run("DRIFT", method="drift", verified="partly")
@@ -59,7 +51,7 @@ def test_a_method_that_is_not_wholly_verified_is_marked_and_the_note_names_it() 
 
 
 def test_runs_of_one_title_say_in_what_they_differ_steps_only_when_nothing_else_does() -> None:
-    rows = [run(), run(dataset="sample"), run("oracle", role="ceiling")]
+    rows = [run("oracle", role="ceiling"), run(), run(dataset="sample")]
     assert titles(*rows) == ["toy: VanillaRAG", "toy: oracle", "sample: VanillaRAG"]
     one, two = (
         run(settings={"method.damping": n, "method.retrieve.1.damping": n, "seed": 0})
@@ -90,14 +82,6 @@ def test_tokens_of_the_context_and_evidence_cut_from_it_have_columns_where_there
     cells = [row[at : at + 2] for row in table.rows]
     assert cells == [(MISSING, MISSING), ("0.250 [0.00, 0.50]", "1834")]
     assert "context" not in run_table([run()]).heads
-
-
-def test_failed_questions_are_counted_marked_and_explained() -> None:
-    table = run_table([run(failed=1, errors=["1 x generate.0: no reply"])])
-    (row,) = table.rows
-    assert row[2] == "1"
-    assert "0.250! [0.00, 0.50]" in row
-    assert any("1 x generate.0: no reply" in note for note in table.notes)
 
 
 def test_no_text_breaks_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

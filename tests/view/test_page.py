@@ -96,7 +96,7 @@ def test_a_folder_that_holds_no_page_is_left_alone(home: Path, tmp_path: Path) -
     for place in (tmp_path, file):
         with pytest.raises(UserError, match=re.escape(str(place))):
             write_page(newest(home, 1), place, home)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    assert [*tmp_path.iterdir()] == [file]
 
 
 def test_graphs_beyond_the_most_are_counted(
