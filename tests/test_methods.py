@@ -59,13 +59,13 @@ def test_every_method_that_links_names_says_how() -> None:
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_the_files_of_a_method_are_its_yaml_its_page_its_builders_then_its_operators() -> None:
-    settings = ["method=gretriever", "dataset=toy", "llm=scripted", "embedder=hashing"]
+def test_the_files_of_a_method_are_its_yaml_page_builders_operators_and_prompts() -> None:
+    settings = ["method=vgraphrag", "dataset=toy", "llm=scripted", "embedder=hashing"]
     names = [
         path.relative_to(ROOT).as_posix()
         for path in method_files(Experiment.prepare(composed(settings), swept=True))
     ]
-    assert names[:2] == ["configs/method/gretriever.yaml", "methods/gretriever/README.md"]
-    assert names.index("graphrag_bench/graphs/knowledge_graph.py") < names.index(
-        "operators/subgraph/steiner.py"
-    )
+    assert names[:2] == ["configs/method/vgraphrag.yaml", "methods/msgraphrag/README.md"]
+    assert names[-1] == "methods/msgraphrag/prompts/local_answer.j2"
+    assert "graphrag_bench/graphs/chunking.py" not in names
+    assert names.index("graphrag_bench/graphs/text_graph.py") < names.index("operators/node/vdb.py")

@@ -9,7 +9,7 @@ relationships with their scores, and, where it is not in the context, the step a
 No model is called.
 
 method=NAME --files lists the files of a method in reading order: its YAML file, its page, the
-builders of its artifacts and its operators.
+builders of its artifacts, its operators and its prompts.
 
 examples
   graphrag-bench show 0a1b2c

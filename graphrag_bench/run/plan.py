@@ -6,6 +6,7 @@ what the context budget or the reader's window leaves, and whose replies end at 
 
 import inspect
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -215,18 +216,29 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
 def method_files(experiment: Experiment) -> list[Path]:
     """Return the files that make a method, in reading order, each once.
 
-    Its YAML file and page, the builders of its artifacts as they are built, then the operators in
-    the order of its steps, without what these call.
+    Its YAML file and the page that this names, the builders of its artifacts as they are built, the
+    operators in the order of its steps, then the prompts of both: without what these call, and
+    without chunking, which is the same for every method.
     """
-    name = experiment.method.name
-    spec = find_spec("methods")
-    folders = spec.submodule_search_locations if spec else None
-    page = Path(next(iter(folders or ["methods"])), name, "README.md")
-    functions = [item.builder.function for item in experiment.plan]
-    functions += [op.operator.function for op in experiment.method.pipeline.operators()]
+    yaml = file_of("method", experiment.method.name)
+    named = re.search(r"^#.*?methods/(\w+)/README\.md", yaml.read_text() if yaml else "", re.M)
+    page = _in_package("methods", f"{named[1] if named else experiment.method.name}/README.md")
+    built = [item for item in experiment.plan if item.builder.resource != "chunk_table"]
+    steps = experiment.method.pipeline.operators()
+    functions = [item.builder.function for item in built]
+    functions += [step.operator.function for step in steps]
     code = [Path(inspect.getfile(inspect.unwrap(function))) for function in functions]
-    files = (file_of("method", name), page, *code)
+    settings = [*(item.settings for item in built), *(step.settings for step in steps)]
+    prompts = [value for one in settings for value in one.values() if isinstance(value, Prompt)]
+    texts = [_in_package(*prompt.name.split(":", 1)) for prompt in prompts]
+    files = (yaml, page, *code, *texts)
     return list(dict.fromkeys(path for path in files if path and path.is_file()))
+
+
+def _in_package(package: str, path: str) -> Path | None:
+    spec = find_spec(package)
+    folders = spec.submodule_search_locations if spec else None
+    return Path(folders[0], path) if folders else None
 
 
 @dataclass(frozen=True)
