@@ -152,12 +152,10 @@ class Mass(NamedTuple):
 class How(NamedTuple):
     """How a mass is found: `auto` is `exact` for a walk of up to `exact_up_to` nodes, else `push`.
 
-    `damping` is the chance that the walk goes on, `tolerance` that of the exact mass, `error` that
-    of the push.
+    `damping` is the chance that the walk goes on, `error` that of the push's mass.
     """
 
     damping: float
-    tolerance: float = 1e-10
     method: Method = "auto"
     exact_up_to: int = 200_000
     error: float = 2e-6
@@ -175,7 +173,7 @@ def masses(
     @cache
     def uniform() -> Mass:
         start = np.zeros(len(walk))
-        return Mass(None, personalised_pagerank(walk, start, how.damping, how.tolerance))
+        return Mass(None, personalised_pagerank(walk, start, how.damping))
 
     above = how.method == "auto" and len(walk) > how.exact_up_to
     if above or how.method == "push":
@@ -188,18 +186,19 @@ def masses(
         dense = np.zeros((len(walk), len(some)))
         for column, reset in enumerate(some):
             dense[reset.rows, column] = reset.weights
-        values = personalised_pagerank(walk, dense, how.damping, how.tolerance)
+        values = personalised_pagerank(walk, dense, how.damping)
         for column in range(len(some)):
             yield Mass(None, np.ascontiguousarray(values[:, column]))
 
 
-def personalised_pagerank(
-    walk: Walk, reset: FloatArray, damping: float, tolerance: float = 1e-10
-) -> FloatArray:
+_STILL = 1e-10
+
+
+def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> FloatArray:
     """The stationary mass of walks that restart at `reset`, float64, the shape of `reset`.
 
     Solves p = damping * (P^T p + m r) + (1 - damping) r with m the mass on isolated nodes, by
-    power iteration until no column moves by more than `tolerance` (L1). `reset` is (n_nodes,) or
+    power iteration until no column moves by more than 1e-10 (L1). `reset` is (n_nodes,) or
     (n_nodes, n_resets), non-negative, and is normalised to sum to 1; a column of zeros becomes
     uniform. Every column of the result sums to 1. `damping` is the chance that the walk goes on, in
     [0, 1). Each column is computed as if it were alone, so its bits do not depend on its
@@ -215,14 +214,13 @@ def personalised_pagerank(
     total = every @ weights
     restart = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / max(n, 1))
     mass, result, going = restart, np.empty(restart.shape), np.arange(restart.shape[1])
-    for _ in range(_enough(damping, tolerance)):
+    for _ in range(_enough(damping)):
         step = walk.transition @ mass
         step += (lost @ mass) * restart
         step *= damping
         step += (1.0 - damping) * restart
         mass, change = step, (every @ np.abs(step - mass))[0]
-        if (change <= tolerance).any():
-            ended = change <= tolerance
+        if (ended := change <= _STILL).any():
             result[:, going[ended]] = mass[:, ended]
             mass, restart, going = mass[:, ~ended].copy(), restart[:, ~ended].copy(), going[~ended]
             if not len(going):
@@ -231,10 +229,10 @@ def personalised_pagerank(
     return np.asarray(result / (every @ result), np.float64).reshape(reset.shape)
 
 
-def _enough(damping: float, tolerance: float) -> int:
+def _enough(damping: float) -> int:
     if damping == 0:
         return 1
-    return 2 + max(0, math.ceil(math.log(tolerance / 2) / math.log(damping)))
+    return 2 + max(0, math.ceil(math.log(_STILL / 2) / math.log(damping)))
 
 
 def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int = 0) -> Mass:

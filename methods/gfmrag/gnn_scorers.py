@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import PositiveInt
+from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.query_gnn import (
@@ -24,15 +24,23 @@ from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Chunk, Node, Question, Ranked
 
-FIXED = {
-    "message_func": "distmult",
-    "aggregate_func": "sum",
-    "activation": "relu",
-    "concat_hidden": False,
-    "use_ent_emb": None,
-}
-"""What a checkpoint may say of its network; of anything else none is built here."""
 EmbedderCheck = Literal["name", "length"]
+
+
+class _Network(BaseModel):
+    """What a checkpoint says of its network; of anything else none is built here."""
+
+    feat_dim: int
+    input_dim: int
+    hidden_dims: list[int] = Field(min_length=1)
+    num_mlp_layer: int = 2
+    layer_norm: bool = False
+    short_cut: bool = False
+    message_func: Literal["distmult"] = "distmult"
+    aggregate_func: Literal["sum"] = "sum"
+    activation: Literal["relu"] = "relu"
+    concat_hidden: Literal[False] = False
+    use_ent_emb: None = None
 
 
 @artifact("gnn_weights.released")
@@ -74,33 +82,21 @@ def _check_name(trained: Any, embedder: Embedder) -> None:
 
 
 def _shape_of(config: Mapping[str, Any], model: str) -> tuple[Shape, bool]:
-    model_config = config.get("model_config")
-    network = model_config.get("entity_model") if isinstance(model_config, Mapping) else None
-    if not isinstance(model_config, Mapping) or not isinstance(network, Mapping):
+    whole = config.get("model_config") or {}
+    try:
+        network = _Network.model_validate({**whole, **whole.get("entity_model", {})})
+    except ValidationError as error:
+        problems = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
         raise UserError(
-            f"graph.checkpoint: config.json of '{model}' has no model_config with an entity_model."
-        )
-    for name, value in FIXED.items():
-        own = network.get(name, model_config.get(name, value))
-        if own != value:
-            raise UserError(
-                f"graph.checkpoint: the network of '{model}' has {name}={own!r}; only {value!r} "
-                "can be computed here."
-            )
-    text, hidden = model_config.get("feat_dim"), network.get("input_dim")
-    states = network.get("hidden_dims")
-    if not isinstance(text, int) or not isinstance(hidden, int) or not isinstance(states, list):
+            f"graph.checkpoint: the network of '{model}' cannot be computed here ({problems})."
+        ) from None
+    if set(network.hidden_dims) != {network.input_dim}:
         raise UserError(
-            f"graph.checkpoint: config.json of '{model}' must state feat_dim, input_dim and "
-            "hidden_dims."
+            f"graph.checkpoint: the layers of '{model}' are {network.hidden_dims} wide, with an "
+            f"input of {network.input_dim}; only layers of one width can be computed here."
         )
-    if not states or set(states) != {hidden}:
-        raise UserError(
-            f"graph.checkpoint: the layers of '{model}' are {states} wide, with an input of "
-            f"{hidden}; only layers of one width can be computed here."
-        )
-    mlp, norm = network.get("num_mlp_layer", 2), bool(network.get("layer_norm", False))
-    return Shape(text, hidden, len(states), int(mlp), norm), bool(network.get("short_cut", False))
+    sizes = network.feat_dim, network.input_dim, len(network.hidden_dims)
+    return Shape(*sizes, network.num_mlp_layer, network.layer_norm), network.short_cut
 
 
 def _check_length(weights: GnnWeights, embedder: Embedder) -> None:

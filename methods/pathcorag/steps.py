@@ -163,16 +163,15 @@ def by_step(
     node_index: VectorIndex,
     embedder: Embedder,
     per_query: PositiveInt = 50,
-    assign: Literal["all", "retrieved_only", "rank"] = "all",
+    assign: Literal["all", "rank"] = "all",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
 ) -> StepNodes:
     """The `per_query` nodes most similar to each extended query, each with its step, best first.
 
     Score: the highest cosine of node and query, -1..1; ties by lower id. A node belongs to the step
-    of its most similar query (by six decimals), the first of equal ones; every query of a step
-    counts, or with `retrieved_only` only those that found the node; with `rank` that step has it
-    among whose queries it ranks best, and the score is the highest of those that found it there. A
-    query does not find nodes below `min_score`. A step without queries has no node.
+    of its most similar query (by six decimals), the first of equal ones; with `rank` that step
+    has it among whose queries it ranks best, and the score is the highest of those that found it
+    there. A query does not find nodes below `min_score`. A step without queries has no node.
     Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as its released code.
     """
     texts = [query for queries in reasoning_steps.queries for query in queries]

@@ -243,7 +243,6 @@ def focused_ppr(
     contains_weight: Annotated[float, Field(gt=0)] = 1.0,
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
-    tolerance: Annotated[float, Field(gt=0)] = 1e-10,
 ) -> Ranked[Chunk]:
     """The best of the given chunks by personalised PageRank over what is in them alone.
 
@@ -271,5 +270,5 @@ def focused_ppr(
     known = np.isin(nodes.ids, inside)
     np.maximum.at(reset, np.searchsorted(inside, nodes.ids[known]), nodes.scores[known])
     reset[len(inside) :] = passage_weight * np.maximum(chunk_scores.values[rows], 0.0)
-    mass = personalised_pagerank(walk, reset, damping, tolerance)[len(inside) :]
+    mass = personalised_pagerank(walk, reset, damping)[len(inside) :]
     return best_of(rows, mass / (mass.max() or 1.0), top_k)

@@ -46,7 +46,6 @@ def ppr(
     contains_weight: Positive = 1.0,
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
-    tolerance: Positive = 1e-10,
     method: Method = "auto",
     exact_up_to: PositiveInt = 200_000,
     error: Positive = 2e-6,
@@ -75,7 +74,7 @@ def ppr(
         contains_weight=contains_weight,
         cliques=cliques,
     )
-    how = How(damping, tolerance, method, exact_up_to, error)
+    how = How(damping, method, exact_up_to, error)
     rankings: list[Ranked[Chunk]] = []
     for begin in range(0, len(nodes), AT_ONCE):
         block = slice(begin, begin + AT_ONCE)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import PassageScorer
-from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import read_json, schema_of
@@ -19,6 +19,7 @@ from graphrag_bench.values import Chunk, Question, Ranked, unique
 
 PROMPT = Prompt("operators:prompts/chunk_rerank.j2")
 PURPOSE = "passage order"
+_WORDS = 300
 
 
 class Order(BaseModel):
@@ -31,12 +32,12 @@ class Order(BaseModel):
     order: list[int] = Field(json_schema_extra={"maxItems": 40})
 
 
-def _windows(n_rows: int, window: int, stride: int) -> list[int]:
-    return [*range(max(n_rows - window, 0), 0, -stride), 0]
+def _windows(n_rows: int, window: int) -> list[int]:
+    return [*range(max(n_rows - window, 0), 0, -max(window // 2, 1)), 0]
 
 
 def _calls(settings: Mapping[str, Any]) -> int:
-    return 2 * len(_windows(settings["depth"], settings["window"], settings["stride"]))
+    return 2 * len(_windows(settings["depth"], settings["window"]))
 
 
 @operator(
@@ -54,28 +55,24 @@ def rerank(
     prompt: Prompt = PROMPT,
     depth: PositiveInt = 20,
     window: PositiveInt = 20,
-    stride: PositiveInt = 10,
-    passage_words: PositiveInt = 300,
     max_tokens: PositiveInt = 160,
 ) -> Ranked[Chunk]:
     """The chunks, the first `depth` of them in the model's order, then the rest.
 
-    The model sees numbered passages (the first `passage_words` words of each) and lists the
+    The model sees numbered passages (the first 300 words of each) and lists the
     numbers, best first. Passages that it does not name follow in their former order, and that
     reply counts as a fallback; so does one that is unreadable twice, which changes nothing.
     Numbers out of range and repeated ones are skipped. With more than `window` chunks windows
-    slide from the last to the first by `stride` rows, so that good ones climb; one call each.
+    slide from the last to the first by half of it, so that good ones climb; one call each.
     Score: 1 / rank, 0..1. One chunk needs no call. Raises CallFailed when the model gives no
-    reply, UserError when `stride` is above `window`.
+    reply.
     Source: RankGPT (Sun et al., EMNLP 2023), sections 3.2 and 3.3.
     """
-    if stride > window:
-        raise UserError(f"chunk.rerank: stride {stride} passes over rows of a window of {window}.")
     rows: list[int] = chunks.ids.tolist()
     first = rows[:depth]
-    for begin in _windows(len(first), window, stride) if len(first) > 1 else ():
+    for begin in _windows(len(first), window) if len(first) > 1 else ():
         part = first[begin : begin + window]
-        passages = [" ".join(chunk_table.passage(row).split()[:passage_words]) for row in part]
+        passages = [" ".join(chunk_table.passage(row).split()[:_WORDS]) for row in part]
         chat = prompt.render({"question": question.text, "passages": passages})
         order = _order(llm, chat, len(part), max_tokens)
         first[begin : begin + window] = [part[position] for position in order]

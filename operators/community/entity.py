@@ -1,7 +1,5 @@
 """Communities that nodes are in."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import NonNegativeInt, PositiveInt
 
@@ -32,20 +30,18 @@ def entity(
     communities: Communities,
     reports: Reports,
     level: NonNegativeInt = 2,
-    rank_by: Literal["count", "rating"] = "count",
     top_k: PositiveInt | None = 4,
 ) -> Ranked[Community]:
     """The communities down to a level that hold the most of the nodes, all of them for None.
 
     Score: the number of given nodes in it, plus its report's rating / 11, so that the rating
-    settles ties; with `rank_by="rating"` the rating alone, 0..10. Communities with none of the
-    nodes or without a report are left out. Ties by lower id.
+    settles ties. Communities with none of the nodes or without a report are left out. Ties by
+    lower id.
     Source: Zhou et al. 2025, section 6.1, community "Entity" (its text ranks by rating); count
     first as Microsoft GraphRAG's local search does.
     """
     seeds = np.zeros(communities.nodes.shape[1])
     seeds[nodes.ids] = 1.0
     counts = np.asarray(communities.nodes @ seeds, np.float64)
-    scores = counts + fraction(reports) if rank_by == "count" else np.array(reports.ratings)
     among = reported(communities, reports, level)
-    return Ranked.top(scores, top_k, among=among[counts[among] > 0])
+    return Ranked.top(counts + fraction(reports), top_k, among=among[counts[among] > 0])

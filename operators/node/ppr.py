@@ -24,7 +24,6 @@ def ppr(
     damping: Damping = 0.5,
     reset: Weights = "specificity",
     top_k: PositiveInt = 4,
-    tolerance: Annotated[float, Field(gt=0)] = 1e-10,
     method: Method = "auto",
     exact_up_to: PositiveInt = 200_000,
     error: Annotated[float, Field(gt=0)] = 2e-6,
@@ -49,7 +48,7 @@ def ppr(
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     resets = [_reset(seeds, graph, reset) for seeds in nodes]
-    how = How(damping, tolerance, method, exact_up_to, error)
+    how = How(damping, method, exact_up_to, error)
     results = []
     for mass in masses(walk_of_nodes(graph, weighted=weighted), resets, how, top_k):
         scores = (

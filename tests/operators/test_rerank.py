@@ -27,9 +27,9 @@ def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_the
     found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=replying('{"order": [3, 1, 2]}'))
     check(found, [7, 5, 2], [1, 1 / 2, 1 / 3])
     llm = replying('{"order": [1, 2]}')
-    rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm, passage_words=3)
+    rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm)
     text = last_user_message(llm.asked[0])
-    assert "[1] T5 text of\n[2] T2 text of\nQuestion: Who?" in text
+    assert "[1] T5 text of chunk 5\n[2] T2 text of chunk 2\nQuestion: Who?" in text
     llm = replying('{"order": [2, 1]}')
     found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
     assert found.ids.tolist() == [2, 5, 7]
@@ -50,16 +50,10 @@ def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(no
 
 
 def test_a_good_chunk_climbs_through_windows_of_which_the_last_begins_at_the_first():
-    """Rows 0 to 4, windows of 3 by 2: rows 2-4 first, then 0-2; each turns its last one up."""
-    llm = replying('{"order": [3, 1, 2]}', '{"order": [3, 1, 2]}')
-    found = rerank(ASKED, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=3, stride=2)
+    """Rows 0 to 4, windows of 4 by 2: rows 1-4 first, then 0-3; each turns its last one up."""
+    llm = replying('{"order": [4, 1, 2, 3]}', '{"order": [2, 1, 3, 4]}')
+    found = rerank(ASKED, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=4)
     assert found.ids.tolist() == [4, 0, 1, 2, 3]
-    # Four rows, windows of 3 by 2: rows 1-3, then 0-2.
-    llm = replying('{"order": [3, 1, 2]}', '{"order": [2, 1, 3]}')
-    found = rerank(ASKED, ranked(0, 1, 2, 3), chunk_table=TABLE, llm=llm, window=3, stride=2)
-    assert found.ids.tolist() == [3, 0, 1, 2]
-    with pytest.raises(UserError, match="stride 4 passes over rows of a window of 3"):
-        rerank(ASKED, ranked(3, 4), chunk_table=TABLE, llm=replying(), window=3, stride=4)
 
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]

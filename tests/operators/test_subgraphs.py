@@ -102,7 +102,7 @@ def held():
     return {"communities": communities, "reports": Reports(texts, texts, ratings)}
 
 
-def test_communities_come_by_the_nodes_they_hold_down_to_a_level_or_by_rating(held):
+def test_communities_come_by_the_nodes_they_hold_down_to_a_level(held):
     """X holds two of the nodes, Y and Z one; of these Y has the better rating."""
     found = entity(ranked(0, 1, 2), **held)
     check(found, [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
@@ -114,8 +114,6 @@ def test_communities_come_by_the_nodes_they_hold_down_to_a_level_or_by_rating(he
     )
     found = entity(ranked(0, 1, 2), communities=held["communities"], reports=reports)
     check(found, [X, Z, Y], [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
-    found = entity(ranked(0, 1, 2), rank_by="rating", **held)
-    assert found.items() == [(Y, 9.0), (Z, 5.0), (X, 3.0)]
 
 
 def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_below_0(held):
