@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import composed, method_values
 from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.config.sources import GROUPS, applied, method_file, search_in
@@ -74,7 +74,7 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
             hint = did_you_mean(name, [*known, *_RUN_SETTINGS], known)
             gathered.errors.append(UserError(f"There is no setting '{name}'. {hint}"))
     gathered.refuse()
-    plain: dict[str, Any] = composed(method=raw)["method"]
+    plain: dict[str, Any] = method_values(raw)
     paths = tuple(f"method.{name}" for name in settings if name in known)
     return Pipeline(plain, run_settings, paths, copy.deepcopy(plain))
 

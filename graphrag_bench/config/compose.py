@@ -37,8 +37,8 @@ def composed(
     chunking or pooling takes the place of its choice. `method` is the content of a method's file,
     in place of the choice; `name` that of the primary configuration. Raises UserError.
     """
-    config = copy.deepcopy(_composition(tuple(overrides), name, tuple(_times(overrides))))
-    choices = config.hydra.runtime.choices
+    cached, hydra = _composition(tuple(overrides), name, tuple(_times(overrides)))
+    config, choices = copy.deepcopy(cached), hydra.runtime.choices
     with open_dict(config):
         if method is not None:
             config.method = _changed(method, choices)
@@ -47,7 +47,7 @@ def composed(
         for path, value in (values or {}).items():
             whole = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
             OmegaConf.update(config, path, value, merge=not whole, force_add=True)
-    return settings_of(config, config.hydra, method)
+    return settings_of(config, hydra, method)
 
 
 def _changed(method: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, Any]:
@@ -64,8 +64,12 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
 @lru_cache(maxsize=32)  # notebooks compose the same words for one method after another
 def _composition(
     overrides: tuple[str, ...], name: str, _: tuple[tuple[str, int], ...]
-) -> DictConfig:
-    return composition(overrides, name)
+) -> tuple[DictConfig, DictConfig]:
+    config = composition(overrides, name)
+    hydra = config.hydra
+    with open_dict(config):
+        del config.hydra
+    return config, hydra
 
 
 def _times(overrides: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -159,10 +163,12 @@ def settings_of(
     return {**_resolved(plain), "given": paths}
 
 
-def method_of(name: str, profile: str, fidelity: str) -> dict[str, Any]:
-    """Return the resolved settings of a method's file under a profile and a fidelity."""
-    changed = sources.applied(sources.method_file(name), profile, fidelity)
-    return dict(_resolved({"method": changed})["method"])
+def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a method's settings, as its file or `applied` has them, with interpolations resolved.
+
+    An interpolation that leads out of the method stays.
+    """
+    return dict(_resolved({"method": sources.without_chunks(method)})["method"])
 
 
 def _resolved(plain: Mapping[str, Any]) -> dict[str, Any]:

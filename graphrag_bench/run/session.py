@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.config.compose import PRIMARY, composed, method_of
+from graphrag_bench.config.compose import PRIMARY, composed, method_values
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.config.sources import built_in, file_of, names
+from graphrag_bench.config.sources import applied, built_in, file_of, method_file, names
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
@@ -201,7 +201,12 @@ def references(experiment: Experiment) -> list[dict[str, Any]]:
     files = {name: file_of("method", name) for name in built_in("method")}
     texts = {name: file.read_text("utf-8") for name, file in files.items() if file}
     return [
-        {**values, "method": method_of(name, settings.profile, settings.fidelity)}
+        {
+            **values,
+            "method": method_values(
+                applied(method_file(name), settings.profile, settings.fidelity)
+            ),
+        }
         for role, is_wanted in wanted.items()
         for name, text in texts.items()
         if is_wanted and f"\nrole: {role}" in text

@@ -10,9 +10,9 @@ import yaml
 
 import graphrag_bench as gb
 from graphrag_bench.cli.main import main
-from graphrag_bench.config.compose import cells, composed, composition, method_of
+from graphrag_bench.config.compose import cells, composed, composition, method_values
 from graphrag_bench.config.settings import check_settings, defaults
-from graphrag_bench.config.sources import built_in, file_of, method_file, names, read
+from graphrag_bench.config.sources import applied, built_in, file_of, method_file, names, read
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.embedding.model_files import make
 from graphrag_bench.run.experiment import Experiment
@@ -52,7 +52,7 @@ def test_a_method_given_as_values_is_the_one_of_its_file() -> None:
     words = ["dataset=toy", "profile=upstream", "fidelity=paper"]
     chosen = composed([*words, "method=ketrag"])
     assert composed(words, method=method_file("ketrag")) == chosen
-    own = method_of("ketrag", "upstream", "paper")
+    own = method_values(applied(method_file("ketrag"), "upstream", "paper"))
     assert own == {**chosen["method"], "build": own["build"]}
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, metrics, plan_of, ran, records, refusal, run_folder, table_of, write_set
 
-from graphrag_bench.config.compose import composed, method_of
+from graphrag_bench.config.compose import composed, method_values
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import method_file, names
+from graphrag_bench.config.sources import applied, method_file, names
 from graphrag_bench.llm.windows import window_of
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.prompts import ContextBudget
@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def method(name: str, profile: str = "default") -> Method:
-    return read_method(method_of(name, profile, "default"))
+    return read_method(method_values(applied(method_file(name), profile, "default")))
 
 
 def prepared(name: str, *words: str) -> Experiment:
@@ -83,7 +83,7 @@ def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(
     name: str, profile: str
 ) -> None:
     """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
-    raw = method_of(name, profile, "default")
+    raw = method_values(applied(method_file(name), profile, "default"))
     blocks = [op for op in packers(read_method(raw).pipeline) if "context" in op.operator.returns]
     shares = [op.settings.get("share") for op in blocks]
     own = [share for share in shares if isinstance(share, int) and share > 1]
