@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from toy_runs import WEIGHTLESS, Ended, shell
+from toy_runs import WEIGHTLESS, Ended, command
 
 pytestmark = pytest.mark.slow
 
@@ -35,74 +35,61 @@ def written(language: str, text: str) -> Path | None:
 
 
 def ran(line: str) -> Ended:
-    """A command of the page, on the toy set and without weights."""
+    """A command of the page, on the toy set and without weights, with its package as it is now."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mylab"]:
+        del sys.modules[name]
     words = [word for word in shlex.split(line) if word != "dataset=sample"]
     assert words[0] == "graphrag-bench"
-    small = [] if words[1] == "list" else SMALL
-    return shell(words[1], *small, *words[2:])
+    ended = command(words[1], *([] if words[1] == "list" else SMALL), *words[2:])
+    assert ended.code == 0, f"{line}\n{ended.out}\n{ended.err}"
+    return ended
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
-    """What every command of the page came to, by its words; a file is there from its block on."""
-    folder = tmp_path_factory.mktemp("inventor")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        found = blocks(PAGE.read_text(encoding="utf-8"))
-        done = {}
-        for language, text in found:
-            if language == "bash":
-                done |= {line: ran(line) for line in text.strip().splitlines()}
-            else:
-                written(language, text)
-        done["at the end"] = ran("graphrag-bench list plugins=[mylab]")
-        patch.syspath_prepend(str(folder))
-        (script,) = [t for lang, t in found if lang == "python" and not t.startswith("# ")]
-        settings = (
-            'embedder="hashing", llm="scripted", nlp={"_target_": "toy_runs.Capitals"}, '
-            'plugins=["mylab"]'
-        )
-        small = script.replace('plugins=["mylab"]', settings).replace('"sample"', '"toy"')
-        Path("script.py").write_text(
-            f"import sys\nsys.path += [{str(ROOT)!r}, {str(ROOT / 'tests')!r}]\n{small}"
-        )
-        for name, words in (("script", ["script.py"]), ("test", ["-m", "pytest", "-q", "."])):
-            run = subprocess.run(
-                [sys.executable, *words],
-                capture_output=True,
-                text=True,
-                check=False,
-                env={"PATH": "", "PYTHONPATH": f"{ROOT}:{folder}", "HOME": str(folder)},
-            )
-            done[name] = Ended(run.returncode, run.stdout, run.stderr)
-    return done
+def process(folder: Path, *words: str) -> str:
+    """What a process of Python with these words prints, the page's folder on its path."""
+    env = {"PATH": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{folder}", "HOME": str(folder)}
+    run = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False, env=env
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
 
 
-def test_every_command_of_the_page_runs(done: dict[str, Ended]) -> None:
-    assert len(done) == 8
-    for line, ended in done.items():
-        assert ended.code == 0, f"{line}\n{ended.out}\n{ended.err}"
-
-
-def test_plan_list_and_runs_show_the_operator_and_its_method(done: dict[str, Ended]) -> None:
-    shown = {line.split()[1]: ended.out for line, ended in done.items() if " " in line}
+def test_every_block_of_the_page_does_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_registries: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    page = blocks(PAGE.read_text(encoding="utf-8"))
+    shown = {}
+    for language, text in page:
+        if language == "bash":
+            shown |= {line.split()[1]: ran(line).out for line in text.strip().splitlines()}
+        else:
+            written(language, text)
     assert "node.bridges" in shown["plan"]
     assert "node.bridges" in shown["list"]
-    assert "node.bridges.batched" in done["at the end"].out
     assert "bridges (" in shown["list"]
-    assert "<Run bridges on toy: 5 questions" in done["script"].out
-    assert "2 passed" in done["test"].out
+    assert "node.bridges.batched" in ran("graphrag-bench list plugins=[mylab]").out
+    (script,) = [t for lang, t in page if lang == "python" and not t.startswith("# ")]
+    settings = (
+        'embedder="hashing", llm="scripted", nlp={"_target_": "toy_runs.Capitals"}, '
+        'plugins=["mylab"]'
+    )
+    small = script.replace('plugins=["mylab"]', settings).replace('"sample"', '"toy"')
+    Path("script.py").write_text(small)
+    assert "<Run bridges on toy: 5 questions" in process(tmp_path, "script.py")
+    assert "2 passed" in process(tmp_path, "-m", "pytest", "-q", ".")
 
 
 def test_the_operator_of_the_guide_to_methods_runs_beside_vanilla(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_registries: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
     guide = (ROOT / "docs" / "guides" / "method.md").read_text(encoding="utf-8")
     section = guide.partition("An operator that does not exist yet")[2]
     new, run = (text.strip() for _, block in blocks(section) for text in block.splitlines())
-    assert shell(*shlex.split(new)[1:]).code == 0
+    assert command(*shlex.split(new)[1:]).code == 0
     assert Path("mine/chunk_mine.py").is_file()
     ended = ran(run)
-    assert ended.code == 0, ended.err
     assert ended.methods == ["mine", "vanilla"]
