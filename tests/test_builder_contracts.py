@@ -46,7 +46,7 @@ TRIPLES = {
     "ada": [("Ada Marsh", "person.founded", "Norvik"), ("Ada Marsh", "person.met", "m.01")],
     "otto": [("m.01", "person.taught", "Mira Holt"), ("Ada Marsh", "person.met", "m.01")],
 }
-CORPUS = replace(TEXTS, subgraphs=Subgraphs.of(TRIPLES))
+CORPUS = replace(TEXTS, subgraphs=Subgraphs.of(TRIPLES.items()))
 LEARNT = replace(
     CORPUS,
     questions=(

@@ -4,20 +4,17 @@ RoG prepared CWQ and WebQSP so: questions over a knowledge graph, with a subgrap
 """
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.rows import FileRow, Rows, not_blank, records
-from graphrag_bench.errors import UserError
 from graphrag_bench.values import IntArray, Question
 
 NO_TRIPLES = "(no triples)"
@@ -41,12 +38,27 @@ class Subgraphs:
     starts: IntArray
 
     @classmethod
-    def of(cls, triples: Mapping[str, Iterable[Sequence[str]]]) -> "Subgraphs":
-        """Return the subgraphs of some documents, from lists of (head, relation, tail)."""
-        collected = _Collector()
-        for document, own in triples.items():
-            collected.add(document, list(own), document)
-        return collected.subgraphs()
+    def of(cls, documents: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> "Subgraphs":
+        """Return the subgraphs of documents, from their lists of (head, relation, tail).
+
+        The lists are read one after the other and need not be in memory together.
+        """
+        names: dict[str, int] = {}
+        relations: dict[str, int] = {}
+        place: dict[str, int] = {}
+        columns: list[NDArray[np.int32]] = [np.empty((3, 0), np.int32)]
+        for document, triples in documents:
+            place[document] = len(place)
+            numbers = [
+                [known.setdefault(text, len(known)) for text in texts]
+                for texts, known in zip(
+                    zip(*triples, strict=True), (names, relations, names), strict=False
+                )
+            ]
+            columns.append(np.array(numbers, np.int32).reshape(3, -1))
+        head, relation, tail = np.concatenate(columns, axis=1)
+        starts = np.cumsum([part.shape[1] for part in columns], dtype=np.int64)
+        return cls(place, tuple(names), tuple(relations), head, relation, tail, starts)
 
     def __len__(self) -> int:
         return len(self.head)
@@ -92,57 +104,13 @@ class _SubgraphDocument(Document):
         return subgraphs.text(self.id)
 
 
-class _Collector:
-    """Subgraphs while they are read: every name and relation has one number."""
-
-    def __init__(self) -> None:
-        self._names: defaultdict[str, int] = defaultdict()
-        self._relations: defaultdict[str, int] = defaultdict()
-        self._names.default_factory = self._names.__len__
-        self._relations.default_factory = self._relations.__len__
-        self._place: dict[str, int] = {}
-        self._columns: list[tuple[NDArray[np.int32], ...]] = []
-
-    def add(self, document: str, triples: Sequence[Sequence[str]], where: str) -> None:
-        for triple in triples:
-            if not isinstance(triple, list | tuple) or len(triple) != 3:
-                raise UserError(
-                    f"{where}: field 'graph': {triple!r:.60} is no [head, relation, tail]."
-                )
-        flat = list(chain.from_iterable(triples))
-        if not set(map(type, flat)) <= {str}:
-            wrong = next(part for part in flat if not isinstance(part, str))
-            raise UserError(f"{where}: field 'graph': {wrong!r:.60} is not text.")
-        self._place[document] = len(self._columns)
-        numbers = (self._names, self._relations, self._names)
-        self._columns.append(
-            tuple(
-                np.fromiter(map(number.__getitem__, flat[part::3]), np.int32, len(triples))
-                for part, number in enumerate(numbers)
-            )
-        )
-
-    def subgraphs(self) -> Subgraphs:
-        starts = np.zeros(len(self._columns) + 1, np.int64)
-        np.cumsum([len(columns[0]) for columns in self._columns], out=starts[1:])
-        none = np.empty(0, np.int32)
-        head, relation, tail = (
-            np.concatenate([none, *(columns[part] for columns in self._columns)])
-            for part in range(3)
-        )
-        return Subgraphs(
-            dict(self._place), tuple(self._names), tuple(self._relations),
-            head, relation, tail, starts,
-        )  # fmt: skip
-
-
 class _RogQuestion(FileRow):
     id: str
     question: str
     answer: list[str] = []
     q_entity: list[str] = []
     a_entity: list[str] = []
-    graph: list[Any]
+    graph: list[tuple[str, str, str]]
 
 
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
@@ -155,15 +123,18 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     it or in `data/`. `limit` reads only the first rows.
     Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
     """
-    rows, collected = Rows(), _Collector()
-    for place, row in islice(records(questions, _RogQuestion), limit):
-        starts, wanted, answers = map(not_blank, (row.q_entity, row.a_entity, row.answer))
-        collected.add(row.id, row.graph, place)
-        ends = {name for triple in row.graph for name in triple[::2]}
-        in_graph = any(name in ends for name in wanted or answers)
-        gold = Gold(answers or wanted, in_graph=in_graph, answer_entities=wanted)
-        rows.add_question(place, Question(row.id, row.question, row.id, starts), gold)
-    rows.subgraphs = collected.subgraphs()
+    rows = Rows()
+
+    def read() -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+        for place, row in islice(records(questions, _RogQuestion), limit):
+            starts, wanted, answers = map(not_blank, (row.q_entity, row.a_entity, row.answer))
+            ends = {name for triple in row.graph for name in triple[::2]}
+            in_graph = any(name in ends for name in wanted or answers)
+            gold = Gold(answers or wanted, in_graph=in_graph, answer_entities=wanted)
+            rows.add_question(place, Question(row.id, row.question, row.id, starts), gold)
+            yield row.id, row.graph
+
+    rows.subgraphs = Subgraphs.of(read())
     for name in rows.questions:
         document = _SubgraphDocument(name, rows.subgraphs)
         rows.add_document(rows.places["question", name], document)

@@ -13,8 +13,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 
 CONFIG = "config.json"
-WEIGHTS = ("model.safetensors", "model.pth")
-"""Names of the file with the weights, the first that is there."""
+WEIGHTS = "model.pth"
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Checkpoint:
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return f"{self.model}@{self.revision}"
-        files = [self._file(CONFIG), self._file(*WEIGHTS)]
+        files = [self._file(CONFIG), self._file(WEIGHTS)]
         return f"{folder.resolve().name}@{digest([of_file(path) for path in files])}"
 
     @property
@@ -51,44 +50,27 @@ class Checkpoint:
 
         A file of torch holds them under `model` or as they are.
         """
-        path = self._file(*WEIGHTS)
-        weights = _safetensors(path) if path.suffix == ".safetensors" else _tensors(path)
-        return {name: np.array(values, np.float32) for name, values in weights.items()}
+        import pickle
 
-    def _file(self, *names: str) -> Path:
-        """Return the first of these files that the folder has, or the last of them of the hub."""
+        import torch
+
+        path = self._file(WEIGHTS)
+        try:
+            weights = torch.load(path, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
+            raise UserError(
+                f"{path}: no file of tensors alone, as torch writes it: {first_line(error)}"
+            ) from None
+        named = weights.get("model", weights) if isinstance(weights, dict) else None
+        if not isinstance(named, dict) or not all(map(torch.is_tensor, named.values())):
+            raise UserError(f"{path}: the file holds no tensors by name.")
+        return {name: one.to(torch.float32).numpy() for name, one in named.items()}
+
+    def _file(self, name: str) -> Path:
         folder = Path(self.model).expanduser()
         if not self.model or not folder.is_dir():
             _ = self.identity  # a checkpoint must be named
-            return hub_file("graph.checkpoint", self.model, names[-1], self.revision)
-        for name in names:
-            if (folder / name).is_file():
-                return folder / name
-        raise UserError(f"graph.checkpoint: '{folder}' has no file {' or '.join(names)}.")
-
-
-def _tensors(path: Path) -> dict[str, Any]:
-    import pickle
-
-    import torch
-
-    try:
-        weights = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
-        raise UserError(
-            f"{path}: no file of tensors alone, as torch writes it: {first_line(error)}"
-        ) from None
-    weights = weights.get("model", weights) if isinstance(weights, dict) else weights
-    if not isinstance(weights, dict) or not all(torch.is_tensor(one) for one in weights.values()):
-        raise UserError(f"{path}: the file holds no tensors by name.")
-    return {str(name): one.to(torch.float32).numpy() for name, one in weights.items()}
-
-
-def _safetensors(path: Path) -> dict[str, Any]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        return dict(load_file(path))
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: no safetensors file: {error}") from None
+            return hub_file("graph.checkpoint", self.model, name, self.revision)
+        if not (folder / name).is_file():
+            raise UserError(f"graph.checkpoint: '{folder}' has no file {name}.")
+        return folder / name

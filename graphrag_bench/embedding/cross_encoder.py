@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
@@ -12,19 +12,6 @@ from graphrag_bench.embedding.precision import Device
 from graphrag_bench.embedding.sentence_embedder import device_of, loaded_model
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
-
-
-class PassageScorer(Protocol):
-    """A question and passages to one score for each passage."""
-
-    @property
-    def identity(self) -> str:
-        """Name, revision or content, and window: whatever can change a score."""
-        ...
-
-    def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
-        """Float64 (n_passages,), higher is better."""
-        ...
 
 
 class CrossEncoder:

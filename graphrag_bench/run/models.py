@@ -14,7 +14,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.synthetic import TrainingSet, training_set
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
 from graphrag_bench.embedding.checkpoint import Checkpoint
-from graphrag_bench.embedding.cross_encoder import PassageScorer
+from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.model_files import make
 from graphrag_bench.embedding.nlp import Nlp, Spacy, may_be
@@ -158,9 +158,9 @@ class Models(Mapping[str, Any]):
         return ParallelTagger(tagger, workers, Recipe.of("nlp", self.settings.nlp, tagger), least)
 
     @cached_property
-    def cross_encoder(self) -> PassageScorer:
+    def cross_encoder(self) -> CrossEncoder:
         """What scores passages for a question."""
-        scorer: PassageScorer = self.bare("cross_encoder")
+        scorer: CrossEncoder = self.bare("cross_encoder")
         return scorer
 
     @cached_property

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.cross_encoder import PassageScorer
+from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
@@ -108,7 +108,7 @@ def cross_encoder_rerank(
     chunks: Ranked[Chunk],
     *,
     chunk_table: ChunkTable,
-    cross_encoder: PassageScorer,
+    cross_encoder: CrossEncoder,
     top_k: PositiveInt = 10,
 ) -> Ranked[Chunk]:
     """The `top_k` of the given chunks that the cross-encoder scores highest.

@@ -81,8 +81,8 @@ def test_the_corpus_is_another_when_one_triple_is(tmp_path: Path, cwq: Dataset) 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"graph": [["a", "b"]]}, "line 1: field 'graph': ['a', 'b'] is no [head"),
-        ({"graph": [["a", "b", 3]]}, "line 1: field 'graph': 3 is not text"),
+        ({"graph": [["a", "b"]]}, "line 1: the field 'graph.0.2' is missing"),
+        ({"graph": [["a", "b", None]]}, "line 1: field 'graph.0.2'"),
         ({"graph": "a b c"}, "line 1: field 'graph'"),
         ({"question": " "}, "has no text"),
     ],

@@ -37,18 +37,14 @@ def test_a_checkpoint_of_the_release_is_read_by_its_names(tmp_path: Path) -> Non
         assert result.parameters[name].tolist() == values.tolist()
 
 
-def test_weights_without_a_layer_around_them_and_safetensors_are_read_too(tmp_path: Path) -> None:
+def test_weights_without_a_layer_around_them_are_read_too(tmp_path: Path) -> None:
     import torch
-    from safetensors.numpy import save_file
 
-    bare, safe = (checkpoint(tmp_path / name) for name in ("bare", "safe"))
+    folder = checkpoint(tmp_path)
     state = {name: torch.from_numpy(values) for name, values in parameters().items()}
-    torch.save(state, bare / "model.pth")
-    (safe / "model.pth").unlink()
-    save_file(parameters(), safe / "model.safetensors")
-    for folder in (bare, safe):
-        result = read(folder).parameters
-        assert result["rel_mlp.bias"].tolist() == parameters()["rel_mlp.bias"].tolist()
+    torch.save(state, folder / "model.pth")
+    result = read(folder).parameters
+    assert result["rel_mlp.bias"].tolist() == parameters()["rel_mlp.bias"].tolist()
 
 
 def test_a_checkpoint_is_known_by_what_its_files_hold_and_not_by_where_they_are(tmp_path):

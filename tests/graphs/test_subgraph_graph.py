@@ -103,7 +103,7 @@ subgraphs = st.lists(
 def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
     data = dataset(*((name, "", f"Document {name}.") for name in triples))
     documents = tuple(Document(d.id, d.title, d.text, d.id) for d in data.documents)
-    return Dataset("t", documents, (), {}, data.card, subgraphs=Subgraphs.of(triples))
+    return Dataset("t", documents, (), {}, data.card, subgraphs=Subgraphs.of(triples.items()))
 
 
 @given(subgraphs)
