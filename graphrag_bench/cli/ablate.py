@@ -23,7 +23,7 @@ from graphrag_bench.run.session import refuse_unused
 
 def declare(parser: Parser) -> None:
     show_settings(parser, "[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
-    parser.words()
+    parser.word("words", "WORD", "groups and settings, as of a run", "*")
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
     parser.flag("--calls", "let steps ask a model for replies that are not stored")
 

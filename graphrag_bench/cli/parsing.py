@@ -80,10 +80,6 @@ class Parser(argparse.ArgumentParser):
         """Take a word, or several (`n` is "?", "*" or "+"), which the help calls `shown`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
-    def words(self) -> None:
-        """Take groups and settings, as of a run."""
-        self.word("words", "WORD", "groups and settings, as of a run", "*")
-
     def flag(self, name: str, meaning: str, *short: str) -> None:
         """Take an option without a value."""
         self.add_argument(*short, name, action="store_true", help=meaning)

@@ -175,6 +175,8 @@ class Session:
             f"n={value['n']} {mark(metrics)}".rstrip(),
             f"  {best.folder.path}",
         ]
+        if chosen["n_equal"]:
+            lines.append(f"  {chosen['n_equal']} other(s) are as high; the first is taken")
         if split == "all":
             return [*lines, "  chosen on all questions, none is left to report it on: split=dev"]
         words = [word for word in overrides if not word.startswith(("split=", "objective="))]

@@ -10,13 +10,14 @@ import yaml
 
 import graphrag_bench as gb
 from graphrag_bench.cli.main import main
-from graphrag_bench.config.compose import cells, composed, composition, method_values
+from graphrag_bench.config.compose import cells, composed, composition
 from graphrag_bench.config.settings import check_settings, defaults
-from graphrag_bench.config.sources import applied, built_in, file_of, method_file, names, read
+from graphrag_bench.config.sources import built_in, file_of, method_file, names, read
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.embedding.model_files import make
 from graphrag_bench.run.experiment import Experiment
 
+SOURCES = ("paper", "zhou2025", "upstream")
 WORDS = [
     ["method=ketrag", "profile=upstream", "chunking.size=99"],
     ["method=subgraphrag", "pooling=rerank", "pooling.search=bfs"],
@@ -46,14 +47,6 @@ def test_python_and_words_are_the_same_run() -> None:
     assert mine.key == theirs.key
     same = {"dataset"}
     assert mine.settings.model_dump(exclude=same) == theirs.settings.model_dump(exclude=same)
-
-
-def test_a_method_given_as_values_is_the_one_of_its_file() -> None:
-    words = ["dataset=toy", "profile=upstream", "fidelity=paper"]
-    chosen = composed([*words, "method=ketrag"])
-    assert composed(words, method=method_file("ketrag")) == chosen
-    own = method_values(applied(method_file("ketrag"), "upstream", "paper"))
-    assert own == {**chosen["method"], "build": own["build"]}
 
 
 def test_a_mapping_for_a_group_takes_the_place_of_its_choice() -> None:
@@ -104,6 +97,8 @@ def test_every_model_is_made_from_its_file_without_loading_anything(group: str) 
             assert make(group, read(file)) is not None
 
 
-def test_every_card_is_a_choice_and_every_method_is_named_after_its_file() -> None:
+def test_every_card_is_a_choice_and_every_method_has_its_name_and_its_papers_profile() -> None:
     assert set(card_names()) <= set(names("dataset"))
-    assert [name for name in names("method") if method_file(name)["name"] != name] == []
+    files = {name: method_file(name) for name in names("method")}
+    assert [name for name, file in files.items() if file["name"] != name] == []
+    assert all({"paper"} <= set(file["profiles"]) <= set(SOURCES) for file in files.values())

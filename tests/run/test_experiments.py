@@ -51,16 +51,6 @@ def test_an_experiment_is_a_sweep_whose_first_and_last_cells_are_different_runs(
     assert (identity(first) == identity(last)) == (len(every) == 1)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_experiment_says_what_it_asks_or_which_one_it_belongs_to(name: str) -> None:
-    header, first, *rest = (FOLDER / f"{name}.yaml").read_text("utf-8").splitlines()
-    assert header == "# @package _global_"
-    if first.startswith("# Question: "):
-        assert any(line.startswith("# Cost:     ") for line in rest)
-    else:
-        assert any(f" {other}" in f" {first}" for other in NAMES if other != name), first
-
-
 def test_what_a_command_says_wins_over_the_file() -> None:
     config = composition(["experiment=pathrag_sizes"])
     assert cells(config, ["method.n_nodes=5,10"]) == [["method.n_nodes=5"], ["method.n_nodes=10"]]

@@ -171,18 +171,6 @@ def test_a_run_leaves_its_configuration_and_its_log_in_one_folder_wherever_hydra
     assert moved.folder == ended.folder
 
 
-@pytest.mark.slow
-def test_with_answer_off_nothing_speaks_of_answers() -> None:
-    words = ["-m", *TOY, "method=hipporag,bm25", "answer=off", "reader_prompt=common"]
-    for name, columns in (("plan", ()), ("run", ("columns=all",))):
-        ended = command(name, *words, *columns)
-        assert ended.code == 0, ended.err
-        lines = [one for one in ended.out.splitlines() if not one.startswith(("run: ", "sweep: "))]
-        said = "\n".join(lines).lower()
-        assert "answer" not in said and "reader" not in said, said
-    assert asked == []
-
-
 def test_methods_share_a_graph_without_some_edges_and_never_the_whole_one() -> None:
     def graphs() -> list[Graph]:
         paths = sorted(Path("artifacts/toy/graph").glob("*/recipe.json"))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, refused
+from toy_runs import TOY, refused
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
@@ -66,7 +66,5 @@ def test_a_setting_that_is_read_or_says_how_is_taken(methods: str, words: str) -
 
 def test_commands_refuse_them() -> None:
     words = [*TOY, "method=bm25", "embedder.dimension=64"]
-    for name in ("run", "plan"):
-        assert "embedder.dimension" in refused(*words, name=name)
+    assert "embedder.dimension" in refused(*words)
     assert "embedder.dimension" in refused(*words, "Who was it?", name="ask")
-    assert command("plan", "-m", *words[:-2], "method=bm25,vanilla", words[-1]).code == 0
