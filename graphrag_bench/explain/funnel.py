@@ -96,8 +96,7 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
         built = finder.built(scope) if finder else _IMPORTED
         for name in names:
             if run.scopes[name] == scope:
-                scores = run.scores.get(name, {})
-                right = answered_right(scores)
+                right = answered_right(run.scores.get(name, {}))
                 by_question[name] = fates_of(run.rows[name], run.gold[name], built, right)
     every = [fate for name in names for fate in by_question[name]]
     if all(fate.verdicts["answered"] is None for fate in every):

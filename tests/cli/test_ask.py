@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, asked, command, refused, run_folder
+from toy_runs import TOY, asked, command, run_folder
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.data.readers import read_dataset
@@ -48,24 +48,18 @@ def test_a_path_is_told_whole_with_its_relations() -> None:
     assert paths[0].strip() == "1.700  kessel ←was, a, lens, maker, from— otto brandt"
     long = {"nodes": [{"id": n, "name": f"node {n} {'x' * 40}"} for n in range(6)]}
     assert words(long).endswith("node 5 " + "x" * 40)
-    back = {
-        "nodes": [{"id": 0, "name": "a"}, {"id": 1, "name": "b"}, {"id": 2, "name": "c"}],
-        "relationships": [
-            {"id": 0, "head": "a", "relation": "knows", "tail": "b"},
-            {"id": 1, "head": "c", "relation": "made", "tail": "b"},
-        ],
-        "score": 0.5,
-    }
+    hops = [{"head": "a", "relation": "knows", "tail": "b"},
+            {"head": "c", "relation": "made", "tail": "b"}]  # fmt: skip
+    nodes = [{"id": row, "name": name} for row, name in enumerate("abc")]
+    back = {"nodes": nodes, "relationships": hops, "score": 0.5}
     assert words(back) == "0.500  a —knows→ b ←made— c"
 
 
 def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
     out = command("ask", *settings).out
-    assert [line for line in out.splitlines() if line.startswith("==")] == [
-        "== BM25 ==",
-        "== HippoRAG ==",
-    ]
+    heads = [line for line in out.splitlines() if line.startswith("==")]
+    assert heads == ["== BM25 ==", "== HippoRAG =="]
     one, two = json.loads(command("ask", "--json", *settings).out)
     assert (one["method"], two["method"]) == ("bm25", "hipporag")
     assert two["answer"] == "Ada Marsh"
@@ -73,7 +67,6 @@ def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
     (node,) = step["wrote"]["nodes"]
     assert (node["name"], node["score"]) == ("norvik observatory", 1.0)
     assert {"kind", "id", "score", "tokens", "text"} <= set(two["context"][0])
-    assert "method" in refused(*TOY, "method=bm25,hiporag", QUESTION, name="ask")
 
 
 def test_asking_again_pays_for_nothing_and_a_refresh_asks_anew() -> None:
@@ -99,17 +92,14 @@ def test_show_tells_a_stored_question_with_its_gold(
     assert "gold answers: Ada Marsh" in lines
     assert "norvik observatory —occurs with→ mount tarn" in whole
     assert "evidence in the context: ada" in lines
-    at = next(
-        n for n, line in enumerate(lines) if re.match(r"  [\d.]+  chunk ada  23 tokens$", line)
-    )
     text = next(one for one in read_dataset("toy").documents if one.id == "ada").passage
-    assert lines[at + 1 : at + 3] == [f"    {line}" for line in text.splitlines()]
+    shown = "\n".join(f"    {line}" for line in text.splitlines())
+    assert re.search(rf"\n  [\d.]+  chunk ada  23 tokens\n{re.escape(shown)}\n", whole)
     assert "    reads: question" in whole
     assert re.search(r"generate\.1 answer\.direct  [\d.]+ s  1 LLM calls, \d+ \+ 2 tokens", whole)
     assert lines_of(folder, "Who founded") == lines
     assert json.loads("\n".join(lines_of(folder, "q1", "--json")))["gold"]["evidence"] == ["ada"]
     assert any("q6" in line for line in lines_of(folder))
-    assert "q1" in refused(str(folder), "q", name="show")
     assert asked == []
     shutil.rmtree(home / "artifacts")
     gone = "\n".join(lines_of(folder, "q1"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fake_openai import FakeOpenAI
-from toy_runs import TOY, asked, command, ran, refused, run_folder
+from toy_runs import TOY, asked, command, refused, run_folder
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import VERDICTS, cache_stats, export_rows
@@ -92,9 +92,8 @@ def test_an_exported_file_holds_no_key(
     url = fake.scenario(key=KEY, text=f"the key is {KEY}")
     of_server = ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}"]
     of_server += ["llm.api_key_env=PLANTED_KEY", "embedder=hashing", "reference_rows=off"]
-    ran("dataset=toy", "method=vanilla", *of_server, "paths.home=paid")
-    ended = command("cache", "export", "paid/shared.jsonl", "--home", "paid")
-    assert ended.out == f"6 rows from paid/{STORE} to paid/shared.jsonl\n"
+    run_folder("dataset=toy", "method=vanilla", *of_server, "paths.home=paid")
+    assert export_rows(Path("paid", STORE), Path("paid/shared.jsonl")) == 6
     shared = Path("paid/shared.jsonl").read_text()
     assert json.loads(shared.splitlines()[1])["text"] == "the key is <api key>"
     for path in home.rglob("*"):

@@ -74,4 +74,3 @@ def test_runs_are_found_by_the_beginning_of_their_key(home: Path) -> None:
     assert find_run(key[:8], home).folder.path.name == key
     with pytest.raises(UserError, match="zzzz"):
         find_run("zzzz", home)
-    assert command("diff", key, folder(home, "hipporag"), "--home", str(home)).code == 0

@@ -100,7 +100,6 @@ LIKE = {**WARSAW, '"city"': WARSAW["In which city"]}
         ({"models": ("qwen3:8b",)}, "llm.model=qwen3", "chat", False, "llm.model"),
         (THINKS, "", "chat", False, "thinking"),
         ({"window": 500}, "", "chat", False, "budget_context"),
-        ({"silent_window": 500}, "", "chat", False, "budget_context"),
         ({}, "llm.window=1000", "chat", False, "budget_context"),
         ({"text": "Warsaw, of course"}, "", "JSON", False, "Warsaw, of course"),
         ({"texts": LIKE, "refuse": NO_MODES[:1]}, "", "JSON", True, "json_object"),

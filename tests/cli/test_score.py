@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import toy_runs
-from toy_runs import TOY, command, metrics, ran, refused, run_folder
+from toy_runs import TOY, command, metrics, refused, run_folder
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.tables import metrics_table
@@ -83,13 +83,14 @@ def test_settings_of_scoring_stay_until_others_are_given(run: Path) -> None:
 def test_the_texts_of_a_context_are_kept_where_a_document_does_not_have_them(run: Path) -> None:
     whole = json.loads((run / "contexts.jsonl").read_text().splitlines()[0])
     assert set(whole["texts"]) == {None}
-    cut = ran(*QUIET, "method=bm25", "chunking=token", "chunking.size=8", "chunking.overlap=0")
-    lines = [json.loads(line) for line in (cut.folder / "contexts.jsonl").read_text().splitlines()]
+    token = ["chunking=token", "chunking.size=8", "chunking.overlap=0"]
+    cut = run_folder(*QUIET, "method=bm25", *token)
+    lines = [json.loads(line) for line in (cut / "contexts.jsonl").read_text().splitlines()]
     assert all(isinstance(text, str) for line in lines for text in line["texts"])
     off = run_folder(*QUIET, "method=vanilla", "trace=off")
     assert not (off / "contexts.jsonl").exists()
     assert "answer_in_context" not in metrics(off)["metrics"]
-    assert "answer_in_context" in metrics(cut.folder)["metrics"]
+    assert "answer_in_context" in metrics(cut)["metrics"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
     folder = run_folder(*TOY, "method=vanilla", "reference_rows=off", f"paths.home={home}")
     file = home / "results.json"
     file.write_text(json.dumps({"retrieved_docs": LISTS, "answers": ANSWERS}))
-    toy = DatasetSettings(name="toy", root=None, openie=None, questions=None, part=1, parts=1)
+    toy = DatasetSettings(name="toy", root=None, openie=None, questions=None)
     return find_run(str(folder), home), import_run(Source(file, "Other", "URL"), toy, home)
 
 

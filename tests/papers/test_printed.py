@@ -110,13 +110,6 @@ def test_the_wheel_holds_the_tables() -> None:
     assert f"graphrag_bench/papers/printed_tables/{paper_names()[0]}/paper.yaml" in held
 
 
-def test_a_set_may_have_another_metric_for_a_printed_name() -> None:
-    table = load_table("zhou2025/table5")
-    recalls = {c.dataset: table.metric(c).value for c in table.cells if c.metric == "Recall"}
-    assert table.paper.datasets["PopQA"].metrics == {"Recall": "recall_concat"}
-    assert (recalls["PopQA"], recalls["HotpotQA"]) == ("recall_concat", "recall")
-
-
 @pytest.mark.parametrize("name", paper_names())
 def test_every_card_is_there_and_what_a_recipe_sets_names_the_section_that_says_so(
     name: str,

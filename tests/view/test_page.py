@@ -72,9 +72,8 @@ def test_no_text_ends_a_script_and_no_file_has_an_address(page: Path) -> None:
 
 
 def test_a_part_can_hold_every_number_and_refuses_what_json_has_not() -> None:
-    assert part_text("a", {"b": "</script>\u2028"}) == (
-        'grb.part("a",{"b":"\\u003c/script>\\u2028"});\n'
-    )
+    text = part_text("a", {"b": "</script>\u2028"})
+    assert text == 'grb.part("a",{"b":"\\u003c/script>\\u2028"});\n'
     with pytest.raises(ValueError, match="JSON"):
         part_text("a", {"b": float("nan")})
 
