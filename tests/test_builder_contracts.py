@@ -214,8 +214,11 @@ def digest_of_all(home: str) -> str:
     return digest([content(built(one, Path(home))[1]) for one in BUILDERS])
 
 
-def test_no_artifact_depends_on_the_order_of_sets(home, tmp_path):
+def test_no_artifact_depends_on_the_order_of_sets_or_the_number_of_threads(home, tmp_path):
     """Python's own hashes differ from process to process; bytes must not."""
-    statement = "import sys, test_builder_contracts as t; print(t.digest_of_all(sys.argv[1]))"
+    statement = (
+        "import os; os.environ['OMP_NUM_THREADS'] = os.environ['OPENBLAS_NUM_THREADS'] = '1';"
+        "import sys, test_builder_contracts as t; print(t.digest_of_all(sys.argv[1]))"
+    )
     there = said_by_a_process(statement, 1, str(tmp_path / "there"))
     assert there == digest_of_all(str(home))

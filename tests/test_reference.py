@@ -14,7 +14,7 @@ from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS
 
-SEEDS = range(4)
+SEEDS = range(2)
 
 
 def random_graph(seed: int, n_nodes: int, n_rows: int, *, whole: bool = False) -> Graph:
@@ -40,18 +40,6 @@ def random_reset(seed: int, n_nodes: int) -> np.ndarray:
 
 
 # ---- personalised PageRank
-
-
-@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_pagerank_agrees_with_igraph(seed, damping):
-    graph = random_graph(seed, 40, 90, whole=True)
-    reset = random_reset(seed, 40)
-    theirs = graph.igraph.personalized_pagerank(
-        reset=reset.tolist(), damping=damping, weights="weight", implementation="prpack"
-    )
-    ours = personalised_pagerank(walk_of_nodes(graph), reset, damping)
-    np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
 @pytest.mark.parametrize("damping", [0.1, 0.5, 0.85])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from small_worlds import said_by_a_process
 
 from graphrag_bench.algorithms.clustering import (
     Mixture,
@@ -11,7 +10,6 @@ from graphrag_bench.algorithms.clustering import (
     balanced_clusters,
     mixture_clusters,
 )
-from graphrag_bench.fingerprint import digest
 
 pytestmark = pytest.mark.slow
 
@@ -95,19 +93,3 @@ def test_the_farthest_rows_leave_a_cluster_that_is_too_large():
     points = np.array([[0.0], [0.5], [1.0], [2.0], [3.0], [4.0]])
     labels = _balanced(points, np.array([[0.0], [10.0]]), np.zeros(6, np.int64))
     assert labels.tolist() == [0, 0, 0, 1, 1, 1]
-
-
-# ---- whatever the process
-
-
-def digest_of_clusters() -> str:
-    return digest([by_mixture(TWO), by_mixture(crowds((0, 0, 0), each=30)), balanced(TWO, 7)])
-
-
-def test_clusters_do_not_depend_on_the_hash_seed_or_the_number_of_threads():
-    statement = (
-        "import os; os.environ['OMP_NUM_THREADS'] = os.environ['OPENBLAS_NUM_THREADS'] = '2';"
-        "import sys; sys.path.insert(0, 'tests/algorithms');"
-        "import test_clustering as t; print(t.digest_of_clusters())"
-    )
-    assert said_by_a_process(statement, 2) == digest_of_clusters()

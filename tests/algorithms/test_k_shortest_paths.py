@@ -147,7 +147,7 @@ def likeness(graph: Graph, like: np.ndarray):
     return of
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(world=likenesses(), k=st.integers(1, 5), most=st.integers(1, 4))
 def test_the_paths_of_fewest_hops_are_those_of_the_definition(world, k, most):
     graph, like, pairs = world
@@ -163,7 +163,7 @@ def test_the_paths_of_fewest_hops_are_those_of_the_definition(world, k, most):
     assert listed(result) == [(pair, walk, pytest.approx(score)) for pair, walk, score in want]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(world=likenesses(), k=st.integers(1, 5), most=st.none() | st.integers(5, 7))
 def test_the_shortest_paths_of_any_length_are_those_of_all_simple_paths(world, k, most):
     graph, like, pairs = world

@@ -111,7 +111,7 @@ entities = st.lists(st.integers(0, 6), max_size=3, unique=True).map(sorted)
 poolings = st.sampled_from(["mean", "max"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     rows=ranked, entities=entities, pooling=poolings, a=st.sampled_from([1.0, 2.0, -3.0]),
     search=st.sampled_from(["dijkstra", "bfs"]), sources=st.sampled_from(["set", "per_entity"]),
@@ -126,7 +126,7 @@ def test_pooled_scores_are_those_of_the_definition(rows, entities, pooling, sear
     assert fast == pytest.approx(slow, abs=TOLERANCE)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows=ranked, entities=entities)
 def test_the_reference_of_the_benchmark_finds_the_same_kernels(rows, entities):
     ends, base = [row[:2] for row in rows], [row[2] for row in rows]

@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.algorithms.extraction import (
+    ChunkExtraction,
+    ChunkRecords,
+    EntityRecord,
+    Extraction,
+    RelationshipRecord,
+    TextExtraction,
+    Triple,
+)
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.long_texts import Fit
@@ -32,6 +40,25 @@ def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Extract
         for entities, triples in chunks
     ]
     return Extraction(tuple(rows), {})
+
+
+def related(
+    source: str, target: str, description: str = "", *keywords: str, strength: float = 1.0
+) -> RelationshipRecord:
+    """A described relationship."""
+    return RelationshipRecord(source, target, description, keywords, strength)
+
+
+def described(*chunks: Sequence[EntityRecord | RelationshipRecord]) -> TextExtraction:
+    """The records of each chunk."""
+    rows = [
+        ChunkRecords(
+            tuple(one for one in chunk if isinstance(one, EntityRecord)),
+            tuple(one for one in chunk if isinstance(one, RelationshipRecord)),
+        )
+        for chunk in chunks
+    ]
+    return TextExtraction.of(rows, {})
 
 
 class Told:
@@ -98,11 +125,13 @@ def chunks_of(matrix: Any) -> list[list[int]]:
     return [row.indices.tolist() for row in matrix]
 
 
+def ends(graph: Graph) -> list[tuple[int, int]]:
+    """Source and target of every relationship."""
+    return list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
+
+
 def facts(graph: Graph) -> list[tuple[str, str, str, float]]:
     """Head, relation, tail and weight of every relationship."""
-    names = list(graph.names)
-    columns = zip(
-        graph.source.tolist(), graph.relations, graph.target.tolist(), graph.weight.tolist(),
-        strict=True,
-    )  # fmt: skip
-    return [(names[head], name, names[tail], weight) for head, name, tail, weight in columns]
+    names, columns = list(graph.names), zip(graph.relations, graph.weight.tolist(), strict=True)
+    pairs = zip(ends(graph), columns, strict=True)
+    return [(names[head], name, names[tail], weight) for (head, tail), (name, weight) in pairs]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builds import QUIET, Known, Lengths, table, unit
+from builds import QUIET, Known, Lengths, dense, ends, table, unit
 
 from graphrag_bench.algorithms.extraction import ChunkRecords, EntityRecord
 from graphrag_bench.algorithms.graph import Graph
@@ -52,8 +52,7 @@ def made(texts=TEXTS, degrees=(0, 10, 80, 90), **settings) -> Graph:
 
 
 def edges(graph: Graph) -> list[tuple[int, int, str]]:
-    columns = zip(graph.source.tolist(), graph.target.tolist(), graph.relations, strict=True)
-    return list(columns)
+    return [(*pair, name) for pair, name in zip(ends(graph), graph.relations, strict=True)]
 
 
 def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
@@ -92,7 +91,7 @@ def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
     texts = [" ".join(rng.choice(words, size=6, replace=False)) for _ in range(300)]
     vectors = np.tile(np.array([[1.0, 0.0]], np.float32), (300, 1))
     graph = chunk_graph(
-        chunk_table=ChunkTable.of([(str(row), "", text) for row, text in enumerate(texts)]),
+        chunk_table=table(*texts),
         chunk_index=VectorIndex(vectors), progress=QUIET, lexical=3, semantic=0,
     )  # fmt: skip
     stored = [set(text.split()) for text in texts]
@@ -161,11 +160,9 @@ def test_the_language_model_is_asked_about_the_core_alone():
     assert builder.expected_calls({"share": 0.4, "join_tokens": 200}, sizes) == 4
 
 
-TITLED = [("Tarn", "Ada climbed it. Mira climbed."), ("", "Mira climbed. She and the.")]
-
-
 DOTS = Known({})
 """A sentence ends at a dot, and names nothing."""
+TITLED = [("Tarn", "Ada climbed it. Mira climbed."), ("", "Mira climbed. She and the.")]
 
 
 class Directions(Lengths):
@@ -185,13 +182,8 @@ def test_keywords_are_the_words_of_titles_and_texts_without_stop_words():
     graph = keywords_of()
     assert list(graph.keywords) == ["ada", "climbed", "mira", "tarn"]
     assert list(graph.sentences) == ["Tarn", "Ada climbed it.", "Mira climbed."]
-    assert graph.keyword_chunk.toarray().astype(int).tolist() == [[1, 0], [1, 1], [1, 1], [1, 0]]
-    assert graph.keyword_sentence.toarray().astype(int).tolist() == [
-        [0, 1, 0],
-        [0, 1, 1],
-        [0, 0, 1],
-        [1, 0, 0],
-    ]
+    assert dense(graph.keyword_chunk) == [[1, 0], [1, 1], [1, 1], [1, 0]]
+    assert dense(graph.keyword_sentence) == [[0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 0]]
 
 
 def test_a_graph_without_a_keyword_is_refused():

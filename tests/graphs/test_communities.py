@@ -5,7 +5,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from builds import QUIET
+from builds import QUIET, chunks_of
+from by_hand import Planted
+from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.evidence import NodeAttributes
@@ -30,7 +32,7 @@ def graph_with(edges, weight=None, node_chunk=None, n_nodes=None) -> Graph:
 
 
 def members(found: Communities) -> list[list[int]]:
-    return [np.flatnonzero(row).tolist() for row in found.nodes.toarray()]
+    return chunks_of(found.nodes)
 
 
 def test_two_cliques_joined_by_an_edge_are_two_communities():
@@ -79,15 +81,8 @@ def test_the_chunks_of_a_community_are_those_of_its_members():
     result = leiden(graph=graph_with(CLIQUES, node_chunk=chunks))
     assert result.chunks.toarray().tolist() == [[True, False, False], [False, True, True]]
     assert result.occurrence.tolist() == [0.5, 1.0]
-
-
-def test_chunks_with_weights_count_as_present():
-    chunks = np.eye(3)[[0, 0, 0, 1, 2, 2]]
-    plain = graph_with(CLIQUES, node_chunk=chunks)
-    weighted = replace(plain, node_chunk=plain.node_chunk.astype(np.int64) * 3)
-    result = leiden(graph=weighted).chunks
-    assert result.dtype == bool
-    assert (result != leiden(graph=plain).chunks).nnz == 0
+    weighted = graph_with(CLIQUES, node_chunk=csr_matrix(3 * chunks.astype(np.int64)))
+    assert (leiden(graph=weighted).chunks != result.chunks).nnz == 0
 
 
 @pytest.mark.parametrize("n_nodes", [0, 1, 3])
@@ -171,26 +166,20 @@ def test_few_or_equal_nodes_are_one_cluster() -> None:
     assert result.clusters(np.zeros(0, np.int64)) == []
 
 
-class Sides:
-    """Texts with an `a` lie on one axis, others on another."""
-
-    identity = "sides"
-    dimension = 2
-
-    def encode(self, texts, *, kind):
-        return np.array([[1.0, 0.0] if "a" in text else [0.0, 1.0] for text in texts], np.float32)
+SIDES = Planted(lambda text: (1.0, 0.0) if "a" in text else (0.0, 1.0))
+"""Texts with an `a` lie on one axis, others on another."""
 
 
 def test_nodes_that_state_alike_are_one_community_with_the_chunks_of_its_nodes() -> None:
     names = Texts.of(["xa", "y1", "ya", "y2", "za", "y3"])
     graph = replace(plain_graph([], [], 6), names=names)
-    result = dual(graph=graph, embedder=Sides(), progress=QUIET)
-    assert [row.indices.tolist() for row in result.nodes] == [[0, 2, 4], [1, 3, 5]]
+    result = dual(graph=graph, embedder=SIDES, progress=QUIET)
+    assert members(result) == [[0, 2, 4], [1, 3, 5]]
     assert (result.nodes != result.chunks).nnz == 0
     assert (result.level.tolist(), result.parent.tolist()) == ([0, 0], [-1, -1])
 
 
 def test_a_node_by_itself_is_no_community() -> None:
     graph = replace(plain_graph([], [], 3), names=Texts.of(["xa", "ya", "z"]))
-    result = dual(graph=graph, embedder=Sides(), progress=QUIET)
-    assert [row.indices.tolist() for row in result.nodes] == [[0, 1]]
+    result = dual(graph=graph, embedder=SIDES, progress=QUIET)
+    assert members(result) == [[0, 1]]

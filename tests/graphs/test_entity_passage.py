@@ -1,43 +1,51 @@
 """Names joined to passages, and entities, sentences and chunks without relationships, by hand."""
 
+import re
+
 import pytest
 from builds import QUIET, dense
-from small_worlds import Capitals
+from small_worlds import dataset
 
 from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import Merge
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import Card, Dataset, Document
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.entity_passage import entities, entity_passage, tri_graph
 
-CARD = Card(name="tiny", title="", task="", license="", citation="", reader="jsonl")
-TABLE = ChunkTable.of(
-    [
-        ("a", "Hello (song)", "Otto sang Hello. Ten listened."),
-        ("b", "History of Velia", "Velià fell. Otto left."),
-        ("c", "", "Ada came."),
-    ]
-)
+TABLE = ChunkTable.of([
+    ("a", "Hello (song)", "Otto sang Hello. Ten listened."),
+    ("b", "History of Velia", "Velià fell. Otto left."),
+    ("c", "", "Ada came."),
+])  # fmt: skip
 
 
-class Tagger(Capitals):
-    """Capitalised words are people; `Ten` is a count."""
+class Words:
+    """Capitalised words are people, some names of several words too, and some words counts.
+
+    A sentence ends at a dot, or not; a title may stand in no sentence.
+    """
+
+    identity = "words"
+
+    def __init__(self, *names: str, counts: str = "", apart: bool = False) -> None:
+        self.names, self.counts, self.apart = names, counts, apart
 
     def sentences(self, texts):
         for text in texts:
-            kinds = {"Ten": "CARDINAL"}
-            named = [word.strip(".()") for word in text.split() if word[0].isupper()]
-            yield [Sentence(text, tuple((n, kinds.get(n, "PERSON")) for n in named), (), ())]
+            parts = text.split("\n")[-1].split(".") if self.apart else [text]
+            yield [self._sentence(part.strip()) for part in parts if part.strip()]
+
+    def _sentence(self, text: str) -> Sentence:
+        names = re.findall("|".join([*self.names, r"[A-Z]\w*"]), text)
+        kinds = {self.counts: "CARDINAL"}
+        return Sentence(text, tuple((name, kinds.get(name, "PERSON")) for name in names), (), ())
 
 
-def made(
-    table: ChunkTable = TABLE, documents: tuple[Document, ...] = (), nlp: object = None, **settings
-) -> Graph:
+def made(table: ChunkTable = TABLE, documents=(), nlp: object = None, **settings) -> Graph:
     return entity_passage(
-        corpus=Dataset("tiny", documents, (), {}, CARD), chunk_table=table, nlp=nlp or Tagger(),
+        corpus=dataset(*documents), chunk_table=table, nlp=nlp or Words(counts="Ten"),
         progress=QUIET, **settings,
     )  # fmt: skip
 
@@ -48,14 +56,8 @@ def test_titles_without_brackets_and_names_are_nodes_in_order_of_first_mention()
 
 def test_the_title_of_a_passage_weighs_more_than_other_names_and_numbers_are_none() -> None:
     graph = made()
-    assert graph.node_chunk.toarray().tolist() == [
-        [3, 0, 0],
-        [1, 1, 0],
-        [0, 3, 0],
-        [0, 1, 0],
-        [0, 1, 0],
-        [0, 0, 1],
-    ]
+    inside = [[3, 0, 0], [1, 1, 0], [0, 3, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
+    assert graph.node_chunk.toarray().tolist() == inside
     assert made(title_weight=1).node_chunk.max() == 1
     assert graph.n_relationships == 0
 
@@ -78,32 +80,19 @@ def test_a_corpus_without_a_name_is_refused() -> None:
     with pytest.raises(UserError, match="no entities"):
         made(NOTHING)
     with pytest.raises(UserError, match="no entities"):
-        tri_graph(chunk_table=NOTHING, nlp=Speakers(), progress=QUIET)
+        tri_graph(chunk_table=NOTHING, nlp=SPEAKERS, progress=QUIET)
 
 
-CURIES = ChunkTable.of(
-    [
-        ("a", "Marie Curie (chemist)", "Curie came."),
-        ("b", "Pierre Curie", "Curie left. Marie left."),
-        ("c", "", "Sklodowska came."),
-    ]
-)
-KNOWN = (Document("a", "Marie Curie (chemist)", "Curie came.", aliases=("Sklodowska",)),)
-
-
-class Whole(Tagger):
-    """As the tagger, but two capitalised words in a row are one name."""
-
-    def sentences(self, texts):
-        for text, (sentence,) in zip(texts, super().sentences(texts), strict=True):
-            names = [name for name, _ in sentence.entities]
-            if text.split(" (")[0] == " ".join(names[:2]):
-                names = [" ".join(names[:2]), *names[2:]]
-            yield [Sentence(text, tuple((name, "PERSON") for name in names), (), ())]
+CURIES = ChunkTable.of([
+    ("a", "Marie Curie (chemist)", "Curie came."),
+    ("b", "Pierre Curie", "Curie left. Marie left."),
+    ("c", "", "Sklodowska came."),
+])  # fmt: skip
+KNOWN = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
 
 
 def curies(**settings: object) -> Graph:
-    return made(CURIES, KNOWN, Whole(), **settings)
+    return made(CURIES, KNOWN, Words("Marie Curie", "Pierre Curie"), **settings)
 
 
 def test_a_name_is_joined_to_the_passage_under_the_name_it_stands_for() -> None:
@@ -138,29 +127,17 @@ def test_without_rules_names_stay_as_they_are_read() -> None:
     assert [merge.rule for merge in graph.merges] == ["brackets"]
 
 
-SPOKEN = ChunkTable.of(
-    [
-        ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
-        ("b", "Velia", "Otto came. ada met Otto."),
-    ]
-)
+SPOKEN = ChunkTable.of([
+    ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
+    ("b", "Velia", "Otto came. ada met Otto."),
+])  # fmt: skip
 
 
-class Speakers(Capitals):
-    """Capitalised words are people; `Nothing` is a count, and a title stands in no sentence."""
-
-    def sentences(self, texts):
-        for text in texts:
-            yield [self._sentence(part.strip()) for part in text.split("\n")[-1].split(".") if part]
-
-    def _sentence(self, text):
-        kinds = {"Nothing": "CARDINAL"}
-        names = tuple((name, kinds.get(name, "PERSON")) for name in self.entities(text))
-        return Sentence(text, names, (), ())
+SPEAKERS = Words(counts="Nothing", apart=True)
 
 
 def made_tri() -> TriGraph:
-    return tri_graph(chunk_table=SPOKEN, nlp=Speakers(), progress=QUIET)
+    return tri_graph(chunk_table=SPOKEN, nlp=SPEAKERS, progress=QUIET)
 
 
 def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:

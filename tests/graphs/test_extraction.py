@@ -154,31 +154,19 @@ def test_a_title_stands_for_a_pronoun():
 
 
 def test_the_share_of_sentences_with_a_relation_is_reported():
-    result = nlp_extraction(
-        chunk_table=table("\nSome text."),
-        nlp=Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence()),
-        progress=QUIET,
-    )
+    told = Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence())
+    result = nlp_extraction(chunk_table=table("\nSome text."), nlp=told, progress=QUIET)
     assert result.statistics == {"triples": 1, "relation_share": 0.3333}
 
 
 # ---- the packaged tagger
 
 
-@pytest.fixture(scope="module")
-def spacy():
-    return Spacy()
-
-
 @pytest.mark.real
-def test_the_packaged_tagger_reads_who_did_what(spacy):
-    result = nlp_extraction(
-        chunk_table=table(
-            "Marie Curie\nMarie Curie discovered radium in Paris. She was born in Warsaw."
-        ),
-        nlp=spacy,
-        progress=QUIET,
-    )
+def test_the_packaged_tagger_reads_who_did_what():
+    spacy = Spacy()
+    curie = "Marie Curie\nMarie Curie discovered radium in Paris. She was born in Warsaw."
+    result = nlp_extraction(chunk_table=table(curie), nlp=spacy, progress=QUIET)
     (row,) = result.rows
     assert {"Marie Curie", "Paris", "Warsaw"} <= set(row.entities)
     assert ("Marie Curie", "discover in", "Paris") in triples(row)
@@ -205,8 +193,8 @@ def said_facts(*found: list[str]) -> str:
 
 
 def extracted(model: Scripted, *texts: str) -> Extraction:
-    table = ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(texts)])
-    return llm_extraction(chunk_table=table, llm_build=model, progress=QUIET)
+    chunks = table(*(f"\n{text}" for text in texts))
+    return llm_extraction(chunk_table=chunks, llm_build=model, progress=QUIET)
 
 
 def counts(**other: int) -> dict[str, int]:

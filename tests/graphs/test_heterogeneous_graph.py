@@ -1,45 +1,28 @@
 """NodeRAG's graph by hand: which nodes there are, and what joins them."""
 
 import pytest
-from builds import QUIET, Lengths
+from builds import QUIET, Lengths, described, ends, related, texts
 
-from graphrag_bench.algorithms.extraction import (
-    ChunkRecords,
-    EntityRecord,
-    RelationshipRecord,
-    TextExtraction,
-)
+from graphrag_bench.algorithms.extraction import EntityRecord
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.scripted import Scripted
 from methods.noderag.heterogeneous_graph import heterogeneous, important_nodes
 
 MET = "Ada met Bo."
-ROWS = [
-    ChunkRecords(
-        (EntityRecord("Ada", "person", MET), EntityRecord("Bo", "person", MET)),
-        (RelationshipRecord("Ada", "Bo", MET),),
-    ),
-    ChunkRecords((EntityRecord("Ada", "person", "Ada wrote."),)),
-]
+ADA, BO = (EntityRecord(name, "person", MET) for name in ("Ada", "Bo"))
+ROWS = [[ADA, BO, related("Ada", "Bo", MET)], [EntityRecord("Ada", "person", "Ada wrote.")]]
 
 
 def made(rows=ROWS, **settings) -> Graph:
-    table = ChunkTable.of([(str(row), "", f"Text {row}") for row in range(len(rows))])
     return heterogeneous(
-        text_extraction=TextExtraction.of(rows, {}),
-        chunk_table=table,
-        embedder=Lengths(),
-        progress=QUIET,
-        **{"neighbours": 0, "llm_build": None, **settings},
-    )
+        text_extraction=described(*rows), chunk_table=texts(len(rows)), embedder=Lengths(),
+        progress=QUIET, **{"neighbours": 0, "llm_build": None, **settings},
+    )  # fmt: skip
 
 
 def joined(graph: Graph) -> set[tuple[str, str]]:
-    names = list(graph.names)
-    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
-    return {(names[head], names[tail]) for head, tail in ends}
+    return {(graph.names[head], graph.names[tail]) for head, tail in ends(graph)}
 
 
 def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
@@ -56,8 +39,8 @@ def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
         ("title", "ada"),
         ("high-level element", MET),
         ("title", "bo"),
-        ("text", "Text 0"),
-        ("text", "Text 1"),
+        ("text", "text 0"),
+        ("text", "text 1"),
     ]
 
 
@@ -84,7 +67,7 @@ def test_each_node_is_joined_to_what_it_tells_of() -> None:
 def test_an_edge_weighs_one_by_the_higher_degree_of_its_ends() -> None:
     """Four neighbours: of Ada the relationship, both units and the attribute."""
     graph = made()
-    weights = dict(zip(zip(graph.source, graph.target, strict=True), graph.weight, strict=True))
+    weights = dict(zip(ends(graph), graph.weight, strict=True))
     assert (weights[3, 0], weights[3, 10], weights[4, 11]) == (1 / 4, 1 / 4, 1 / 3)
     assert set(made(balance=False).weight) == {1.0}
 
@@ -110,7 +93,7 @@ def test_important_nodes_are_in_the_core_or_between_many_others() -> None:
 
 def test_records_that_describe_nothing_are_refused() -> None:
     with pytest.raises(UserError, match="no semantic unit"):
-        made([ChunkRecords((EntityRecord("Ada"),))])
+        made([[EntityRecord("Ada")]])
 
 
 def written(answer) -> dict[str, list[str]]:

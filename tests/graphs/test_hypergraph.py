@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builds import QUIET, chunks_of, texts
+from builds import QUIET, chunks_of, ends, facts, texts
 
 from graphrag_bench.algorithms.extraction import (
     ChunkFacts,
@@ -36,9 +36,8 @@ def made(rows=ROWS, build=hypergraph, **settings) -> Graph:
 
 def edges(graph: Graph) -> dict[tuple[str, str], float]:
     """The weight of each edge by the texts of its ends."""
-    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
-    ends_of_edges = [(graph.descriptions[head], graph.names[tail]) for head, tail in ends]
-    return dict(zip(ends_of_edges, graph.weight.tolist(), strict=True))
+    texts_of_ends = [(graph.descriptions[head], graph.names[tail]) for head, tail in ends(graph)]
+    return dict(zip(texts_of_ends, graph.weight.tolist(), strict=True))
 
 
 def test_entities_and_distinct_facts_are_nodes_with_their_texts():
@@ -102,14 +101,10 @@ def synonyms(**settings) -> dict[tuple[str, str], float]:
     """The synonymy edges of Ada, Adah and Bo, who met in one fact."""
     rows = [ChunkFacts((fact(MET, "Ada", "Bo", "Adah"),))]
     graph = made(rows, hypergraph_synonymy, embedder=Initials(), progress=QUIET, **settings)
-    names = list(graph.names)
     assert graph.statistics["synonyms"] == graph.synonym.sum()
     assert chunks_of(graph.relationship_chunk[graph.synonym]) == [[]] * int(graph.synonym.sum())
-    rows_of = np.flatnonzero(graph.synonym)
-    return {
-        (names[graph.source[row]], names[graph.target[row]]): float(graph.weight[row])
-        for row in rows_of
-    }
+    rows_of = zip(facts(graph), graph.synonym, strict=True)
+    return {(head, tail): cosine for (head, _, tail, cosine), synonym in rows_of if synonym}
 
 
 def test_entities_of_similar_names_are_joined_by_their_cosine():

@@ -4,15 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from builds import dense, facts
+from builds import dense, described, facts, related
 from small_worlds import dataset
 
-from graphrag_bench.algorithms.extraction import (
-    ChunkRecords,
-    EntityRecord,
-    RelationshipRecord,
-    TextExtraction,
-)
+from graphrag_bench.algorithms.extraction import EntityRecord
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.exporters import export_graphml, export_parquet
 from graphrag_bench.artifacts.importers import msgraphrag
@@ -153,12 +148,10 @@ def test_graphml_that_cannot_be_read_is_an_error_that_names_the_place(file, text
 
 
 def small_graph() -> Graph:
-    ada = ChunkRecords(
-        (EntityRecord("Ada Marsh", "person", "A \x0bfounder & painter."),),
-        (RelationshipRecord("Ada Marsh", "Norvik", "Founded <it>.", ("art",), 2.5),),
-    )
-    otto = ChunkRecords((EntityRecord("Norvik", "geo", ""), EntityRecord("Velia", "", "")))
-    return text_graph(TextExtraction((ada, otto), {}), keywords=True)
+    ada = EntityRecord("Ada Marsh", "person", "A \x0bfounder & painter.")
+    founded = related("Ada Marsh", "Norvik", "Founded <it>.", "art", strength=2.5)
+    otto = [EntityRecord("Norvik", "geo", ""), EntityRecord("Velia", "", "")]
+    return text_graph(described([ada, founded], otto), keywords=True)
 
 
 def same(first: Graph, second: Graph, *columns: str) -> None:

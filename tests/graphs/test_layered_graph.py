@@ -4,16 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from builds import QUIET, Lengths
+from builds import QUIET, Lengths, described, ends, related
 
-from graphrag_bench.algorithms.extraction import (
-    ChunkRecords,
-    EntityRecord,
-    RelationshipRecord,
-    TextExtraction,
-)
+from graphrag_bench.algorithms.extraction import EntityRecord, TextExtraction
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.llm.scripted import Scripted
@@ -24,23 +18,8 @@ ALWAYS = {"max_layers": 50, "most_sparse": 1.0, "least_change": 0.0}
 
 def records() -> TextExtraction:
     """Ada is joined to Bo and Cy, Bo to Ada alone, Dee and Eli to nobody."""
-    met = "Ada met Bo."
-    people = ("Ada", "Bo", "Cy", "Dee", "Eli")
-    rows = [
-        ChunkRecords(
-            tuple(EntityRecord(name, "person", f"{name} lived.") for name in people),
-            (RelationshipRecord("Ada", "Bo", met), RelationshipRecord("Ada", "Cy", met)),
-        )
-    ]
-    return TextExtraction.of(rows, {})
-
-
-def base() -> Graph:
-    return text_graph(records(), keywords=False)
-
-
-def table() -> ChunkTable:
-    return ChunkTable.of([("0", "", "Text 0")])
+    people = [EntityRecord(n, "person", f"{n} lived.") for n in ("Ada", "Bo", "Cy", "Dee", "Eli")]
+    return described([*people, *(related("Ada", other, "Ada met Bo.") for other in ("Bo", "Cy"))])
 
 
 def named(made: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Entity]]:
@@ -54,17 +33,16 @@ def grown(*layers: Sequence[Sequence[int]], tell: Summarise = named, **growth: f
     def no_vectors(texts: Sequence[str]) -> Vectors:
         return np.zeros((len(texts), 1), np.float32)
 
-    return grow(base(), tell, no_vectors, lambda _: next(given), **{**ALWAYS, **growth})
+    base = text_graph(records(), keywords=False)
+    return grow(base, tell, no_vectors, lambda _: next(given), **{**ALWAYS, **growth})
 
 
 def above(graph: Graph) -> dict[str, list[str]]:
     """The names that each summary is joined to."""
     result: dict[str, list[str]] = {}
-    names = list(graph.names)
-    ends = zip(graph.relations, graph.source.tolist(), graph.target.tolist(), strict=True)
-    for relation, head, tail in ends:
+    for relation, (head, tail) in zip(graph.relations, ends(graph), strict=True):
         if relation == "summarises":
-            result.setdefault(names[head], []).append(names[tail])
+            result.setdefault(graph.names[head], []).append(graph.names[tail])
     return result
 
 
@@ -130,12 +108,8 @@ def test_summaries_have_no_chunk_and_members_keep_theirs() -> None:
 
 
 def built(**settings) -> Graph:
-    return layered(
-        text_extraction=records(),
-        embedder=Lengths(),
-        progress=QUIET,
-        **{"llm_build": None, **settings},
-    )
+    given = {"text_extraction": records(), "embedder": Lengths(), "progress": QUIET}
+    return layered(**given, **{"llm_build": None, **settings})
 
 
 def test_without_a_language_model_a_summary_is_named_and_told_by_its_members() -> None:
@@ -145,20 +119,12 @@ def test_without_a_language_model_a_summary_is_named_and_told_by_its_members() -
     assert (graph.descriptions or [])[5] == "Ada lived. Bo lived. Cy lived. Dee lived. Eli lived."
 
 
-def written(answer) -> tuple[Graph, list[str]]:
-    scripted = Scripted(answer=answer)
-    graph = built(cluster_size=5, llm_build=scripted)
-    return graph, [chat[-1].content for chat in scripted.asked]
-
-
 REPLY = '{"entities": [{"name": "The Living", "type": "group", "description": "All lived."}]}'
 
 
 def test_the_model_writes_the_entities_above_a_cluster() -> None:
-    graph, prompts = written(lambda chat: REPLY)
+    scripted = Scripted(answer=lambda chat: REPLY)
+    graph = built(cluster_size=5, llm_build=scripted)
     assert list(graph.names)[5:] == ["the living"]
-    assert (list(graph.types or ())[5], list(graph.descriptions or ())[5]) == (
-        "group",
-        "All lived.",
-    )
-    assert "ada: Ada lived.\nbo: Bo lived." in prompts[0]
+    assert (graph.types[5], graph.descriptions[5]) == ("group", "All lived.")
+    assert "ada: Ada lived.\nbo: Bo lived." in scripted.asked[0][-1].content

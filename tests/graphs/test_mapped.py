@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from builds import QUIET
 
-from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.columns import Texts
@@ -30,20 +29,12 @@ def scattered() -> Graph:
     """A seeded graph of several components with self-loops and parallel rows."""
     chance = np.random.default_rng(0)
     source, target = chance.integers(N_NODES, size=(2, N_ROWS))
-    near = chance.random(N_ROWS) < 0.7
-    target = np.where(near, source // 20 * 20 + target % 20, target)
-    target[:5], target[5:10] = source[:5], target[:5]
-    weight = chance.integers(0, 3, N_ROWS)
-    result = Graph.from_arrays(
-        source, target, chance.random((N_NODES, N_CHUNKS)) < 0.1, weight=weight,
-        names=[f"{'a b'[n % 3]}name of {'many ' * (n % 4)}words {n * 7 % N_NODES}"
-               for n in range(N_NODES)],
-    )  # fmt: skip
-    words = [
-        " ".join(f"The {n % 9} lamp of {n} burns in year {y}." for y in range(n % 5))
-        for n in range(N_NODES)
-    ]
-    facts = ["" if row % 3 else f"They met {row % 40} times. It rained." for row in range(N_ROWS)]
+    target = np.where(chance.random(N_ROWS) < 0.7, source // 20 * 20 + target % 20, target)
+    names = [f"{'a b'[n % 3]}name of {n}" for n in range(N_NODES)]
+    inside = chance.random((N_NODES, N_CHUNKS)) < 0.1
+    result = Graph.from_arrays(source, target, inside, names=names)
+    words = [f"The {n % 9} lamp of {n} burns. It is old." for n in range(N_NODES)]
+    facts = [f"They met {row % 40} times." for row in range(N_ROWS)]
     return replace(result, descriptions=Texts.of(words), facts=Texts.of(facts))
 
 
@@ -86,15 +77,11 @@ def opened(tmp_path) -> dict[str, object]:
     result = leiden(graph=graph, seed=SEED)
     vectors = np.random.default_rng(0).normal(size=(N_NODES, 8)).astype(np.float32)
     reports = extractive(communities=result, graph=graph, embedder=Hashing(64), progress=QUIET)
-    chosen = {
-        "graph": graph, "communities": result, "reports": reports,
-        "node_index": VectorIndex(vectors),
-    }  # fmt: skip
-    kinds = {"graph": Graph, "communities": Communities, "reports": Reports}
-    for name, one in chosen.items():
+    made = {"graph": graph, "communities": result, "reports": reports}
+    for name, one in (made := {**made, "node_index": VectorIndex(vectors)}).items():
         (tmp_path / name).mkdir()
         one.save(tmp_path / name)
-    return {name: loaded(kinds.get(name, VectorIndex), tmp_path / name) for name in chosen}
+    return {name: loaded(type(one), tmp_path / name) for name, one in made.items()}
 
 
 def ask(opened: dict[str, object], seeds: list[int]) -> None:

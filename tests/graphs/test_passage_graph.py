@@ -4,7 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from builds import QUIET, Known, unit
+from builds import QUIET, Known, ends, unit
+from builds import texts as table_of
+from by_hand import replying
 
 from graphrag_bench.algorithms.bipartite import PseudoQuestions
 from graphrag_bench.algorithms.graph import Graph
@@ -13,7 +15,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.passage_graph import hop, llm_questions, nlp_questions, passage
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.llm.scripted import Scripted
 
 TEXTS = [
     ("Norvik", "Ada Marsh founded it."),
@@ -25,14 +26,17 @@ TEXTS = [
 NAMES = Known({"Norvik": "GPE", "Ada Marsh": "PERSON", "Mira Holt": "PERSON", "1901": "DATE"})
 
 
+def titled_table(*chunks: tuple[str, str]) -> ChunkTable:
+    return ChunkTable.of([(f"d{row}", *chunk) for row, chunk in enumerate(chunks)])
+
+
 def made(**settings) -> Graph:
-    table = ChunkTable.of([(f"d{row}", *text) for row, text in enumerate(TEXTS)])
-    return passage(chunk_table=table, nlp=NAMES, progress=QUIET, **settings)
+    return passage(chunk_table=titled_table(*TEXTS), nlp=NAMES, progress=QUIET, **settings)
 
 
 def edges(graph: Graph) -> list[tuple[int, int, str, float]]:
-    columns = zip(graph.source, graph.target, graph.relations, graph.weight, strict=True)
-    return [(int(a), int(b), name, float(weight)) for a, b, name, weight in columns]
+    columns = zip(ends(graph), graph.relations, graph.weight.tolist(), strict=True)
+    return [(*pair, name, weight) for pair, name, weight in columns]
 
 
 def test_passages_that_share_an_entity_are_joined_and_the_edge_names_and_counts_all_of_them():
@@ -83,16 +87,15 @@ def hopped(given=ASKED, n_chunks=3, n_names=3, **settings) -> Graph:
     return hop(
         pseudo_questions=questions,
         question_index=VectorIndex(unit(np.deg2rad(degrees))),
-        chunk_table=ChunkTable.of([(str(row), "", f"Text {row}") for row in range(n_chunks)]),
+        chunk_table=table_of(n_chunks),
         progress=QUIET,
         **settings,
     )
 
 
 def hops(graph: Graph) -> list[tuple[int, int, str, str, float]]:
-    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     words = zip(graph.facts, graph.keywords, np.round(graph.weight, 6).tolist(), strict=True)
-    return [(*pair, *rest) for pair, rest in zip(ends, words, strict=True)]
+    return [(*pair, *rest) for pair, rest in zip(ends(graph), words, strict=True)]
 
 
 def test_a_question_leads_to_the_passage_that_answers_the_most_similar_one():
@@ -125,7 +128,7 @@ def test_the_match_is_the_best_of_all_pairs():
     rng = np.random.default_rng(3)
     given = [
         (chunk, answered, f"{chunk} {answered} {number}", rng.permutation(30)[:2].tolist(), degree)
-        for chunk in range(60)
+        for chunk in range(30)
         for answered in (True, False)
         for number, degree in enumerate(rng.integers(0, 180, 3).tolist())
     ]
@@ -141,18 +144,13 @@ def test_the_match_is_the_best_of_all_pairs():
                 best = max(best, (similarity, -other))
         pair = chunk, -best[1]
         wanted[pair] = max(wanted.get(pair, 0.0), best[0])
-    graph = hopped(given, n_chunks=60, n_names=30, edges_per_chunk=60.0, max_df=None)
+    graph = hopped(given, n_chunks=30, n_names=30, edges_per_chunk=30.0, max_df=None)
     result = {edge[:2]: round(edge[4], 5) for edge in hops(graph)}
     assert sum(wanted.values()) == pytest.approx(sum(result.values()), abs=1e-3)
     assert result.keys() == wanted.keys()
 
 
-KNOWN = Known({"Ada Marsh": "PERSON", "Norvik": "GPE", "1901": "DATE"})
 NONSENSE = "I would rather not."
-
-
-def titled_table(*chunks: tuple[str, str]) -> ChunkTable:
-    return ChunkTable.of([(f"d{row}", *chunk) for row, chunk in enumerate(chunks)])
 
 
 def question_rows(made: PseudoQuestions) -> list[tuple[int, bool, str, list[str]]]:
@@ -167,7 +165,7 @@ def test_a_passage_answers_its_sentences_and_raises_its_other_names():
         ("Norvik", "Ada Marsh founded Norvik. It stands. That was in 1901."),
         ("", "Ada Marsh sang. Nobody heard."),
     )
-    assert question_rows(nlp_questions(chunk_table=chunks, nlp=KNOWN, progress=QUIET)) == [
+    assert question_rows(nlp_questions(chunk_table=chunks, nlp=NAMES, progress=QUIET)) == [
         (0, True, "Norvik: Ada Marsh founded Norvik.", ["norvik", "ada marsh"]),
         (0, True, "Norvik: It stands.", ["norvik"]),
         (0, True, "Norvik: That was in 1901.", ["norvik"]),
@@ -182,9 +180,8 @@ def said(*questions: str) -> str:
 
 
 def asked(*replies: str, chunks: ChunkTable) -> list[tuple[int, bool, str, list[str]]]:
-    rest = list(replies)
-    model = Scripted(answer=lambda chat: rest.pop(0) if rest else NONSENSE)
-    result = llm_questions(chunk_table=chunks, llm_build=model, nlp=KNOWN, progress=QUIET)
+    model = replying(*replies, *[NONSENSE] * 9)
+    result = llm_questions(chunk_table=chunks, llm_build=model, nlp=NAMES, progress=QUIET)
     return question_rows(result)
 
 
@@ -203,10 +200,7 @@ def test_a_passage_without_a_readable_reply_has_no_question_and_all_without_one_
     chunks = titled_table(("", "Ada Marsh sang."), ("", "Norvik stands."))
     answered = [NONSENSE, said("Where does Norvik stand?"), NONSENSE]
     raised = [said("Who is Ada Marsh?"), said("Who founded Norvik?")]
-    assert [row[:2] for row in asked(*answered, *raised, chunks=chunks)] == [
-        (0, False),
-        (1, True),
-        (1, False),
-    ]
+    result = [row[:2] for row in asked(*answered, *raised, chunks=chunks)]
+    assert result == [(0, False), (1, True), (1, False)]
     with pytest.raises(UserError, match="questions answered"):
         asked(chunks=chunks)

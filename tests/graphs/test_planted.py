@@ -12,18 +12,12 @@ from graphrag_bench.graphs.planted import planted_extraction, planted_text_extra
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
 
-TINY = ChunkTable.of(
-    [
-        (
-            "a",
-            "Ada Marsh",
-            "Ada Marsh is a painter. Ada Marsh is also known as Lia Sol. "
-            "Lia Sol worked for Nor Guild.",
-        ),
-        ("g", "Nor Guild", "Nor Guild is a guild. Nor Guild was founded by Otto Brandt."),
-        ("r", "Rumours about Nor Guild", "Rumour has it that Nor Guild was founded by Lia Sol."),
-    ]
-)
+ADA = "Ada Marsh is a painter. Ada Marsh is also known as Lia Sol. Lia Sol worked for Nor Guild."
+TINY = ChunkTable.of([
+    ("a", "Ada Marsh", ADA),
+    ("g", "Nor Guild", "Nor Guild is a guild. Nor Guild was founded by Otto Brandt."),
+    ("r", "Rumours about Nor Guild", "Rumour has it that Nor Guild was founded by Lia Sol."),
+])  # fmt: skip
 
 
 def planted(**settings: object) -> Extraction:

@@ -13,6 +13,7 @@ from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.graphs.communities import communities_of
 from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
 from graphrag_bench.graphs.reports import coverage, extractive, llm_reports
 from graphrag_bench.llm.calls import CallFailed, Chat, Completion
@@ -37,11 +38,7 @@ GRAPH = replace(
 
 def communities(*rows: tuple[int, int, list[int]]) -> Communities:
     """Communities of (level, parent, members)."""
-    from scipy.sparse import csr_matrix
-
-    nodes = csr_matrix(np.array([np.isin(np.arange(6), members) for _, _, members in rows]))
-    level, parent = (np.array([row[at] for row in rows]) for at in (0, 1))
-    return Communities(level, parent, nodes, (nodes @ GRAPH.node_chunk).astype(bool).tocsr())
+    return communities_of(rows, GRAPH)
 
 
 TWO = communities((0, -1, [0, 1, 2]), (0, -1, [3, 4, 5]))
@@ -192,39 +189,31 @@ def test_a_small_window_leaves_room_for_prompt_and_reply():
         assert count_tokens(tables) <= 600 * 0.2 + 60  # headings and header lines beside the rows
 
 
-WHOLE, LEFT, RIGHT = "abcdef", "abc", "def"
 ROWS = ["ab", "ac", "bc", "de", "df", "ef", "cd", "cb", "ax"]
 """Two triangles in one community; b and c are joined by two rows, and a to x outside."""
 
 
-def world(order: str, rows: Sequence[str], more: Sequence[str] = ()) -> tuple[Graph, Communities]:
+def world(order: str, rows: Sequence[str]) -> tuple[Graph, Communities]:
     """The graph with its nodes and rows in these orders; every node and row is in one chunk."""
-    from scipy.sparse import csr_matrix
-
-    names, every = list(order), [*rows, *more]
-    ends = [[names.index(pair[end]) for pair in every] for end in (0, 1)]
-    graph = Graph.from_arrays(*ends, np.eye(len(names)), names=names)
+    names, others = list(order), [name for name in order if name > "f"]
     graph = replace(
-        graph,
+        Graph.from_arrays(
+            *([names.index(pair[end]) for pair in rows] for end in (0, 1)), np.eye(len(names)),
+            names=names,
+        ),
         types=Texts.of(["person"] * len(names)),
         descriptions=Texts.of([f"{name} keeps lamp {name}. It burns." for name in names]),
-        facts=Texts.of([f"{pair[0]} wrote to {pair[1]} of {pair}." for pair in every]),
-    )
-    parts = [(0, -1, WHOLE), (1, 0, LEFT), (1, 0, RIGHT)]
-    others = "".join(sorted(set(names) - set(WHOLE)))
-    parts = [*parts, (0, -1, others)] if others else parts
-    first = [names.index(min(members, key=names.index)) for _, _, members in parts]
-    ordered = sorted(range(len(parts)), key=lambda row: (parts[row][0], first[row]))
-    parent_of = [-1 if parts[row][1] < 0 else ordered.index(parts[row][1]) for row in ordered]
-    stored = np.array([[name in parts[row][2] for name in names] for row in ordered])
-    nodes = csr_matrix(stored)
-    level = np.array([parts[row][0] for row in ordered])
-    chunks = (nodes @ graph.node_chunk).astype(bool).tocsr()
-    return graph, Communities(level, np.array(parent_of), nodes, chunks)
+        facts=Texts.of([f"{pair[0]} wrote to {pair[1]} of {pair}." for pair in rows]),
+    )  # fmt: skip
+    parts = sorted(sorted(map(names.index, part)) for part in ("abcdef", others))
+    whole = next(row for row, part in enumerate(parts) if len(part) == 6)
+    halves = sorted(sorted(map(names.index, part)) for part in ("abc", "def"))
+    of_parts = [(0, -1, part) for part in parts] + [(1, whole, part) for part in halves]
+    return graph, communities_of(of_parts, graph)
 
 
-BEFORE = world(WHOLE + "x", ROWS)
-AFTER = world("zyx" + WHOLE[::-1], ROWS[::-1], ["xy", "xz", "yz"])
+BEFORE = world("abcdefx", ROWS)
+AFTER = world("zyxfedcba", [*ROWS[::-1], "xy", "xz", "yz"])
 """Two nodes came in front and are joined to x, so that x has three neighbours; all rows moved."""
 
 

@@ -3,17 +3,17 @@
 import importlib
 import json
 import shutil
-import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import tiny_builders
 from tiny_builders import Numbers, built, forget, loaded, planned, resources
 
 from graphrag_bench import fingerprint
-from graphrag_bench.artifacts.store import RECIPE
+from graphrag_bench.artifacts.store import RECIPE, Store
 from graphrag_bench.errors import UserError
+from graphrag_bench.progress import Progress
 
 
 def test_an_artifact_is_built_from_others_once_each(store):
@@ -77,20 +77,16 @@ def test_the_same_thing_under_another_name_is_not_written_twice(store):
     assert (built, loaded) == ([], ["numbers"])
 
 
-def test_two_processes_that_want_the_same_artifact_build_it_once(tmp_path):
-    command = [
-        sys.executable,
-        tiny_builders.__file__,
-        str(tmp_path / "artifacts"),
-        tmp_path / "log",
-    ]
-    root = str(Path(__file__).resolve().parents[2])
-    running = [
-        subprocess.Popen(command, env={"PYTHONPATH": root, "PATH": ""}, stdout=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    assert [process.communicate()[0] for process in running] == [b"(7,)\n", b"(7,)\n"]
-    assert (tmp_path / "log").read_text() == "built\n"
+def test_two_runs_that_want_the_same_artifact_at_once_build_it_once(tmp_path):
+    log, plans = tmp_path / "log", planned("slow", log="log")
+
+    def value(_: int) -> Numbers:
+        own = Store(tmp_path / "artifacts", Progress(quiet=True))
+        return own.resources(list(plans.values()), {"slow"}, {"log": log})["slow"]
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(value, range(2))) == [Numbers((7,))] * 2
+    assert log.read_text() == "built\n"
 
 
 # ---- keys see code

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rog_sets import rog_folder
 from small_worlds import dataset
@@ -106,6 +106,7 @@ def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
     return Dataset("t", documents, (), {}, data.card, subgraphs=Subgraphs.of(triples.items()))
 
 
+@settings(max_examples=40, deadline=None)
 @given(subgraphs)
 def test_each_question_finds_exactly_its_own_distinct_triples(given_triples):
     data = holding({str(at): own for at, own in enumerate(given_triples)})

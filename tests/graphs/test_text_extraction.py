@@ -125,18 +125,13 @@ def extracted(model: Scripted, *texts: str, **settings) -> TextExtraction:
     )
 
 
-def roles(model: Scripted, call: int) -> list[str]:
-    return [message.role for message in model.asked[call]]
-
-
 def test_gleaning_goes_on_with_the_same_conversation():
     model = Scripted([("missed", FOUNDED), ("Ada Marsh founded", f"{ADA}##{NORVIK}<|COMPLETE|>")])
     result = extracted(model, "Ada Marsh founded Norvik.")
     assert result.rows == (ChunkRecords((ADA_READ, NORVIK_READ), (FOUNDED_READ,)),)
-    assert roles(model, 0) == ["system", "user"]
-    assert roles(model, 1) == ["system", "user", "assistant", "user"]
+    roles = [[message.role for message in chat] for chat in model.asked]
+    assert roles == [["system", "user"], ["system", "user", "assistant", "user"]]
     assert model.asked[1][2].content == f"{ADA}##{NORVIK}<|COMPLETE|>"
-    assert len(model.asked) == 2
 
 
 @pytest.mark.parametrize(("says", "n_calls"), [("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)])
@@ -148,24 +143,24 @@ def test_between_rounds_the_model_is_asked_whether_there_is_more(says, n_calls):
     assert len(result.rows[0].entities) == {6: 4, 3: 2}[n_calls]
 
 
-def test_a_gleaning_reply_without_records_says_that_nothing_was_missed():
-    model = Scripted([("missed", "Nothing is missing."), ("Passage", ADA)])
-    result = extracted(model, "Ada.", max_gleaning=5)
-    assert result.rows == (ChunkRecords((ADA_READ,)),)
-    assert result.statistics["failed_gleanings"] == 0
-    assert len(model.asked) == 2
-
-
 @pytest.mark.parametrize(
-    ("missed", "window"), [(CallFailed("context_overflow", "too long"), None), (ADA, 600)]
+    ("missed", "window", "n_failed", "n_calls"),
+    [
+        ("Nothing is missing.", None, 0, 2),
+        (CallFailed("context_overflow", "too long"), None, 1, 2),
+        (ADA, 600, 1, 1),
+    ],
 )
-def test_a_gleaning_call_that_fails_or_has_no_room_keeps_the_first_records(missed, window):
+def test_a_gleaning_call_that_gives_nothing_fails_or_has_no_room_keeps_the_first_records(
+    missed, window, n_failed, n_calls
+):
+    """A reply without records says that nothing was missed."""
     model = Scripted([("missed", missed), ("Passage", ADA)], window=window)
-    result = extracted(model, "Ada.", max_tokens=256)
+    result = extracted(model, "Ada.", max_tokens=256, max_gleaning=1 if n_failed else 5)
     assert result.rows == (ChunkRecords((ADA_READ,)),)
     counts = result.statistics
-    assert (counts["failed_gleanings"], counts["failed_chunks"]) == (1, 0)
-    assert len(model.asked) == (1 if window else 2)
+    assert (counts["failed_gleanings"], counts["failed_chunks"]) == (n_failed, 0)
+    assert len(model.asked) == n_calls
 
 
 def test_a_chunk_without_a_readable_record_contributes_nothing_and_is_counted():
@@ -227,10 +222,8 @@ def test_prompts_of_unlike_length_are_asked_with_their_own_limits_in_their_order
     """2,000 words more take 2,300 tokens of the window with the margin: 9 steps of 256 or 8."""
     model = Limited(f"{ADA}<|COMPLETE|>", 4096)
     result = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0)
-    assert model.most[0] > model.most[1] >= 512
     assert (model.most[0] - model.most[1]) // 256 in (8, 9)
     assert [len(row.entities) for row in result.rows] == [1, 1]
-    assert result.statistics["replies"] == 2
 
 
 def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
@@ -259,11 +252,9 @@ def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
 
 def tagged(*sentences: Sentence, named: str = "", **settings) -> ChunkRecords:
     """The records of these sentences in a passage with this title."""
+    chunks = table("Any text.", title=named)
     (row,) = nlp_text_extraction(
-        chunk_table=table("Any text.", title=named),
-        nlp=Told(*sentences),
-        progress=QUIET,
-        **settings,
+        chunk_table=chunks, nlp=Told(*sentences), progress=QUIET, **settings
     ).rows
     return row
 
@@ -276,13 +267,9 @@ MET = Sentence(
     lemmas=("meet",),
 )
 SHE = Sentence(
-    "She taught Mira.",
-    (("Mira", "PERSON"),),
-    (),
-    (Relation("She", "teach", "Mira"),),
-    frozenset({"She"}),
-    ("teach",),
-)
+    "She taught Mira.", (("Mira", "PERSON"),), (), (Relation("She", "teach", "Mira"),),
+    frozenset({"She"}), ("teach",),
+)  # fmt: skip
 
 
 def ends(row: ChunkRecords) -> list[tuple[str, str]]:

@@ -1,14 +1,9 @@
 """Records merged into textual and rich knowledge graphs."""
 
 import pytest
-from builds import QUIET, dense
+from builds import QUIET, dense, described, related
 
-from graphrag_bench.algorithms.extraction import (
-    ChunkRecords,
-    EntityRecord,
-    RelationshipRecord,
-    TextExtraction,
-)
+from graphrag_bench.algorithms.extraction import EntityRecord
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.merging import Merger
@@ -26,34 +21,21 @@ def test_the_first_descriptions_that_fit_are_taken_and_one_at_least():
         assert list(graph.descriptions) == [expected]
 
 
-def entity(name: str, kind: str = "", description: str = "") -> EntityRecord:
-    return EntityRecord(name, kind, description)
+entity, told = EntityRecord, related
 
 
-def told(source: str, target: str, description: str = "", *keywords: str, strength: float = 1.0):
-    return RelationshipRecord(source, target, description, keywords, strength)
-
-
-def chunk(*records) -> ChunkRecords:
-    """The records of one chunk."""
-    return ChunkRecords(
-        tuple(one for one in records if isinstance(one, EntityRecord)),
-        tuple(one for one in records if isinstance(one, RelationshipRecord)),
-    )
-
-
-def merged(*chunks: ChunkRecords, keywords: bool = False) -> Graph:
-    return text_graph(TextExtraction(chunks, {}), keywords=keywords)
+def merged(*chunks: list, keywords: bool = False) -> Graph:
+    return text_graph(described(*chunks), keywords=keywords)
 
 
 def test_nodes_stand_in_order_of_first_mention_and_entities_come_first():
-    graph = merged(chunk(told("Otto", "Mira"), entity("Velia")), chunk(entity("Ada")))
+    graph = merged([told("Otto", "Mira"), entity("Velia")], [entity("Ada")])
     assert list(graph.names) == ["velia", "otto", "mira", "ada"]
 
 
 def test_names_that_are_the_same_when_normalised_are_one_node_with_all_descriptions_sorted():
-    first = chunk(entity("ADA MARSH", "", "Founded it."), entity("Ada Marsh", "", "A founder. "))
-    graph = merged(first, chunk(entity("Ada  Marsh!", "", " A founder."), entity("...")))
+    first = [entity("ADA MARSH", "", "Founded it."), entity("Ada Marsh", "", "A founder. ")]
+    graph = merged(first, [entity("Ada  Marsh!", "", " A founder."), entity("...")])
     assert list(graph.names) == ["ada marsh"]
     assert list(graph.descriptions) == ["A founder. Founded it."]
     assert dense(graph.node_chunk) == [[1, 1]]
@@ -61,19 +43,19 @@ def test_names_that_are_the_same_when_normalised_are_one_node_with_all_descripti
 
 def test_the_type_is_the_most_frequent_one_ties_to_the_first_and_no_type_does_not_count():
     graph = merged(
-        chunk(entity("a", "geo"), entity("b", "person"), entity("c")),
-        chunk(entity("a", "event"), entity("b"), entity("b"), entity("c", "geo")),
-        chunk(entity("a", "event")),
+        [entity("a", "geo"), entity("b", "person"), entity("c")],
+        [entity("a", "event"), entity("b"), entity("b"), entity("c", "geo")],
+        [entity("a", "event")],
     )
     assert list(graph.types) == ["event", "person", "geo"]
-    tie = merged(chunk(entity("a", "geo"), entity("a", "event")))
+    tie = merged([entity("a", "geo"), entity("a", "event")])
     assert list(tie.types) == ["geo"]
 
 
 def test_a_pair_is_one_row_whatever_the_direction_and_its_weight_the_sum_of_strengths():
     graph = merged(
-        chunk(told("b", "a", "b paints a.", strength=2)),
-        chunk(told("a", "b", "a knows b.", strength=0.5), told("b", "a", "b paints a.")),
+        [told("b", "a", "b paints a.", strength=2)],
+        [told("a", "b", "a knows b.", strength=0.5), told("b", "a", "b paints a.")],
     )
     assert list(graph.names) == ["b", "a"]
     assert (graph.source.tolist(), graph.target.tolist()) == ([0], [1])
@@ -84,7 +66,7 @@ def test_a_pair_is_one_row_whatever_the_direction_and_its_weight_the_sum_of_stre
 
 
 def test_an_end_without_an_entity_record_is_a_node_without_type_and_description():
-    graph = merged(chunk(entity("a", "geo", "A place."), told("a", "b", "a is near b.")))
+    graph = merged([entity("a", "geo", "A place."), told("a", "b", "a is near b.")])
     assert list(graph.names) == ["a", "b"]
     assert (list(graph.types), list(graph.descriptions)) == (["geo", ""], ["A place.", ""])
     assert dense(graph.node_chunk) == [[1], [1]]
@@ -92,7 +74,7 @@ def test_an_end_without_an_entity_record_is_a_node_without_type_and_description(
 
 def test_keywords_are_the_distinct_ones_in_order_of_first_mention():
     graph = merged(
-        chunk(told("a", "b", "", "trade", "art")), chunk(told("b", "a", "", "art", "war")),
+        [told("a", "b", "", "trade", "art")], [told("b", "a", "", "art", "war")],
         keywords=True,
     )  # fmt: skip
     assert list(graph.keywords) == ["trade, art, war"]
@@ -100,9 +82,9 @@ def test_keywords_are_the_distinct_ones_in_order_of_first_mention():
 
 def test_nothing_extracted_and_a_rich_graph_without_any_keyword_are_refused():
     with pytest.raises(UserError, match=r"build\.text_extraction\.keywords=true"):
-        merged(chunk(told("a", "b")), keywords=True)
+        merged([told("a", "b")], keywords=True)
     with pytest.raises(UserError, match="The graph has no entities"):
-        merged(chunk(), chunk())
+        merged([], [])
 
 
 # ---- summaries
@@ -111,21 +93,18 @@ LONG = "Ada painted. " * 10
 """30 tokens: three a time."""
 
 
-def summarised(model, *chunks: ChunkRecords, keywords=False, **settings) -> Graph:
+def summarised(model, *chunks: list, keywords=False, **settings) -> Graph:
     return text_kg(
-        keywords=keywords,
-        text_extraction=TextExtraction(chunks, {}),
-        llm_build=model,
-        progress=QUIET,
+        keywords=keywords, text_extraction=described(*chunks), llm_build=model, progress=QUIET,
         **settings,
-    )
+    )  # fmt: skip
 
 
 def test_only_descriptions_of_enough_tokens_are_summarised():
     model = Scripted([("About: ada", " Ada was a painter. "), ("About: ada; otto", "Painters.")])
     graph = summarised(
         model,
-        chunk(entity("Ada", "", LONG), entity("Otto", "", "Short."), told("Ada", "Otto", "Met.")),
+        [entity("Ada", "", LONG), entity("Otto", "", "Short."), told("Ada", "Otto", "Met.")],
         summary_from=20,
     )
     assert list(graph.descriptions) == ["Ada was a painter.", "Short."]
@@ -135,7 +114,7 @@ def test_only_descriptions_of_enough_tokens_are_summarised():
 
 def test_a_description_is_cut_to_the_window_of_the_model():
     model = Scripted([("About", "Words.")], window=2000)
-    summarised(model, chunk(entity("Ada", "", "word " * 5000)))
+    summarised(model, [entity("Ada", "", "word " * 5000)])
     assert 0 < model.asked[0][-1].content.count("word") < 1300
 
 
@@ -143,6 +122,6 @@ def test_where_no_summary_came_the_description_stays():
     model = Scripted(
         [("About: ada", CallFailed("retries_exhausted", "down")), ("About: otto", "Otto.")]
     )
-    chunks = chunk(entity("Ada", "", LONG), entity("Otto", "", LONG + "Otto too."))
+    chunks = [entity("Ada", "", LONG), entity("Otto", "", LONG + "Otto too.")]
     graph = summarised(model, chunks, summary_from=20)
     assert list(graph.descriptions) == [LONG.strip(), "Otto."]

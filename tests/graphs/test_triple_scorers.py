@@ -7,7 +7,7 @@ import networkx
 import numpy as np
 import pytest
 from builds import QUIET
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
@@ -67,6 +67,7 @@ def test_all_shortest_paths_count_parallel_triples_too():
 node = st.integers(0, 5)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(node, node), max_size=14), st.sets(node), st.sets(node))
 def test_it_is_what_a_list_of_all_shortest_paths_holds(triples, starts, ends):
     graph = networkx.DiGraph(triples)
@@ -95,12 +96,12 @@ def world() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def weights(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> MlpWeights:
+def weights(world: Dataset) -> MlpWeights:
     return learnt(training_set(world))
 
 
-def learnt(training: TrainingSet, **settings: int) -> MlpWeights:
-    chosen = {"hidden": 32, "questions": 120, "negatives": 30, "epochs": 25, **settings}
+def learnt(training: TrainingSet, **other: int) -> MlpWeights:
+    chosen = {"hidden": 32, "questions": 120, "negatives": 30, "epochs": 12, **other}
     return triple_weights(training=training, embedder=WORDS, progress=QUIET, **chosen)
 
 
@@ -169,16 +170,14 @@ def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path
         learnt(TrainingSet("none", lambda _: data))
 
 
-def test_weights_of_another_embedder_are_refused(weights: MlpWeights, tmp_path: Path) -> None:
+def test_weights_of_another_embedder_are_refused(weights: MlpWeights) -> None:
     graph = Graph.from_arrays([0], [1])
     other = Hashing(64)
     with pytest.raises(UserError, match="vectors of 128 numbers"):
         mlp_scorer(triple_weights=weights, graph=graph, embedder=other, progress=QUIET)
 
 
-def test_on_the_world_the_trained_scorer_finds_more_of_the_chains_than_cosine(
-    world: Dataset, weights: MlpWeights, tmp_path: Path
-) -> None:
+def test_the_trained_scorer_finds_more_of_the_chains_of_a_world_than_cosine(world, weights) -> None:
     table = presplit(corpus=world)
     graph = kg(extraction=planted_extraction(chunk_table=table), chunk_table=table)
     given = {"graph": graph, "embedder": WORDS, "progress": QUIET}

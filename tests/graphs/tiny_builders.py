@@ -5,7 +5,6 @@ numbers <- again (the same list under another name)
 """
 
 import json
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 
 from graphrag_bench.artifacts.plan import Planned, plan
 from graphrag_bench.artifacts.store import Store
-from graphrag_bench.contract import artifact, builders
+from graphrag_bench.contract import artifact
 from graphrag_bench.progress import Progress
 
 built: list[str] = []
@@ -76,7 +75,7 @@ def slow(*, log: Path) -> Numbers:
     """One number, after a while; the log says how often it was made."""
     with log.open("a") as file:
         file.write("built\n")
-    time.sleep(0.5)
+    time.sleep(0.2)
     return Numbers((7,))
 
 
@@ -120,13 +119,3 @@ def resources(store: Store, *wanted: str, source: list[int], **choices: Any) -> 
     """What was wanted, built from these numbers or loaded."""
     plans = planned(*wanted, choices=choices, source=str(source))
     return store.resources(list(plans.values()), set(wanted), {"source": source})
-
-
-if __name__ == "__main__":  # one of two processes that want the same artifact
-    root, log = map(Path, sys.argv[1:])
-    register()
-    assert builders.get("slow")
-    made = Store(root, Progress(quiet=True)).resources(
-        plan({"slow"}, {}, {"log": lambda: "log"}), {"slow"}, {"log": log}
-    )
-    sys.stdout.write(f"{made['slow'].values}\n")
