@@ -33,7 +33,6 @@ from toy_runs import (
     records,
     refusal,
     run_folder,
-    table_of,
     write_set,
 )
 
@@ -247,25 +246,16 @@ def test_an_outage_stops_the_build_and_the_next_run_asks_for_the_rest_alone(
     assert determined(home) == determined(whole)
 
 
-def test_a_part_that_the_server_failed_is_in_no_whole_artifact(
+def test_a_part_that_the_server_failed_is_in_no_artifact_and_asked_for_again(
     fake: FakeOpenAI, home: Path
 ) -> None:
+    failing = fake.scenario(reads=True, fail_word=UNREAD)
     in_order = "llm.limits={concurrency: 1}"  # the first call is not one that fails
-    words = on_toy(fake.scenario(reads=True, fail_word=UNREAD), in_order)
-    said = refusal(*words, "paths.home=stopped", exit_code=1)
-    assert "2 of the 8 parts" in said and "failures.allow_incomplete=true" in said
-    assert not recipes(home / "stopped", "extraction")
-    asked = [in_order, "failures.allow_incomplete=true", "answer=off"]
-    part = run_folder(*on_toy(fake.scenario(reads=True, fail_word=UNREAD), *asked))
-    assert metrics(part)["incomplete"] == {"extraction": "2 parts"}
-    assert "2 parts" in table_of(part)
-    (recipe,) = recipes(home, "extraction")
-    assert str(recipe["settings"]["missing_parts"]).startswith("2 parts")  # type: ignore[index]
+    assert "2 of the 8 parts" in refusal(*on_toy(failing, in_order), exit_code=1)
+    assert not recipes(home, "extraction")
     healthy = fake.scenario(reads=True)
-    done = run_folder(*on_toy(healthy, *asked))
-    assert metrics(done)["incomplete"] == {}
-    assert done.name != part.name
-    assert fake.stats(healthy).answered.total() == 4  # of two passages: entities, then triples
+    run_folder(*on_toy(healthy, "answer=off"))
+    assert not fake.stats(failing).answered.keys() & fake.stats(healthy).answered.keys()
 
 
 def test_embeddings_that_the_server_fails_stop_the_build(fake: FakeOpenAI, home: Path) -> None:

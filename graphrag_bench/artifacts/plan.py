@@ -1,7 +1,8 @@
 """Which artifacts a run needs, in which order, under which keys: the closure of its needs."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from graphrag_bench.algorithms.graph import Share, thinned
@@ -11,9 +12,6 @@ from graphrag_bench.fingerprint import code, digest
 
 AMBIENT = frozenset({"scratch", "progress"})
 """Needs that every builder may have and that can change nothing in what it builds."""
-
-MISSING = "missing_parts"
-"""The name under which a recipe says what is missing of an incomplete artifact."""
 
 THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
@@ -29,16 +27,18 @@ Identities = Mapping[str, Callable[[], str]]
 class Planned:
     """One artifact to build or reuse; `inputs` maps its needs to their keys.
 
-    `thinning` holds the settings of `thinned` where edges are taken out of a graph; `missing` names
-    parts that are left out because the server failed.
+    `thinning` holds the settings of `thinned` where edges are taken out of a graph.
     """
 
     builder: Builder
     settings: Mapping[str, Any]
     inputs: Mapping[str, str]
-    key: str
     thinning: Mapping[str, Any] = field(default_factory=dict)
-    missing: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """The digest of builder, code, settings and the keys of its inputs."""
+        return digest(*self._parts.values(), dict(self.inputs))
 
     @property
     def own_settings(self) -> dict[str, Any]:
@@ -55,19 +55,9 @@ class Planned:
         """What the key was made of, for `recipe.json`."""
         return {**self._parts, "inputs": dict(self.inputs), "key": self.key}
 
-    def without(self, missing: str) -> "Planned":
-        """Return the artifact without these parts, under a key of its own."""
-        return replace(self, missing=missing).keyed()
-
-    def keyed(self) -> "Planned":
-        """Return the artifact under the key that its parts give."""
-        return replace(self, key=digest(*self._parts.values(), dict(self.inputs)))
-
     @property
     def _parts(self) -> dict[str, Any]:
         settings = {name: _as_json(value) for name, value in self.settings.items()}
-        if self.missing:
-            settings[MISSING] = self.missing
         if self.thinning:
             settings |= {**self.thinning, "edge_drop_code": code(thinned)}
         return {"builder": self.builder.name, "code": self.builder.code, "settings": settings}
@@ -80,19 +70,15 @@ def _as_json(value: Any) -> Any:
 
 
 def plan(
-    wanted: Iterable[str],
-    choices: Mapping[str, Choice],
-    identities: Identities,
-    incomplete: Mapping[str, str] = {},  # noqa: B006 (never changed)
+    wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
 ) -> list[Planned]:
     """Return the artifacts that `wanted` takes, each after what it is built from.
 
     `choices` names the variant and settings of a resource (`"kg"`, or a mapping with `variant` and
     settings); `identities` gives the identity of what is not built: corpus, embedder, models.
-    `incomplete` maps the key of a whole artifact to what is missing of the one that is used.
     Raises one UserError that lists every problem.
     """
-    planner = _Planner(choices, identities, incomplete)
+    planner = _Planner(choices, identities)
     for resource in sorted(set(wanted)):
         planner.visit(resource, ())
     if planner.problems:
@@ -101,10 +87,8 @@ def plan(
 
 
 class _Planner:
-    def __init__(
-        self, choices: Mapping[str, Choice], identities: Identities, incomplete: Mapping[str, str]
-    ) -> None:
-        self.choices, self.identities, self.incomplete = choices, identities, incomplete
+    def __init__(self, choices: Mapping[str, Choice], identities: Identities) -> None:
+        self.choices, self.identities = choices, identities
         self.planned: dict[str, Planned] = {}
         self.problems: list[str] = []
 
@@ -130,11 +114,8 @@ class _Planner:
         thinning = self._checked(builder, shared, chosen)
         if not thinning.get("edge_drop"):
             thinning = {}
-        planned = Planned(builder, settings, inputs, "", thinning).keyed()
-        if missing := self.incomplete.get(planned.key):
-            planned = planned.without(missing)
-        self.planned[resource] = planned
-        return planned.key
+        self.planned[resource] = Planned(builder, settings, inputs, thinning)
+        return self.planned[resource].key
 
     def _choose(
         self, resource: str, path: tuple[str, ...]

@@ -26,22 +26,12 @@ ALLOWED_CUT = 0.02
 _MODELS = ("llm", "llm_build")
 
 
-class Incomplete(Exception):
-    """An artifact was built without some of its parts; `whole` is the key of the whole one."""
-
-    def __init__(self, whole: str, missing: str) -> None:
-        super().__init__(f"{whole} is incomplete: {missing}")
-        self.whole = whole
-        self.missing = missing
-
-
 @dataclass
 class Store:
     """The artifacts of one data set under `root`, built when they are first asked for.
 
     Those under `shared` are used as they are; nothing is ever written there. A part that is missing
-    because the server failed ends a build, unless `allow_incomplete`: the artifact is stored under
-    another key then, and Incomplete raised. So does an extraction of which more than the share
+    because the server failed ends a build, and so does an extraction of which more than the share
     `allow_cut` of the replies was cut. `load` reads an artifact, as `loaded` does.
     """
 
@@ -52,7 +42,6 @@ class Store:
     failure_in_a_row: int = IN_A_ROW
     gates: dict[str, FailureGate] = field(default_factory=dict)
     shared: Path | None = None
-    allow_incomplete: bool = False
     allow_cut: float = ALLOWED_CUT
     load: Callable[[Any, Path], Any] = field(default_factory=lambda: loaded)
 
@@ -112,8 +101,6 @@ class Store:
         return get(same) if same else self.load(planned.builder.produces, folder)
 
     def _build(self, planned: Planned, get: Callable[[str], Any]) -> None:
-        if planned.missing:
-            raise UserError(f"The incomplete {planned.resource} ({planned.missing}) is gone.")
         folder = self.folder(planned)
         scratch, new = Path(f"{folder}.scratch"), Path(f"{folder}.new")
         scratch.mkdir(exist_ok=True)
@@ -135,9 +122,7 @@ class Store:
             raise _stopped(planned, error, meters) from error
         if planned.thinning:
             artifact = thinned(artifact, **planned.thinning)
-        lost = _missing(meters)
-        stored = planned.without(lost) if lost else planned
-        recipe = {**stored.recipe, "seconds": round(time.perf_counter() - began, 3)}
+        recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
         if meters:
             calls = asdict(Calls.of(meters)).items()
             recipe["calls"] = {name: n for name, n in calls if not name.endswith("_tokens")}
@@ -151,18 +136,16 @@ class Store:
         if (scratch / LEDGER).is_file():
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
         write_recipe(new, recipe)
-        target = self.root / stored.resource / stored.key
+        target = self.root / planned.resource / planned.key
         shutil.rmtree(target, ignore_errors=True)  # one without a recipe is not an artifact
         new.rename(target)
-        if lost:
-            raise Incomplete(planned.key, lost)
 
     def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> ChatModel:
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
         name = planned.builder.name
         gate = FailureGate(name, self.failure_limit, self.failure_after, self.failure_in_a_row)
         gate = self.gates.setdefault(name, gate)
-        return llm.attached(log=log, gate=gate, whole=not self.allow_incomplete)
+        return llm.attached(log=log, gate=gate, whole=True)
 
     def _check_cut(self, planned: Planned, statistics: Mapping[str, float]) -> None:
         n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
@@ -191,12 +174,6 @@ def loaded(produces: Any, folder: Path) -> Any:
         raise Damaged(folder, f"{type(error).__name__}: {error}") from error
 
 
-def _missing(meters: Sequence[Meter]) -> str:
-    """Return the parts without a reply, as "25 parts (digest)"; "" for none."""
-    lost = sorted({prompt for meter in meters for prompt in meter.lost})
-    return f"{len(lost)} part{'s' * (len(lost) > 1)} ({digest(lost)})" if lost else ""
-
-
 def _stopped(
     planned: Planned, error: RunStopped | CallFailed, meters: Sequence[Meter]
 ) -> UserError:
@@ -207,8 +184,6 @@ def _stopped(
         f"{planned.resource} ({planned.builder.name}) is not built: {str(error).rstrip('.')}."
         f"{parts} Replies are cached: the same command requests what is missing alone"
     )
-    if isinstance(error, ServerFailed) and n_missing:
-        message += "; failures.allow_incomplete=true goes on without it, under a key of its own"
     if isinstance(error, RunStopped):
         return type(error)(f"{message}.")
     return ServerFailed(f"{message}.") if error.of_server else RunStopped(f"{message}.")

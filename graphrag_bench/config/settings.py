@@ -117,7 +117,6 @@ class FailureSettings(_Settings):
     in_a_row: PositiveInt = 5  # calls that the server fails one after another: the run stops
     # share of an extraction's replies that may be cut at their limit; true: all
     allow_cut: bool | Share = 0.02
-    allow_incomplete: bool = False  # build without texts whose calls failed; every table marks it
 
 
 class RunSettings(_Settings):

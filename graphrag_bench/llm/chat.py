@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Self
 from weakref import WeakValueDictionary
 
-from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.cache import Cache, Mode, StoredReply, Verdict, reply_key
 from graphrag_bench.llm.calls import (
     CallFailed,
@@ -168,10 +167,6 @@ class ChatModel(ABC):
             in_order = sorted(outcomes)
             meter.replies += [outcomes[position] for position in in_order]
             lost = [position for position in in_order if outcomes[position].of_server]
-            meter.lost += [
-                digest([[message.role, message.content] for message in prompts[position]])
-                for position in lost
-            ]
         if lost and self.whole:
             raise ServerFailed(f"The server failed. The last of its failures: {outcomes[lost[-1]]}")
 

@@ -83,13 +83,11 @@ class Calls:
 class Meter:
     """What the calls of one question and step returned, in the order of their prompts.
 
-    `structured.ask` counts what it put right or replaced by a fallback. `lost` holds a digest of
-    every prompt without a reply because the server failed. `arrived` are the replies to the last
-    list of `n_prompts` prompts, in whichever order.
+    `structured.ask` counts what it put right or replaced by a fallback. `arrived` are the replies
+    to the last list of `n_prompts` prompts, in whichever order.
     """
 
     replies: list[CallOutcome] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
     unreadable: int = 0
     corrected: int = 0
     fallbacks: int = 0

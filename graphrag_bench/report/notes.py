@@ -52,9 +52,6 @@ _OF_A_RUN: tuple[Note, ...] = (
     (lambda run: run["extraction_statistics"].get("truncated_replies"),
      "! {title}: {extraction_statistics[truncated_replies]} of {extraction_statistics[replies]} "
      "extraction replies were cut at max_tokens; the graph lacks the rest of them"),
-    (lambda run: run.get("incomplete"),
-     "! {title}: built while the server failed (missing parts by artifact: {incomplete}); run the "
-     "same command again to request them"),
 )  # fmt: skip
 _OF_ANY_RUN: tuple[Note, ...] = (
     (mark, INFLATED),

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from graphrag_bench.artifacts.store import Incomplete
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import documents_of
 from graphrag_bench.errors import UserError
@@ -67,9 +66,6 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         if reason := empty_blocks(experiment.method, budget, room):
             reason = reason[0].upper() + reason[1:]
             raise UserError(f"{reason} Any budget_context=N goes on with N.")
-    if settings.failures.allow_incomplete:
-        _charge(experiment, experiment.folder, selected)
-        experiment = _as_far_as_it_goes(experiment, selected, progress)
     folder = experiment.folder
     repeats = experiment.trials()
     with folder.alone():
@@ -85,27 +81,6 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])
         return RunResult(folder, folder.keep_metrics(metrics), experiment)
-
-
-def _as_far_as_it_goes(
-    experiment: Experiment, questions: Sequence[Question], progress: Progress
-) -> Experiment:
-    """The experiment with its artifacts built, over incomplete ones where the server failed.
-
-    Whole artifacts are tried first, so that a server that is well again reads what is missing.
-    """
-    experiment = replace(experiment, incomplete={})
-    while True:
-        store = experiment.store(progress, allow_incomplete=True)
-        try:
-            for models in experiment.scoped(questions).values():
-                store.resources(experiment.plan_for(models), set(experiment.wanted), models)
-        except Incomplete as one:
-            progress.say(f"Going on without {one.missing} that the server failed to read.")
-            incomplete = {**experiment.incomplete, one.whole: one.missing}
-            experiment = replace(experiment, incomplete=incomplete)
-        else:
-            return experiment
 
 
 def _finish(

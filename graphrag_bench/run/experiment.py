@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,7 @@ from graphrag_bench.values import Question
 class Experiment:
     """One method on one data set with its models, checked; nothing is run yet.
 
-    `trial` counts the repeats of the answering model from 0. `incomplete` maps the keys of whole
-    artifacts to what is missing of those that are used in their place.
+    `trial` counts the repeats of the answering model from 0.
     """
 
     settings: RunSettings
@@ -53,7 +52,6 @@ class Experiment:
     method: Method
     models: Models
     trial: int = 0
-    incomplete: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Experiment {short(self.method.name)} on {short(self.dataset.name)}>"
@@ -154,7 +152,7 @@ class Experiment:
         """The plan over another corpus: that of one scope."""
         identities = {name: partial(models.identity, name) for name in Models.NAMES}
         try:
-            return plan(self.wanted, self.choices, identities, self.incomplete)
+            return plan(self.wanted, self.choices, identities)
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
@@ -202,13 +200,10 @@ class Experiment:
         if self.method.keys.given:
             gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
         data, settings = self.dataset, self.settings
-        parts: list[object] = [
+        return digest(
             data.corpus_digest, data.questions_digest, settings.graph.per, settings.seed,
             pipeline.describe(), inputs, gold, _forms_in_key(pipeline, data.questions),
-        ]  # fmt: skip
-        if self.incomplete:  # those of one scope are in no plan of the whole
-            parts.append(sorted(self.incomplete.items()))
-        return digest(*parts)
+        )  # fmt: skip
 
     @cached_property
     def room(self) -> Room:
@@ -248,14 +243,13 @@ class Experiment:
             raise UserError(f"paths.shared_artifacts: there is no folder '{path}'.")
         return Path(path) / safe_name(self.dataset.corpus_name)
 
-    def store(self, progress: Progress | None = None, *, allow_incomplete: bool = False) -> Store:
+    def store(self, progress: Progress | None = None) -> Store:
         """The stored artifacts, built within the limits and gates of this run."""
         failures = self.settings.failures
         return Store(
             self.artifacts, progress or Progress(),
             failures.limit, failures.after, failures.in_a_row, self.models.gates,
             shared=self.shared_artifacts,
-            allow_incomplete=allow_incomplete,
             allow_cut=float(failures.allow_cut),
             load=self.models.shared.load,
         )  # fmt: skip

@@ -24,7 +24,7 @@ _NOTHING: dict[str, Any] = {
     "role": "", "profile": "", "fidelity": "", "parameters": {}, "limit": None, "split": "all",
     "dev_share": DEV_SHARE, "answer_forms": {}, "reader_prompt": "", "own_answers": [],
     "budget_context": None, "extraction": "", "extraction_statistics": {}, "llm": "",
-    "llm_build": "", "embedder": "", "long_texts": [], "tokenizer": "", "incomplete": {},
+    "llm_build": "", "embedder": "", "long_texts": [], "tokenizer": "",
     "build_rates": {}, "estimate": {},
     "cost": {"stages": {}, "steps": {}, "questions": {}, "models": [], "mixed": False},
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -47,7 +47,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     rows = [by_id[question.id] for question in selected if question.id in by_id]
     scoring = scoring_of(dataset, evaluation, folder, by_id)
     metrics = score(rows, dataset.gold, folder.timing(), scoring)
-    incomplete = _missing_parts(experiment, selected)
     forms = forms_of(selected)
     common = common_forms(settings.reader_prompt, forms)
     expected = estimates(experiment, len(rows), metrics["answered"], unpaid=False)
@@ -56,7 +55,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "card": dataset.card.name,
         "corpus": dataset.corpus_digest,
         "method": method.name,
-        "title": method.title + (" (incomplete)" if incomplete else ""),
+        "title": method.title,
         "role": method.keys.role or "",
         "verified": str(method.keys.verified).lower(),
         "parameters": dict(method.parameters),
@@ -73,7 +72,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **_models(experiment),
         "long_texts": _long_texts(experiment, selected),
         "selected": len(selected),
-        "incomplete": incomplete,
         "build_rates": _build_rates(experiment, selected),
         "cost": cost(experiment, selected),
         "estimate": {row.step: asdict(row) for row in expected},
@@ -92,14 +90,6 @@ def deciding(settings: RunSettings) -> dict[str, Any]:
     """Return the settings that can change an answer, by path; models aside."""
     values = paths_of(settings.model_dump(include=_DECIDING), lists=True)
     return {path: one for path, one in values.items() if path != f"method.{FILE}"}
-
-
-def _missing_parts(experiment: Experiment, questions: Sequence[Question]) -> dict[str, str]:
-    planned = experiment.planned(questions) if experiment.incomplete else []
-    parts: dict[str, list[str]] = {}
-    for item in (item for item in planned if item.missing):
-        parts.setdefault(item.resource, []).append(item.missing.partition(" (")[0])
-    return {name: ", ".join(missing) for name, missing in parts.items()}
 
 
 def _statistics(experiment: Experiment) -> dict[str, Any]:
@@ -207,10 +197,6 @@ def scores_over_repeats(experiment: Experiment) -> dict[str, dict[str, float]]:
     return means
 
 
-INCOMPLETE = "incomplete.json"
-"""The file of a run over artifacts that lack parts, as `Experiment.incomplete` has them."""
-
-
 def reopened(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
     """Prepare the experiment of a stored run with the code of today; nothing is run.
 
@@ -221,13 +207,11 @@ def reopened(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = Non
     run.require_steps()
     values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}
     try:
-        experiment = Experiment.prepare(values, run.dataset, swept=True)  # it may be a cell
+        return Experiment.prepare(values, run.dataset, swept=True)  # it may be a cell
     except UserError as error:
         raise UserError(
             f"The settings of {run.folder.path} are not valid with the code of today: {error}"
         ) from error
-    incomplete = read_json(run.folder.path / INCOMPLETE)
-    return replace(experiment, incomplete={key: str(parts) for key, parts in incomplete.items()})
 
 
 @dataclass(frozen=True)
@@ -268,7 +252,7 @@ def references_of(experiment: Experiment, selected: Sequence[Question]) -> Refer
 
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
-    """Write what the run refers to, also for questions of earlier calls, and what it lacks."""
+    """Write what the run refers to, also for questions of earlier calls."""
     folder = experiment.folder
     stored, new = read_references(folder), references_of(experiment, selected)
     keys = {**(stored.keys if stored else {}), **new.keys}
@@ -276,8 +260,6 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
     rows = [{"scope": scope, "keys": dict(keys[scope])} for scope in ordered]
     shared = {"shared": new.shared} if new.shared else {}
     folder.write_json(REFERENCES, {"dataset": new.dataset, "artifacts": rows, **shared})
-    if experiment.incomplete:
-        folder.write_json(INCOMPLETE, experiment.incomplete)
 
 
 def read_references(folder: RunFolder) -> References | None:

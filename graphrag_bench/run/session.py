@@ -120,11 +120,8 @@ class Session:
             if identity(one) not in self.results:
                 progress = None if row else Progress(part=label)
                 self.results[identity(one)] = _waited(one, progress)
-        result = self.results[identity(experiment)]
-        own = identity(result.experiment)  # another one where an artifact is incomplete
-        self.results.setdefault(own, result)
-        self.rows.setdefault(own, every[1:])
-        return result
+        self.rows.setdefault(identity(experiment), every[1:])
+        return self.results[identity(experiment)]
 
     def of(self, result: RunResult) -> list[RunResult]:
         """Return a result and those of its reference rows."""
