@@ -1,6 +1,7 @@
 """The Python interface: data sets, pipelines to look at and change, runs as a data frame."""
 
 import copy
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.method import RESERVED, Steps
+from graphrag_bench.run.method import RESERVED
 from graphrag_bench.run.session import differences, result_tables
 from graphrag_bench.run.stored import StoredRun, differing_settings
 from graphrag_bench.run.stored import stored_runs as runs_below
@@ -99,9 +100,9 @@ class Pipeline:
     original: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
-    def steps(self) -> Steps:
-        """The steps, to look at and to change."""
-        return Steps(self.method)
+    def steps(self) -> dict[str, list[dict[str, Any]]]:
+        """The steps of each stage, to look at and to change: `del steps["retrieve"][0]`."""
+        return {stage: self.method.setdefault(stage, []) for stage in STAGES}
 
     def renamed(self, name: str) -> "Pipeline":
         """A copy with another name, under which its runs are stored and shown."""
@@ -125,8 +126,8 @@ class Pipeline:
         return Experiment.prepare({**settings, "given": [*self.given, *self._changed()]}, data)
 
     def _changed(self) -> Iterator[str]:
-        for stage in STAGES:
-            for row, step in enumerate(self.method.get(stage) or []):
+        for stage, steps in self.steps.items():
+            for row, step in enumerate(steps):
                 if step not in (self.original.get(stage) or []):
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
@@ -148,11 +149,15 @@ class Pipeline:
         return Answered.of(experiment, question)
 
     def __repr__(self) -> str:
-        name, n_steps = short(self.method["name"]), len(self.steps)
+        name, n_steps = short(self.method["name"]), sum(map(len, self.steps.values()))
         return f"<Pipeline {name}: {n_steps} steps; print(pipeline) shows them>"
 
     def __str__(self) -> str:
-        return f"{self.method['name']}\n{self.steps}"
+        steps = (
+            (f"{at}.{row}", step) for at, of in self.steps.items() for row, step in enumerate(of)
+        )
+        lines = [f"{place}: {json.dumps(step, default=str)}" for place, step in steps]
+        return "\n".join([self.method["name"], *lines])
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,29 +23,23 @@ def hipporag(**settings: object) -> Pipeline:
 
 
 def operators(pipeline: Pipeline) -> list[str]:
-    return [step.get("op", "switch") for step in pipeline.steps]
+    return [step.get("op", "switch") for steps in pipeline.steps.values() for step in steps]
 
 
-def test_steps_are_replaced_inserted_and_deleted() -> None:
+def test_steps_are_replaced_added_and_deleted() -> None:
     pipeline = gb.method("vanilla")
     rest = operators(pipeline)[1:]
-    pipeline.steps[0] = {"op": "chunk.bm25", "top_k": 3}
-    assert operators(pipeline) == ["chunk.bm25", *rest]
-    pipeline.steps.insert(0, {"op": "question.entities.nlp"}, stage="convert")
+    pipeline.steps["retrieve"][0] = {"op": "chunk.bm25", "top_k": 3}
+    pipeline.steps["convert"].append({"op": "question.entities.nlp"})
     assert operators(pipeline) == ["question.entities.nlp", "chunk.bm25", *rest]
-    assert pipeline.method["convert"] == [{"op": "question.entities.nlp"}]
-    del pipeline.steps[0]
-    pipeline.steps.append({"op": "answer.direct"})
-    assert operators(pipeline) == ["chunk.bm25", *rest, "answer.direct"]
-    assert pipeline.method["generate"][-1] == {"op": "answer.direct"}
-    pipeline.steps.insert(1, {"op": "chunk.vdb"})
-    assert operators(pipeline)[:2] == ["chunk.bm25", "chunk.vdb"]
-    assert len(pipeline.method["retrieve"]) == 2
+    assert 'retrieve.0: {"op": "chunk.bm25", "top_k": 3}' in str(pipeline)
+    del pipeline.steps["convert"][0]
+    assert operators(pipeline) == ["chunk.bm25", *rest]
 
 
 def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
     pipeline = gb.method("vanilla", **WEIGHTLESS)
-    del pipeline.steps[0]
+    del pipeline.steps["retrieve"][0]
     with pytest.raises(UserError, match="reads 'chunks', which no earlier step writes"):
         pipeline.run("toy")
     assert not list(home.iterdir())

@@ -32,7 +32,7 @@ def by_length(
 '''
 RUN = """
 mine = gb.method("vanilla", **settings).renamed("by_length")
-mine.steps[0] = {"op": "chunk.by_length", "top_k": 3}
+mine.steps["retrieve"][0] = {"op": "chunk.by_length", "top_k": 3}
 run = mine.run(toy, answer="off")
 row = gb.stored_runs().set_index(["key", "question"]).loc[(run.key, "q1")]
 print(run.key, row["evidence_recall@5"])

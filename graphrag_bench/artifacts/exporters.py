@@ -1,19 +1,15 @@
-"""Graphs as files for other tools: GraphML, and the parquet tables of Microsoft GraphRAG."""
+"""Graphs as GraphML, for other tools."""
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.importers.graphml import SEPARATOR
 from graphrag_bench.artifacts.importers.rows import chunk_id
 from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.rows import pyarrow
-from graphrag_bench.text import count_tokens
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -67,58 +63,6 @@ def _fill(element: Any, fields: Mapping[str, str]) -> None:
         if text:
             data = SubElement(element, "data", key=f"{element.tag}_{name}")
             data.text = _NOT_XML.sub("", text)
-
-
-def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
-    """Write entities, relationships and text_units.parquet, named as Microsoft GraphRAG does.
-
-    `relation` and `keywords` are columns of their own; a relationship without a description is
-    described as "head relation tail". Attributes of nodes are not written. Raises UserError when
-    pyarrow is not installed.
-    """
-    n, m, n_chunks = graph.n_nodes, graph.n_relationships, len(chunk_table)
-    chunks = [chunk_id(text) for text in chunk_table.texts]
-    ends = np.concatenate([graph.pairs.source, graph.pairs.target])
-    degree = np.bincount(ends, minlength=n)
-    units = _units(graph.node_chunk, chunks)
-    source, target = graph.names.take(graph.source), graph.names.take(graph.target)
-    relations, texts = list(graph.relations), list(chunk_table.texts)
-    stated = zip(_texts(graph.facts, m), source, relations, target, strict=True)
-    tables = {
-        "entities": {
-            "id": [f"entity-{row}" for row in range(n)],
-            "human_readable_id": range(n),
-            "title": list(graph.names),
-            "type": _texts(graph.types, n),
-            "description": _texts(graph.descriptions, n),
-            "text_unit_ids": units,
-            "frequency": list(map(len, units)),
-            "degree": degree,
-        },
-        "relationships": {
-            "id": [f"relationship-{row}" for row in range(m)],
-            "human_readable_id": range(m),
-            "source": source,
-            "target": target,
-            "relation": relations,
-            "description": [fact or " ".join(filter(None, triple)) for fact, *triple in stated],
-            "keywords": _texts(graph.keywords, m),
-            "weight": graph.weight,
-            "combined_degree": degree[graph.source] + degree[graph.target],
-            "text_unit_ids": _units(graph.relationship_chunk, chunks),
-        },
-        "text_units": {
-            "id": chunks,
-            "human_readable_id": range(n_chunks),
-            "text": texts,
-            "n_tokens": list(map(count_tokens, texts)),
-            "document_ids": list(map(chunk_table.documents_of, range(n_chunks))),
-        },
-    }
-    table, parquet = pyarrow("pyarrow").table, pyarrow("pyarrow.parquet")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, columns in tables.items():
-        parquet.write_table(table(columns), folder / f"{name}.parquet")
 
 
 def _texts(column: Any, n_rows: int) -> list[str]:

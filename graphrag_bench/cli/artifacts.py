@@ -17,7 +17,7 @@ from pathlib import Path
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts import sharing
-from graphrag_bench.artifacts.exporters import export_graphml, export_parquet
+from graphrag_bench.artifacts.exporters import export_graphml
 from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
@@ -26,9 +26,8 @@ from graphrag_bench.report.rendering import Table, show
 
 _FILE = (
     "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
-    "graph.import_from); FILE.parquet, a folder of tables, named as Microsoft GraphRAG does"
+    "graph.import_from)"
 )
-_WRITERS = {".graphml": export_graphml, ".parquet": export_parquet}
 
 
 def declare(parser: Parser) -> None:
@@ -87,13 +86,13 @@ def _export(options: Namespace) -> None:
         content = sharing.export_artifacts(items, file)
         print(f"{len(items)} artifacts to {file}\ncontent: {content}")
         return
-    if file.suffix not in _WRITERS:
-        raise UserError(f"'{file}': a name in .tar.gz, .graphml or .parquet was expected.")
+    if file.suffix != ".graphml":
+        raise UserError(f"'{file}': a name in .tar.gz or .graphml was expected.")
     if artifact.resource != "graph":
         raise UserError(f"{artifact.key} is a {artifact.resource}; {file.suffix} needs a graph.")
     chunks = next((item for item in items if item.resource == "chunk_table"), None)
     if chunks is None:
         raise UserError("The chunk table is not there; import or build it too.")
     graph = loaded(Graph, artifact.folder)
-    _WRITERS[file.suffix](graph, loaded(ChunkTable, chunks.folder), file)
+    export_graphml(graph, loaded(ChunkTable, chunks.folder), file)
     print(f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}")

@@ -179,14 +179,6 @@ def _prepositional(phrase: str, token: Any, own: bool = False) -> Iterator[tuple
                         yield words, name
 
 
-def may_be(model: Spacy, identity: str) -> bool:
-    """Whether a stored identity is of this model, read by this code, whatever its version.
-
-    It is outside the class, whose code is part of the identity.
-    """
-    return identity.startswith(f"spacy:{model.model}@") and identity.endswith(f":{code(Spacy)}")
-
-
 def memory_zone(model: Spacy) -> AbstractContextManager[Any]:
     """A context at whose end the pipeline forgets the words that were read in it.
 

@@ -1,7 +1,6 @@
 """Embeddings by sentence-transformers: the packaged MiniLM, or any model of the library."""
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -95,15 +94,6 @@ class SentenceEmbedder(Embedder):
     @property
     def _code(self) -> str:
         return ":remote code" if self.trust_remote_code else ""
-
-    def may_be(self, identity: str) -> bool:
-        """Whether a stored identity is of this model with these settings, whatever its version."""
-        window = str(self.window_setting) if self.window_setting else "[^)]*"
-        name = re.escape(f"sentence-transformers:{self.model}@")
-        rest = re.escape(f":prefixes={','.join(self.prefixes.values())}")
-        formats = "(float32|bfloat16)" if self.precision == "auto" else self.precision
-        form = rf"{name}[^:]*{self._code}:[^:]*:unit:{formats}:long={self.long_texts}\({window}\)"
-        return re.fullmatch(form + rest, identity) is not None
 
     @property
     def window(self) -> int | None:

@@ -58,12 +58,6 @@ class Local(ChatModel):
         path = weights(self.model_path)
         return f"{path.name}@{of_file(path)}:{digest(self.decoding.model_dump())}"
 
-    def may_be(self, identity: str) -> bool:
-        """Return whether a stored identity is of a file of this name, decoded by these settings."""
-        name = Path(self.model_path).name if self.model_path else PACKAGED
-        settings = digest(self.decoding.model_dump())
-        return identity.startswith(f"{name}@") and identity.endswith(f":{settings}")
-
     def call(self, request: Request) -> Completion:
         """Return the reply to one request; the first call loads the model."""
         with self._lock:

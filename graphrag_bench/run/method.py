@@ -1,8 +1,7 @@
 """A method file: its named parameters, its steps, and the variants of what it is built from."""
 
-import json
 import re
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -159,55 +158,6 @@ def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         hint = f" Did you mean '{near[0]}'?" if near else ""
         problems.append(f"The parameter 'method.{key}' of '{name}' is read by no step.{hint}")
     refuse(problems, f"method '{name}'")
-
-
-Step = dict[str, Any]
-
-
-class Steps(MutableSequence[Step]):
-    """The steps of a method in order; look, replace by assignment, insert, delete.
-
-    An inserted step joins the stage of the step before it; at the front, of the step after it.
-    """
-
-    def __init__(self, method: dict[str, Any]) -> None:
-        self._method = method
-
-    def _places(self) -> list[tuple[str, int]]:
-        return [(stage, row) for stage in STAGES for row in range(len(self._method.get(stage, ())))]
-
-    def __len__(self) -> int:
-        return len(self._places())
-
-    def __getitem__(self, index: Any) -> Any:
-        return [self._method[stage][row] for stage, row in self._places()][index]
-
-    def __setitem__(self, index: Any, step: Any) -> None:
-        stage, row = self._places()[index]
-        self._method[stage][row] = dict(step)
-
-    def __delitem__(self, index: Any) -> None:
-        stage, row = self._places()[index]
-        del self._method[stage][row]
-
-    def insert(self, index: int, value: Step, stage: str | None = None) -> None:
-        """Put a step before the one at `index`; `stage` overrides the stage it joins."""
-        places = self._places()
-        index = max(0, index + len(places)) if index < 0 else min(index, len(places))
-        near, row = places[index - 1] if index else (places[0] if places else (STAGES[1], 0))
-        row += 1 if index else 0
-        if stage is not None:
-            near, row = stage, sum(1 for s, _ in places[:index] if s == stage)
-        self._method.setdefault(near, []).insert(row, dict(value))
-
-    def __repr__(self) -> str:
-        counts = [f"{len(self._method.get(stage) or ())} {stage}" for stage in STAGES]
-        return f"<Steps: {', '.join(counts)}; print(steps) shows them>"
-
-    def __str__(self) -> str:
-        rows = zip(self._places(), self, strict=True)
-        lines = (f"{stage}: {json.dumps(step, default=str)}" for (stage, _), step in rows)
-        return "\n".join(f"{index} {line}" for index, line in enumerate(lines))
 
 
 EXTRACTIONS = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})

@@ -3,7 +3,7 @@
 import copy
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +17,7 @@ from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.model_files import make
-from graphrag_bench.embedding.nlp import Nlp, Spacy, may_be
+from graphrag_bench.embedding.nlp import Nlp, Spacy
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, Recipe, Workers
@@ -29,7 +29,6 @@ from graphrag_bench.llm.ledger import Budget, Ledger, spent
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
-from graphrag_bench.run.folder import METRICS
 
 T = TypeVar("T")
 MOST_OF_A_KIND = 2
@@ -283,8 +282,7 @@ class Models(Mapping[str, Any]):
     def identity(self, name: str) -> str:
         """The object's part of keys: never an address, a key or a path.
 
-        Opens no cache and loads no weights. Of a model that is not installed it is what stored
-        runs and artifacts tell.
+        Opens no cache and loads no weights. Raises UserError for a model that is not installed.
         """
         if name == "corpus":
             return self.corpus.corpus_digest
@@ -295,47 +293,7 @@ class Models(Mapping[str, Any]):
         if name == "llm_build" and self.settings.llm_build is None:
             name = "llm"
         model = self.bare(name) if name in _BARE else self[name]
-        paths = self.settings.paths
-        shared = Path(paths.shared_artifacts) if paths.shared_artifacts else None
-        return identity_of(model, name, Path(paths.home), shared)
-
-
-def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -> str:
-    """The identity of a model; of one that is not installed the one that is stored.
-
-    It is looked for in the recipes and runs below a home, and in the recipes of a shared store.
-    Raises UserError when nothing stored is of the model, or when it is of several versions.
-    """
-    try:
         return str(model.identity)
-    except UserError as error:
-        is_likely = getattr(model, "may_be", None)
-        if isinstance(model, Spacy):
-            is_likely = partial(may_be, model)
-        if is_likely is None:
-            raise
-        names = ("llm", "llm_build") if name in ("llm", "llm_build") else (name,)
-        likely = sorted({one for one in _stored_identities(home, shared, names) if is_likely(one)})
-        if len(likely) == 1:
-            return likely[0]
-        if not likely:
-            raise
-        raise UserError(
-            f"{error} Several versions of it have made what is stored here, and any may be meant: "
-            f"{', '.join(likely)}."
-        ) from None
-
-
-def _stored_identities(home: Path, shared: Path | None, names: Sequence[str]) -> Iterator[str]:
-    stores = [home / "artifacts", *([shared] if shared else [])]
-    recipes = [path for store in stores for path in store.glob(f"*/*/*/{RECIPE}")]
-    for path in (*recipes, *home.glob(f"runs/*/*/*/{METRICS}")):
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            inputs = values.get("inputs") if path.name == RECIPE else values
-            yield from (inputs[name] for name in names if isinstance(inputs.get(name), str))
-        except (OSError, ValueError, AttributeError):  # another's file, or one half written
-            continue
 
 
 class Shared:
