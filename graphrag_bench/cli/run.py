@@ -59,8 +59,6 @@ from graphrag_bench.run.session import (
 
 CELL = "cell.json"
 """The file of a job's folder that says what became of it: its status, error and run folders."""
-_FAILED = 1
-"""The exit code of a sweep of which some cells failed, and of a run that lacks answers."""
 _SHOWN = 3
 """Different errors that are shown of a sweep in which every cell is wrong."""
 _NONE = "No trials are completed yet."
@@ -89,7 +87,7 @@ def run(arguments: Sequence[str], planned: Callable[[Outcomes], None] | None = N
         if str(error) != _NONE:
             raise
         stop = UserError(f"Every cell failed: {session().failure}")
-        stop.exit_code = _FAILED
+        stop.exit_code = 1
         raise stop from None
     finally:
         sys.argv = before
@@ -99,7 +97,7 @@ def run(arguments: Sequence[str], planned: Callable[[Outcomes], None] | None = N
         _print_results(Path(HydraConfig.get().runtime.output_dir), CELL)
     elif runs.failure and not runs.cells:
         raise runs.failure
-    return _FAILED if runs.lacking() or any(one.error for one in runs.cells) else 0
+    return int(bool(runs.lacking()) or any(one.error for one in runs.cells))
 
 
 def job(config: DictConfig) -> float | None:

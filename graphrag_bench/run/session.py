@@ -197,15 +197,11 @@ def references(experiment: Experiment) -> list[dict[str, Any]]:
     wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
               "ceiling": settings.answering and has_gold}  # fmt: skip
     values = {**settings.model_dump(), "build": {}, "pooling": None}
+    sources = settings.profile, settings.fidelity
     files = {name: file_of("method", name) for name in built_in("method")}
     texts = {name: file.read_text("utf-8") for name, file in files.items() if file}
     return [
-        {
-            **values,
-            "method": method_values(
-                applied(method_file(name), settings.profile, settings.fidelity)
-            ),
-        }
+        {**values, "method": method_values(applied(method_file(name), *sources))}
         for role, is_wanted in wanted.items()
         for name, text in texts.items()
         if is_wanted and f"\nrole: {role}" in text
