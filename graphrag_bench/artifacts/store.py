@@ -17,7 +17,7 @@ from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES, reply_limits
 from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Meter
+from graphrag_bench.llm.meter import Calls, FailureGate, Meter
 from graphrag_bench.progress import Progress
 
 LEDGER = "ledger.jsonl"
@@ -39,7 +39,6 @@ class Store:
     progress: Progress = field(default_factory=Progress)
     failure_limit: float = 0.2
     failure_after: int = 50
-    failure_in_a_row: int = IN_A_ROW
     gates: dict[str, FailureGate] = field(default_factory=dict)
     shared: Path | None = None
     allow_cut: float = ALLOWED_CUT
@@ -143,7 +142,7 @@ class Store:
     def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> ChatModel:
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
         name = planned.builder.name
-        gate = FailureGate(name, self.failure_limit, self.failure_after, self.failure_in_a_row)
+        gate = FailureGate(name, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(name, gate)
         return llm.attached(log=log, gate=gate, whole=True)
 

@@ -1,8 +1,7 @@
 """Answers a question of your own by one or more methods (method=A,B) and prints how.
 
 It prints the context with its scores, and every step with the nodes, relationships and chunks it
-found. The graph and the replies are stored, so that asking again costs nothing;
-cache.mode=refresh asks the model again.
+found. The graph and the replies are stored, so that asking again costs nothing.
 
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"

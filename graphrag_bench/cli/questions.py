@@ -142,7 +142,7 @@ def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple
     models, failures = experiment.models, experiment.settings.failures
 
     def model() -> ChatModel:
-        gate = FailureGate("questions", failures.limit, failures.after, failures.in_a_row)
+        gate = FailureGate("questions", failures.limit, failures.after)
         log = models.ledger.at("questions", settings.kind)
         return models.llm_build.attached(log=log, gate=gate)
 

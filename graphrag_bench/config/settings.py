@@ -97,8 +97,8 @@ class EvaluationSettings(_Settings):
 class CacheSettings(_Settings):
     """How replies of language models and embedding services are stored and reused."""
 
-    # reuse and store; only reuse; ask again and store; neither
-    mode: Annotated[Literal["write", "read", "refresh", "off"], ON_OFF] = "write"
+    # reuse and store; only reuse; neither
+    mode: Annotated[Literal["write", "read", "off"], ON_OFF] = "write"
     path: str | None = None  # file of the replies; HOME/cache/replies.sqlite
 
 
@@ -114,7 +114,6 @@ class FailureSettings(_Settings):
 
     limit: Share = 0.2  # share of a step's calls that may fail
     after: PositiveInt = 50  # the share is computed over at least this many calls
-    in_a_row: PositiveInt = 5  # calls that the server fails one after another: the run stops
     # share of an extraction's replies that may be cut at their limit; true: all
     allow_cut: bool | Share = 0.02
 

@@ -13,14 +13,7 @@ import numpy as np
 from graphrag_bench.embedding.embedder import AroundAnother, Embedder, Kind, Vectors
 from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence
 from graphrag_bench.embedding.workers import ParallelTagger
-from graphrag_bench.llm.cache import (
-    KEY_DIGITS,
-    Cache,
-    Mode,
-    StoredReading,
-    StoredVector,
-    vector_key,
-)
+from graphrag_bench.llm.cache import KEY_DIGITS, Cache, StoredReading, StoredVector, vector_key
 
 _AT_ONCE = 128
 _READING_VERSION = 1
@@ -31,14 +24,12 @@ class CachedEmbedder(AroundAnother):
     """The embedder inside, given only the texts whose vectors the cache does not hold.
 
     A vector is found by the embedder's identity, its kind and its text, so that artifacts and data
-    sets share it. What `encode` returned is stored. `mode` is that of the cache: `read` stores
-    nothing, `refresh` embeds everything and replaces what is stored.
+    sets share it. What `encode` returned is stored.
     """
 
-    def __init__(self, inner: Embedder, cache: Cache, mode: Mode = "write") -> None:
+    def __init__(self, inner: Embedder, cache: Cache) -> None:
         self.inner = inner
         self.cache = cache
-        self.mode: Mode = mode
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Return float32 (n, dimension), unit rows in the order of the texts; equal texts once."""
@@ -46,15 +37,14 @@ class CachedEmbedder(AroundAnother):
             return self.inner.encode(texts, kind=kind)
         identity = self.identity
         keys = {text: vector_key(identity, kind, text) for text in texts}
-        stored = {} if self.mode == "refresh" else self.cache.some(StoredVector, [*keys.values()])
+        stored = self.cache.some(StoredVector, [*keys.values()])
         if missing := [text for text, key in keys.items() if key not in stored]:
             vectors = self.inner.encode(missing, kind=kind)
             rows = [
                 StoredVector(keys[text], identity, vector.tobytes())
                 for text, vector in zip(missing, vectors, strict=True)
             ]
-            if self.mode != "read":
-                self.cache.put(*rows, replace=self.mode == "refresh")
+            self.cache.put(*rows)
             stored |= {row.key: row for row in rows}
         return vectors_of([stored[keys[text]] for text in texts])
 
@@ -69,14 +59,12 @@ class CachedTagger:
     """The tagger inside, given only the texts whose reading the cache does not hold.
 
     A reading is found by the tagger's identity and the text, so that graphs, data sets and
-    questions share it. `mode` is that of the cache: `read` stores nothing, `refresh` reads
-    everything again and replaces what is stored.
+    questions share it.
     """
 
-    def __init__(self, inner: Nlp, cache: Cache, mode: Mode = "write") -> None:
+    def __init__(self, inner: Nlp, cache: Cache) -> None:
         self.inner = inner
         self.cache = cache
-        self.mode: Mode = mode
 
     @cached_property
     def identity(self) -> str:
@@ -120,19 +108,17 @@ class CachedTagger:
         return hashlib.sha256(written).hexdigest()[:KEY_DIGITS]
 
     def _stored(self, keys: Sequence[str]) -> dict[str, bytes]:
-        if self.mode == "refresh":
-            return {}
         return {key: row.found for key, row in self.cache.some(StoredReading, keys).items()}
 
     def _store(self, readings: Mapping[str, Sequence[object]]) -> None:
-        if readings and self.mode != "read":
+        if readings:
             rows = [
                 StoredReading(
                     key, self.identity, zlib.compress(json.dumps(one, default=sorted).encode(), 1)
                 )
                 for key, one in readings.items()
             ]
-            self.cache.put(*rows, replace=self.mode == "refresh")
+            self.cache.put(*rows)
 
 
 def _sentences(stored: bytes) -> list[Sentence]:

@@ -16,7 +16,7 @@ from graphrag_bench.embedding.cached_models import vectors_of
 from graphrag_bench.embedding.embedder import Kind, Vectors, blocks
 from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
 from graphrag_bench.embedding.tokenizer import tokenizer_of
-from graphrag_bench.llm.cache import Cache, Mode, StoredVector, vector_key
+from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
 from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE
 from graphrag_bench.llm.ledger import Budget, Spending
@@ -101,7 +101,6 @@ class OpenAIEmbedder:
         )
         self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
         self._store: Cache | None = None
-        self._mode: Mode = "off"
         self._budget = Budget()
         self._log: Callable[[CallOutcome, str], None] | None = None
         self._writing = threading.Lock()
@@ -140,7 +139,6 @@ class OpenAIEmbedder:
         self,
         *,
         store: Cache | None = None,
-        mode: Mode = "write",
         budget: Budget | None = None,
         log: Callable[[CallOutcome, str], None] | None = None,
     ) -> "OpenAIEmbedder":
@@ -149,8 +147,7 @@ class OpenAIEmbedder:
         `log` is `ledger.at(stage, step, kind="embedding")`.
         """
         other = copy.copy(self)
-        other._store, other._mode = store, mode
-        other._budget, other._log = budget or Budget(), log
+        other._store, other._budget, other._log = store, budget or Budget(), log
         return other
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
@@ -168,8 +165,7 @@ class OpenAIEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
         keys = {text: vector_key(self._identity(), "", text) for text in distinct}
-        reading = self._store is not None and self._mode in ("read", "write")
-        stored = self._store.some(StoredVector, [*keys.values()]) if self._store and reading else {}
+        stored = self._store.some(StoredVector, [*keys.values()]) if self._store else {}
         if stored:
             self._enter(_call(list(stored.values()), cached=True))
         missing = [text for text in distinct if keys[text] not in stored]
@@ -195,8 +191,8 @@ class OpenAIEmbedder:
         except CallFailed as failure:
             self._enter(failure)
             raise
-        if self._store is not None and self._mode in ("write", "refresh"):
-            self._store.put(*rows, replace=self._mode == "refresh")
+        if self._store is not None:
+            self._store.put(*rows)
         self._enter(call)
         return rows
 

@@ -222,7 +222,7 @@ def _judge(
 def gate_of(models: Models, step: str) -> FailureGate:
     """Return what stops a step of judging after too many failures."""
     limits = models.settings.failures
-    return FailureGate(step, limits.limit, limits.after, limits.in_a_row)
+    return FailureGate(step, limits.limit, limits.after)
 
 
 def in_blocks(

@@ -22,13 +22,13 @@ from itertools import starmap
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal, TypeVar, cast, get_args
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, Request, RunStopped
 
-Mode = Literal["off", "read", "write", "refresh"]
 Verdict = Literal["new", "valid", "corrected", "unreadable", "failed"]
 VERDICTS = get_args(Verdict)
 VECTORS = "vectors"
@@ -51,7 +51,7 @@ _SELECT = "SELECT kind, key, identity, value, more FROM cache WHERE kind = ?"
 _PUT = """
 INSERT INTO cache VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
 SET identity = excluded.identity, value = excluded.value, more = excluded.more
-WHERE ? OR json_extract(cache.more, '$.verdict') IN ('unreadable', 'failed')
+WHERE json_extract(cache.more, '$.verdict') IN ('unreadable', 'failed')
 """
 _JUDGE = """
 UPDATE cache SET more = json_set(more, '$.verdict', ?1)
@@ -159,14 +159,16 @@ _KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in _VERSION_3.values
 class Cache:
     """A file of replies, vectors and readings; with `reading` it is neither made nor changed.
 
-    A file of version 3 is read as it is, and becomes one of this version when it is opened to be
-    written to. Raises UserError for a file of another program or of another version, and where
-    nothing can be written.
+    What is put into one that is only read is not stored, which is no error. A file of version 3 is
+    read as it is, and becomes one of this version when it is opened to be written to. Raises
+    UserError for a file of another program or of another version, and where nothing can be written.
     """
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
         self.path = Path(path)
+        self.reading = reading
         self._lock = threading.RLock()
+        self._turns: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         address = f"file:{quote(str(self.path.resolve()))}?mode={'ro' if reading else 'rwc'}"
         if reading and not os.access(self.path.parent, os.W_OK):
             address += "&immutable=1"  # SQLite can make no log there, and nobody writes
@@ -245,24 +247,32 @@ class Cache:
         """Return the reply of a key, whatever its verdict; None when there is none."""
         return self.some(StoredReply, [key]).get(key)
 
-    def put(self, *rows: Row, replace: bool = False) -> int:
-        """Store rows in one transaction and return their number.
+    def put(self, *rows: Row) -> int:
+        """Store rows in one transaction and return their number; 0 where the file is only read.
 
-        What is there already (another process was faster) stays, unless `replace`, or unless it is
-        a reply that nobody could use. Raises RunStopped when the file cannot be written.
+        What is there already (another process was faster) stays, unless it is a reply that nobody
+        could use. Raises RunStopped when the file cannot be written.
         """
+        if self.reading:
+            return 0
         with self._used("written") as connection:
             connection.execute("BEGIN IMMEDIATE")
             for row in rows:
                 more = {**vars(row)}
                 values = row.KIND, more.pop("key"), more.pop("identity"), more.pop(row.VALUE)
-                connection.execute(_PUT, (*values, json.dumps(more), replace))
+                connection.execute(_PUT, (*values, json.dumps(more)))
         return len(rows)
 
     def judge(self, key: str, verdict: Verdict) -> None:
         """Set the verdict of a reply that is there."""
-        with self._used("written") as connection:
-            connection.execute(_JUDGE, (verdict, key))
+        if not self.reading:
+            with self._used("written") as connection:
+                connection.execute(_JUDGE, (verdict, key))
+
+    def turn(self, key: str) -> threading.Lock:
+        """Return the lock of a key, for threads that would make the same row at once."""
+        with self._lock:
+            return self._turns.setdefault(key, threading.Lock())
 
     def rows(self) -> Iterator[Row]:
         """Return all replies, then all vectors and readings, each in the order of their keys."""

@@ -1,7 +1,6 @@
 """Chat models: lists of prompts in, replies out in the same order, through cache and budget."""
 
 import copy
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
@@ -10,9 +9,8 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from typing import Self
-from weakref import WeakValueDictionary
 
-from graphrag_bench.llm.cache import Cache, Mode, StoredReply, Verdict, reply_key
+from graphrag_bench.llm.cache import Cache, StoredReply, Verdict, reply_key
 from graphrag_bench.llm.calls import (
     CallFailed,
     CallOutcome,
@@ -50,7 +48,7 @@ class ChatModel(ABC):
     prices: Prices = Prices()
     """What tokens cost; nothing, where nothing else is said."""
     trial: int = 0
-    cache: "ReplyCache | None" = None
+    cache: Cache | None = None
     budget: Budget | None = None
     log: Log | None = None
     gate: FailureGate | None = None
@@ -84,7 +82,6 @@ class ChatModel(ABC):
         self,
         *,
         store: Cache | None = None,
-        mode: Mode = "write",
         budget: Budget | None = None,
         trial: int = 0,
         log: Log | None = None,
@@ -103,8 +100,7 @@ class ChatModel(ABC):
         other = copy.copy(self)
         other._original = self._root
         other.meter = Meter()
-        if store is not None:
-            other.cache = None if mode == "off" else ReplyCache(store, mode)
+        other.cache = store or self.cache
         if budget is not None:
             budget.check_prices(self.prices, self.identity)
             other.budget = budget
@@ -192,23 +188,52 @@ class ChatModel(ABC):
 
     def judge(self, reply: Completion, verdict: Verdict) -> None:
         """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
-        if self.cache is not None and self.cache.mode != "read" and reply.key:
-            self.cache.store.judge(reply.key, verdict)
+        if self.cache is not None and reply.key:
+            self.cache.judge(reply.key, verdict)
 
     def _outcome(self, request: Request, item: str) -> CallOutcome:
         check_stop()
         outcome: CallOutcome
         try:
-            if self.cache is None:
-                outcome = self._within_budget(request)
-            else:
-                outcome = self.cache.reply(self._root.identity, request, self._within_budget)
+            outcome = self._reply(request, self.cache)
             self.meter.arrived.append(outcome)
         except CallFailed as failure:
             outcome = failure
         if self.log is not None:
             self.log(outcome, item)
         return outcome
+
+    def _reply(self, request: Request, store: Cache | None) -> Completion:
+        """Return the stored reply, or that of a call, committed before this returns.
+
+        A reply to a schema is stored as not yet read; `judge` says later what it was worth, and an
+        unreadable one is asked for again next time. A plain reply counts as read when it is not
+        empty; one cut at `max_tokens` is stored as such, because asking again with the same limit
+        would only be paid for again.
+        """
+        if store is None:
+            return self._within_budget(request)
+        key, prompt = reply_key(self._root.identity, request)
+        with store.turn(key):  # the same prompt elsewhere is waited for, and not sent again
+            stored = store.get(key)
+            if stored is not None and stored.is_reusable:
+                return stored.completion
+            row = StoredReply(key, self._root.identity, prompt, "new", created=time.time())
+            try:
+                reply = self._within_budget(request)
+            except CallFailed as failure:
+                what = {"verdict": "failed", "text": str(failure), "reason": failure.reason}
+                store.put(row.of(failure.paid, **what))
+                raise
+            if store.reading:
+                return reply
+            row = row.of(reply, verdict="valid" if request.schema is None else "new")
+            store.put(row)
+            stored = store.get(key) or row  # of another process that was faster
+            return replace(
+                stored.completion,
+                cached=False, usd=reply.usd, seconds=reply.seconds, retries=reply.retries,
+            )  # fmt: skip
 
     def _within_budget(self, request: Request) -> Completion:
         if self.budget is None or not self.budget.limited:
@@ -219,60 +244,6 @@ class ChatModel(ABC):
             reply = self._root.call(request)
             spend(reply)
         return reply
-
-
-class ReplyCache:
-    """Stored replies before calls: a paid call is never paid again.
-
-    `mode`: `write` reuses and stores; `read` reuses and stores nothing; `refresh` asks again for
-    what this object has not stored itself, and stores.
-
-    A reply is committed before `reply` returns. A reply to a schema is stored as not yet read;
-    `judge` says later what it was worth, and an unreadable one is asked for again next time. A
-    plain reply counts as read when it is not empty; one cut at `max_tokens` is kept as such,
-    because asking again with the same limit would only be paid for again. The same prompt asked
-    twice at once is called once.
-    """
-
-    def __init__(self, store: Cache, mode: Mode = "write") -> None:
-        self.store = store
-        self.mode: Mode = mode
-        self._lock = threading.Lock()
-        self._under_way: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        self._new: set[str] = set()
-
-    def reply(
-        self, identity: str, request: Request, call: Callable[[Request], Completion]
-    ) -> Completion:
-        """Return the stored reply, or that of `call`, stored."""
-        key, prompt = reply_key(identity, request)
-        with self._lock:
-            under_way = self._under_way.setdefault(key, threading.Lock())
-        with under_way:  # the same prompt elsewhere is waited for, and not sent again
-            stored = self.store.get(key)
-            if stored is not None and self._is_reusable(stored):
-                return stored.completion
-            row = StoredReply(key, identity, prompt, "new", created=time.time())
-            try:
-                reply = call(request)
-            except CallFailed as failure:
-                what = {"verdict": "failed", "text": str(failure), "reason": failure.reason}
-                if self.mode != "read":
-                    self.store.put(row.of(failure.paid, **what))
-                raise
-            if self.mode == "read":
-                return reply
-            row = row.of(reply, verdict="valid" if request.schema is None else "new")
-            self.store.put(row, replace=self.mode == "refresh")
-            self._new.add(key)
-            stored = self.store.get(key) or row  # of another process that was faster
-            return replace(
-                stored.completion,
-                cached=False, usd=reply.usd, seconds=reply.seconds, retries=reply.retries,
-            )  # fmt: skip
-
-    def _is_reusable(self, stored: StoredReply) -> bool:
-        return stored.is_reusable and (self.mode != "refresh" or stored.key in self._new)
 
 
 def estimated_tokens(prompt: Chat) -> int:

@@ -16,16 +16,13 @@ class FailureGate:
     A call has failed when it ended without a reply, or with one that could not be read even after
     the corrective retry; whether a fallback then took its place makes no difference. The gate works
     from the first call on: it stops as soon as there are more failures than `after` calls may have.
-    `in_a_row` calls that the server failed, with no success between them, stop at once.
+    `IN_A_ROW` calls that the server failed, with no success between them, stop at once.
     """
 
-    def __init__(
-        self, step: str, limit: float = 0.2, after: int = 50, in_a_row: int = IN_A_ROW
-    ) -> None:
+    def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
         self.step = step
         self.limit = limit
         self.after = after
-        self.in_a_row = in_a_row
         self.calls = self.failures = self._n_of_server = 0
         self._lock = threading.Lock()
 
@@ -39,7 +36,7 @@ class FailureGate:
             self.failures += not ok
             self._n_of_server = self._n_of_server + 1 if of_server else 0
             least = max(self.calls, self.after)
-            outage = self._n_of_server >= self.in_a_row and self.limit < 1
+            outage = self._n_of_server >= IN_A_ROW and self.limit < 1
             if ok or not (outage or self.failures > self.limit * least):
                 return
             problem = (

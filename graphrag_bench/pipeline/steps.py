@@ -14,7 +14,7 @@ from graphrag_bench.errors import caught
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import IN_A_ROW, Calls, FailureGate, Meter
+from graphrag_bench.llm.meter import Calls, FailureGate, Meter
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
@@ -107,7 +107,7 @@ class Execution:
     """The resources of a run, its ledger and gates; trace and fallbacks of every question in order.
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
-    failed, of that many at least, and when `failure_in_a_row` calls were failed by the server.
+    failed, of that many at least.
     `attempt` decides what becomes of a step's error. With `cache`, a step that calls no model is
     computed only where no result is stored.
     """
@@ -117,7 +117,6 @@ class Execution:
     ledger: Ledger | None = None
     failure_limit: float = 1.0
     failure_after: int = 50
-    failure_in_a_row: int = IN_A_ROW
     traces: dict[str, list[StepTrace]] = field(default_factory=dict)
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
@@ -134,7 +133,7 @@ class Execution:
 
     def meter(self, need: str, step: str, question: str) -> ChatModel:
         """A model of the resources for one step and question, metered, logged and gated."""
-        new = FailureGate(step, self.failure_limit, self.failure_after, self.failure_in_a_row)
+        new = FailureGate(step, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(step, new)
         log = self.ledger.at(step.partition(".")[0], step, question) if self.ledger else None
         model: ChatModel = self.resources[need]

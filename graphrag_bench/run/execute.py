@@ -168,7 +168,7 @@ def _run_block(
     settings, models, table = experiment.settings, experiment.models, resources["chunk_table"]
     bounds = settings.failures
     execution = Execution(
-        resources, settings.workers, models.ledger, bounds.limit, bounds.after, bounds.in_a_row,
+        resources, settings.workers, models.ledger, bounds.limit, bounds.after,
         gates=models.gates,
     )  # fmt: skip
     start = partial(start_state, experiment, table=table)

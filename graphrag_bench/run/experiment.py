@@ -248,7 +248,7 @@ class Experiment:
         failures = self.settings.failures
         return Store(
             self.artifacts, progress or Progress(),
-            failures.limit, failures.after, failures.in_a_row, self.models.gates,
+            failures.limit, failures.after, self.models.gates,
             shared=self.shared_artifacts,
             allow_cut=float(failures.allow_cut),
             load=self.models.shared.load,

@@ -129,22 +129,21 @@ class Models(Mapping[str, Any]):
     def embedder(self) -> Embedder:
         """The model that embeds, behind a store of vectors; one by API shares cache and budget."""
         model: Embedder = self.bare("embedder")
-        mode = self.settings.cache.mode
         if isinstance(model, OpenAIEmbedder):
             log = self.ledger.at("embedding", "embedder", kind="embedding")
-            return model.attached(store=self.replies, mode=mode, budget=self.budget, log=log)
+            return model.attached(store=self.replies, budget=self.budget, log=log)
         if self.settings.parallel == "ray":
             recipe = Recipe.of("embedder", self.settings.embedder, model)
             model = ParallelEmbedder(model, Workers(backend="ray"), recipe)
         store = self._store("vectors.sqlite")
-        return CachedEmbedder(model, store, mode) if store else model
+        return CachedEmbedder(model, store) if store else model
 
     @cached_property
     def nlp(self) -> Nlp:
         """The tagger and parser, behind a store of what it has read."""
         tagger = self._parallel(self.bare("nlp"))
         store = self._store("sentences.sqlite")
-        return CachedTagger(tagger, store, self.settings.cache.mode) if store else tagger
+        return CachedTagger(tagger, store) if store else tagger
 
     def _parallel(self, tagger: Nlp) -> Nlp:
         count, backend = self.settings.nlp_workers, self.settings.parallel
@@ -195,29 +194,19 @@ class Models(Mapping[str, Any]):
             )
         if isinstance(model, Replay):
             return model.attached(trial=trial)
-        mode = self.settings.cache.mode
-        store = None if mode == "off" else self.replies
-        return model.attached(store=store, mode=mode, budget=self.budget, trial=trial)
+        return model.attached(store=self.replies, budget=self.budget, trial=trial)
 
     @cached_property
-    def replies(self) -> Cache:
-        """The file of replies that were paid for."""
-        path = self.settings.cache.path
-        return self._opened(Path(path) if path else self._cache_folder / "replies.sqlite")
+    def replies(self) -> Cache | None:
+        """The file of replies that were paid for, where the settings use one."""
+        return self._store("replies.sqlite", self.settings.cache.path)
 
-    @property
-    def _cache_folder(self) -> Path:
-        return Path(self.settings.paths.home) / "cache"
-
-    def _store(self, name: str) -> Cache | None:
-        """Return a file of what models of this machine have made, of which nothing was paid."""
-        path, mode = self._cache_folder / name, self.settings.cache.mode
-        return (
-            None if mode == "off" or (mode == "read" and not path.is_file()) else self._opened(path)
-        )
-
-    def _opened(self, path: Path) -> Cache:
-        reading = self.settings.cache.mode == "read" and path.is_file()
+    def _store(self, name: str, other: str | None = None) -> Cache | None:
+        path = Path(other or f"{self.settings.paths.home}/cache/{name}")
+        mode = self.settings.cache.mode
+        reading = mode == "read"
+        if mode == "off" or (reading and not path.is_file()):
+            return None
         return self.shared.once(path.name, [path, reading], lambda: Cache(path, reading=reading))
 
     @cached_property

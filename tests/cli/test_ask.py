@@ -69,15 +69,13 @@ def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
     assert {"kind", "id", "score", "tokens", "text"} <= set(two["context"][0])
 
 
-def test_asking_again_pays_for_nothing_and_a_refresh_asks_anew() -> None:
+def test_asking_again_pays_for_nothing() -> None:
     first = told(*HIPPORAG, QUESTION)
     assert len(asked) == 1
     again = told(*HIPPORAG, QUESTION)
     assert len(asked) == 1
     seconds = re.compile(r"  [\d.]+ s")
     assert seconds.sub("", again) == seconds.sub("", first)
-    told(*HIPPORAG, "cache.mode=refresh", QUESTION)
-    assert len(asked) == 2
 
 
 def test_show_tells_a_stored_question_with_its_gold(

@@ -52,14 +52,14 @@ def test_a_text_is_embedded_once_for_its_kind_and_model(store: Cache) -> None:
     assert len(other.asked) == 1
 
 
-def test_reading_stores_nothing_and_refresh_embeds_again(store: Cache) -> None:
+def test_an_embedder_that_reads_the_cache_stores_nothing(store: Cache) -> None:
     CachedEmbedder(Hashing(8), store).encode(["Ada"], kind="passage")
     counting = Counting()
     for _ in range(2):
-        CachedEmbedder(counting, store, "read").encode(["Ada", "Norvik"], kind="passage")
+        CachedEmbedder(counting, Cache(store.path, reading=True)).encode(
+            ["Ada", "Norvik"], kind="passage"
+        )
     assert [text for text, _ in counting.asked] == ["Norvik", "Norvik"]
-    CachedEmbedder(counting, store, "refresh").encode(["Ada"], kind="passage")
-    assert counting.asked[-1] == ("Ada", "passage")
 
 
 SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvik.", ""]
@@ -157,11 +157,9 @@ def test_what_was_handed_out_outlives_kill_9_and_a_second_process(tmp_path: Path
     assert np.array_equal(rows, Hashing(64).encode(texts, kind="passage"))
 
 
-def test_reading_stores_nothing_and_refresh_reads_again(store: Cache) -> None:
+def test_a_tagger_that_reads_the_cache_stores_nothing(store: Cache) -> None:
     list(CachedTagger(CountingTagger(), store).sentences(SENTENCES[:1]))
     counting = CountingTagger()
     for _ in range(2):
-        list(CachedTagger(counting, store, "read").sentences(SENTENCES[:2]))
+        list(CachedTagger(counting, Cache(store.path, reading=True)).sentences(SENTENCES[:2]))
     assert counting.asked == [SENTENCES[1], SENTENCES[1]]
-    list(CachedTagger(counting, store, "refresh").sentences(SENTENCES[:1]))
-    assert counting.asked[-1] == SENTENCES[0]

@@ -40,33 +40,15 @@ def test_the_second_time_nothing_is_asked_and_a_cut_reply_stays_cut(store, chat)
     assert llm.meter.usage.truncated == 1
 
 
-def test_modes_do_what_they_say(store, chat):
-    model = Scripted({"": "x"})
-
-    def asked(mode):
-        before = len(model.asked)
-        model.attached(store=store, mode=mode).complete([chat("a")], max_tokens=5)
-        return len(model.asked) - before
-
-    modes = ["off", "read", "write", "write", "read", "refresh", "off", "write"]
-    assert [asked(mode) for mode in modes] == [1, 1, 1, 0, 0, 1, 1, 0]
-
-
-def test_refresh_pays_once_for_each_prompt(store, chat):
-    model = Scripted({"": "x"})
+def test_a_cache_that_is_only_read_gives_its_replies_and_stores_none(store, chat):
+    model = Scripted({"could not be read": "no", "city": "no", "": "x"})
     model.attached(store=store).complete([chat("a")], max_tokens=5)
-    fresh = model.attached(store=store, mode="refresh")
-    for _ in range(3):
-        fresh.complete([chat("a")], max_tokens=5)
-    assert len(model.asked) == 2
-
-
-def test_a_failed_call_of_a_refresh_leaves_the_stored_reply(store, chat):
-    outcomes = iter(["x", CallFailed("refused", "no")])
-    model = Scripted(answer=lambda prompt: next(outcomes))
-    for mode in ("write", "refresh", "write"):
-        (last,) = model.attached(store=store, mode=mode).complete([chat("a")], max_tokens=5)
-    assert last.text == "x" and last.cached
+    llm = model.attached(store=Cache(store.path, reading=True))
+    assert ask(llm, chat("city"), City, max_tokens=5, purpose="p", fallback=City(name="-"))
+    for text, n_asked in (("a", 3), ("b", 4), ("b", 5)):
+        llm.complete([chat(text)], max_tokens=5)
+        assert len(model.asked) == n_asked
+    assert len(list(store.rows())) == 1
 
 
 def test_unreadable_replies_are_asked_for_again_and_readable_ones_are_not(store, chat):

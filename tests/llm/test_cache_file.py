@@ -102,17 +102,15 @@ def test_rows_come_back_as_they_were_stored(path: Path) -> None:
     assert stored is not None and stored.verdict == "unreadable" and stored.text == REPLY.text
 
 
-def test_a_readable_reply_stays_unless_it_is_replaced(path: Path) -> None:
+def test_a_readable_reply_stays_and_an_unreadable_one_is_replaced(path: Path) -> None:
     cache = Cache(path)
     other = StoredReply(REPLY.key, "model-a", b"prompt", "new", "later")
     cache.put(REPLY)
     cache.put(other)
     assert cache.get(REPLY.key) == REPLY
-    cache.put(other, replace=True)
+    cache.judge(REPLY.key, "unreadable")
+    cache.put(other)
     assert cache.get(REPLY.key) == other
-    cache.judge(other.key, "unreadable")
-    cache.put(REPLY)
-    assert cache.get(REPLY.key) == REPLY
 
 
 def test_threads_of_two_caches_write_one_file(path: Path) -> None:
