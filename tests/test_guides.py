@@ -29,7 +29,7 @@ def loaded() -> ModuleType:
 
 FOLLOW = loaded()
 PAGES = [page for page in FOLLOW.pages() if page.name not in OWN_TEST]
-OF_RUNS = {"ask", "run", "plan"}
+OF_RUNS = {"ablate", "ask", "run", "plan"}
 
 
 def small(words: list[str]) -> list[str]:
