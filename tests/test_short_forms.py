@@ -23,7 +23,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     found = {
         "dataset": data, "world set": world, "world": world.world, "document": data.documents[0],
         "question": data.questions[0], "gold": data.gold[data.questions[0].id],
-        "pipeline": pipeline, "steps": pipeline.steps, "run": run, "result": run.result,
+        "pipeline": pipeline, "run": run, "result": run.result,
         "experiment": run.experiment, "run folder": run.result.folder, "answered": answered,
         "context": answered.context, "context piece": answered.context.pieces[0],
         "trace": answered.trace[0], "models": resources,

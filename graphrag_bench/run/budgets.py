@@ -6,12 +6,10 @@ window, `budget_context=N` sets N tokens for all, and `native` keeps the `budget
 own file or profile, within the window. Packers are given it as a resource, `ContextBudget`.
 """
 
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,15 +17,13 @@ import numpy as np
 from graphrag_bench.config.compose import raw_method
 from graphrag_bench.config.settings import BUDGETS, RunSettings
 from graphrag_bench.contract import builders
-from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.llm.windows import STAND_IN, sure_tokens, window_of
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep, Step
 from graphrag_bench.prompts import ContextBudget, Filling, answer_form
-from graphrag_bench.run.folder import write_whole
 from graphrag_bench.run.method import Method
 from graphrag_bench.run.models import Models
 from graphrag_bench.text import count_tokens
@@ -122,34 +118,14 @@ def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     """Return the tokens of a corpus' chunks as the run will cut them, from at most 200 documents.
 
     These are spread evenly over the corpus; of a long one the beginning shows that its windows are
-    full. What an earlier run has stored is read.
+    full.
     """
-    try:
-        return ChunkSize(**json.loads(_chunk_size_file(settings, dataset).read_bytes()))
-    except (OSError, ValueError, TypeError):
-        joined = settings.chunking.get("join") == "corpus"
-        return _count_chunks(dataset.documents, _window_size(settings, dataset), joined)
-
-
-def store_chunk_size(settings: RunSettings, dataset: Dataset, size: ChunkSize) -> None:
-    """Write a corpus' chunk size for later runs: counting it takes half of a run's start."""
-    path = _chunk_size_file(settings, dataset)
-    if not path.is_file():
-        write_whole(path, json.dumps(asdict(size)))
-
-
-def _chunk_size_file(settings: RunSettings, dataset: Dataset) -> Path:
-    size, join = _window_size(settings, dataset), settings.chunking.get("join")
-    name = f"{digest(dataset.corpus_digest, size, join, code(_count_chunks))}.json"
-    return Path(settings.paths.home) / "cache" / "chunk_sizes" / name
-
-
-def _count_chunks(documents: Sequence[Document], size: int | None, joined: bool) -> ChunkSize:
+    documents, size = dataset.documents, _window_size(settings, dataset)
     if not documents:
         return ChunkSize(0, 0)
     most = None if size is None else size * _CHARACTERS_A_TOKEN
     counts = []
-    if size is not None and joined:
+    if size is not None and settings.chunking.get("join") == "corpus":
         counts.append(0)
         for document in documents:
             counts[0] = min(counts[0] + count_tokens(document.passage[:most]), size)

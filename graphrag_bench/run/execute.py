@@ -16,7 +16,7 @@ from graphrag_bench.pipeline.pipeline import Finished, run
 from graphrag_bench.pipeline.step_cache import Results, StepCache
 from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Advance, Progress
-from graphrag_bench.run.budgets import empty_blocks, store_chunk_size
+from graphrag_bench.run.budgets import empty_blocks
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.run.models import Models
@@ -97,7 +97,6 @@ def _finish(
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
     write_references(experiment, selected)
-    store_chunk_size(experiment.settings, experiment.dataset, experiment.room.chunk)
     _charge(experiment, folder, selected)
     failed: list[Failed] = []
     for answering in (True, False):
