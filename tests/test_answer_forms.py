@@ -21,7 +21,7 @@ from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Context, Piece, Question
 from methods.dalk.evidence import stepwise
 from methods.subgraphrag.listing import listed
-from methods.tog.answering import from_triples, if_enough
+from methods.tog.answering import if_enough
 from operators.answer.direct import direct
 from operators.answer.map_reduce import REDUCE, Points, reduce
 
@@ -94,7 +94,7 @@ def test_every_answer_of_a_method_follows_its_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["short", "paragraph"])
-@pytest.mark.parametrize("step", ["direct", "reduce", "triples", "enough", "stepwise", "listed"])
+@pytest.mark.parametrize("step", ["direct", "reduce", "enough", "stepwise", "listed"])
 def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) -> None:
     llm = Listening()
     question = Question("q", "Who taught Mira Holt?", form=form)
@@ -106,7 +106,7 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
         own = prompt if step == "direct" else replace(prompt, name=TRIPLETS)
         {"direct": direct, "listed": listed}[step](question, CONTEXT, llm=llm, prompt=own)
     else:
-        answers = {"triples": from_triples, "enough": if_enough, "stepwise": stepwise}
+        answers = {"enough": if_enough, "stepwise": stepwise}
         answers[step](question, CONTEXT, llm=llm)
     wanted = answer_form(form)
     assert llm.most[-1] == wanted.max_tokens == {"short": 48, "paragraph": 512}[form]
@@ -122,13 +122,13 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
 def test_a_source_s_profile_gives_open_answers_more_tokens(profile: str, most: int) -> None:
     made = experiment(f"profile={profile}")
     llm, *_, overview = Listening(), *made.dataset.questions
-    from_triples(overview, CONTEXT, llm=llm)
-    from_triples(replace(overview, form="short"), CONTEXT, llm=llm)
-    assert llm.most == [most, 48]
+    stepwise(overview, CONTEXT, llm=llm)
+    stepwise(replace(overview, form="short"), CONTEXT, llm=llm)
+    assert llm.most[1::2] == [most, 48]
     assert any(f"at most {most:,} tokens" in line for line in form_lines(
         made.method.pipeline, [overview]))  # fmt: skip
     own = experiment(f"profile={profile}", "answer_tokens=900").dataset.questions[-1]
-    from_triples(own, CONTEXT, llm=llm)
+    stepwise(own, CONTEXT, llm=llm)
     assert llm.most[-1] == 900
     assert experiment(f"profile={profile}", "answer_tokens=900").key != made.key
 

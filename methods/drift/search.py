@@ -17,7 +17,6 @@ from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value
-from methods.hyde.hypothesis import hypothetical
 from operators.answer.map_reduce import Points
 
 
@@ -139,25 +138,7 @@ def follow_ups(findings: Sequence[Found], most: int) -> tuple[str, ...]:
 PARAGRAPH = answer_form("paragraph").max_tokens
 QUESTIONS = 256
 """Tokens of the follow-ups in a reply of the primer, beside its answer."""
-HYPOTHESIS = Prompt("methods:drift/prompts/hypothesis.j2")
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
-
-
-@operator("drift.query", calls=1, supplies={"question"})
-def hypothesis(
-    question: Question,
-    *,
-    llm: ChatModel,
-    prompt: Prompt = HYPOTHESIS,
-    max_tokens: PositiveInt = 256,
-) -> Query:
-    """A report that the model writes as an answer to the question, true or not.
-
-    An empty reply is replaced by the question and counted as a fallback. Raises CallFailed when the
-    model gives no reply.
-    Source: Microsoft GraphRAG's DRIFT search, released code (query expansion of the primer).
-    """
-    return hypothetical(question, llm=llm, prompt=prompt, max_tokens=max_tokens)
 
 
 @operator("drift.primer.nlp", unordered="the order of the communities")

@@ -43,7 +43,6 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
-    DECIMALS,
     Community,
     IntArray,
     Node,
@@ -53,6 +52,7 @@ from graphrag_bench.values import (
     best_first,
     unique,
 )
+from operators.relationship.vdb import by_degree_and_weight, degrees_of_ends
 
 Clustering = Literal["kmeans", "gmm"]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -391,9 +391,7 @@ def bridge(
     along = np.unique(np.array([node for path in paths for node in path.nodes], np.int64))
     rows = graph.relationships_at(along)
     rows = rows[np.isin(graph.source[rows], along) & np.isin(graph.target[rows], along)]
-    degree = graph.degree
-    score = (degree[graph.source[rows]] + degree[graph.target[rows]]).astype(np.float64)
-    order = np.lexsort((rows, -np.round(graph.weight[rows], DECIMALS), -score))[:top_k]
+    order = by_degree_and_weight(graph, rows, rows)[:top_k]
     hops = unique([row for path in paths for row in path.relationships])
     way = Subgraph(unique([node for path in paths for node in path.nodes]), hops, tuple(paths))
-    return Ranked(rows[order], score[order]), way
+    return Ranked(rows[order], degrees_of_ends(graph, rows[order]).astype(np.float64)), way

@@ -1,8 +1,7 @@
-"""Think-on-Graph's context, and its answers: once the triples suffice, or from those found."""
+"""Think-on-Graph's context, and its answer once the triples in it suffice."""
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from pydantic import PositiveInt
 
@@ -19,7 +18,6 @@ from operators.answer.direct import READER, answered, reader_values
 from operators.context.rows import with_block
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")
-FINAL = Prompt("methods:tog/prompts/answer.j2")
 _BRACES = re.compile(r"\{([^{}]+)\}")
 
 
@@ -44,7 +42,7 @@ def exploration_context(
     return with_block(None, pieces, context_budget)
 
 
-@operator("answer.if_enough", calls=1, supplies=READER | {"triples"})
+@operator("answer.if_enough", calls=1, supplies=READER)
 def if_enough(
     question: Question,
     context: Context,
@@ -62,7 +60,7 @@ def if_enough(
     """
     if not context.pieces:
         return None
-    chat = prompt.render(_values(question, context))
+    chat = prompt.render(reader_values(question, context.pieces))
     whole = answered(llm, chat, question, max_tokens)
     words = whole.text
     if not re.match(r"\W*yes\b", words, re.IGNORECASE):
@@ -71,27 +69,3 @@ def if_enough(
     braces = [brace for brace in _BRACES.findall(words) if brace.strip().lower() != "yes"]
     text = (braces[0] if braces else rest).strip(" .{}\n")
     return replace(whole, text=text) if text else None
-
-
-@operator("answer.from_triples", calls=1, supplies=READER | {"triples"})
-def from_triples(
-    question: Question,
-    context: Context,
-    *,
-    llm: ChatModel,
-    prompt: Prompt = FINAL,
-    max_tokens: PositiveInt | None = None,
-) -> Answer:
-    """The model's answer from the triples found; its own knowledge only as the prompt allows it.
-
-    The question's form of answer bounds it, unless `max_tokens` does. Raises CallFailed when the
-    model gives no answer.
-    Source: ToG (Sun et al. 2024), section 2.1; Zhou et al. 2025, section 6.2.
-    """
-    chat = prompt.render(_values(question, context))
-    return answered(llm, chat, question, max_tokens)
-
-
-def _values(question: Question, context: Context) -> dict[str, Any]:
-    triples = [piece.text for piece in context.pieces]
-    return {**reader_values(question, context.pieces), "triples": triples}

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.communities import Communities
@@ -34,7 +33,7 @@ from graphrag_bench.values import (
     unique,
     value,
 )
-from operators.similarity import most_similar, vectors_of
+from operators.similarity import most_similar
 
 PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
 _PLACES = ("gpe", "loc", "fac")
@@ -224,19 +223,15 @@ def chunks_by_attribute(
     for one in nearest:
         stating = [row_ids(attributes.chunk, row) for row in one.ids.tolist()]
         scores = np.repeat(one.scores, [len(chunks) for chunks in stating])
-        chosen.append(best_of_rows(np.concatenate([np.zeros(0, np.int64), *stating]), scores))
+        rows = np.concatenate([np.zeros(0, np.int64), *stating])
+        chosen.append(best_of(*best_of_each(rows, scores), len(rows)))
     return chosen
-
-
-def best_of_rows(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> Ranked[Any]:
-    """Return each row once with its best score."""
-    return best_of(*best_of_each(rows, scores), len(rows))
 
 
 @operator("node.members")
 def members(
     question: Question,
-    found: Ranked[Community],
+    ranked: Ranked[Community],
     query: Query | None = None,
     *,
     communities: Communities,
@@ -249,9 +244,7 @@ def members(
     Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id.
     Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
     """
-    (vectors,) = vectors_of([question], [query], embedder)
-    inside = np.unique(communities.nodes[found.ids].indices).astype(np.int64)
-    if not len(vectors) or not len(inside):
-        return Ranked.empty()
-    scores = np.max([node_index.scores(vector) for vector in vectors], axis=0)
-    return Ranked.top(scores, top_k, among=inside)
+    inside = np.zeros(communities.nodes.shape[1], bool)
+    inside[communities.nodes[ranked.ids].indices] = True
+    (best,) = most_similar([question], [query], node_index, embedder, top_k, inside)
+    return best

@@ -11,7 +11,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import Community, Query, Question, Ranked
 from operators.community.entity import reported
-from operators.similarity import vectors_of
+from operators.similarity import most_similar
 
 
 @operator("community.vdb", batched=True)
@@ -32,12 +32,5 @@ def vdb(
     below it (0 is the coarsest). Communities without a report are left out. Ties by lower id.
     Source: Zhou et al. 2025, technical report, B.1, community "VDB".
     """
-    among = reported(communities, reports, level)
-    rankings: list[Ranked[Community]] = []
-    for vectors in vectors_of(question, query, embedder):
-        if not len(vectors) or not len(among):
-            rankings.append(Ranked.empty())
-            continue
-        scores = np.max([community_index.scores(vector) for vector in vectors], axis=0)
-        rankings.append(Ranked.top(scores, top_k, among=among))
-    return rankings
+    among = np.isin(np.arange(len(communities)), reported(communities, reports, level))
+    return most_similar(question, query, community_index, embedder, top_k, among)

@@ -12,7 +12,7 @@ from graphrag_bench.run.stored import find_run
 
 DATASETS = Path(__file__).resolve().parents[2] / "datasets"
 QUIET = [*WEIGHTLESS, "answer=off", "reference_rows=off", "fill_context=off"]
-METHODS = ("pathrag", "graphrag_er", "hirag", "noderag", "hypergraphrag", "raptor", "drift_nlp")
+METHODS = ("pathrag", "hirag", "noderag", "raptor", "drift_nlp")
 
 
 @pytest.fixture(scope="module")

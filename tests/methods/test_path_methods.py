@@ -95,7 +95,7 @@ NORVIK = World(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(PLANS)
 def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
     """Circles, dangling ids, ids given twice, empty sequences: it ends, with an answer."""
@@ -118,7 +118,7 @@ def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
 PAIRS = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.lists(PAIRS, min_size=1, max_size=12, unique=True),
     st.sampled_from([0.0, 0.01, 0.1]),

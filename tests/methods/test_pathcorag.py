@@ -165,16 +165,6 @@ def test_all_plans_and_contexts_of_the_released_log_are_read_and_rebuilt() -> No
         check_layout(one)
 
 
-def test_the_released_code_keeps_paths_with_a_hop_from_the_lower_name_to_the_higher() -> None:
-    """So its relationships are stored with sorted ends, which `counted=sorted` follows."""
-    if not LOG.is_file():
-        pytest.skip(f"the log of PathCoRAG's released code is not there: {LOG}")
-    for one in logged(LOG.read_text(encoding="utf-8")):
-        for line in one.lines:
-            walk = line.partition("] ")[2].split(" → ")
-            assert any(a < b for a, b in zip(walk, walk[1:], strict=False))
-
-
 ASKED = Question("q", "How did Norvik change comets?")
 
 

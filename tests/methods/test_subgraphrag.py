@@ -142,9 +142,8 @@ def test_path_pooling_has_the_prompt_of_paths_and_its_baseline_that_of_triplets(
     assert plain[0] == "Triplets:" and all(line.startswith("(") for line in plain[1:-1])
     first = team_prompt(tmp_path, "profile=upstream")
     assert sorted(first) == sorted(plain) and first[1:-1] == plain[1:-1][::-1]
-    for mode in ("rerank", "reselect"):
-        pooled = team_prompt(tmp_path, "profile=paper", f"pooling={mode}")
-        assert pooled[0] == "Paths:" and all("->" in line for line in pooled[1:-1])
+    pooled = team_prompt(tmp_path, "profile=paper", "pooling=rerank")
+    assert pooled[0] == "Paths:" and all("->" in line for line in pooled[1:-1])
     kept = team_prompt(tmp_path, "profile=paper", "pooling=rerank", "method.form=triplets")
     assert kept[0] == "Triplets:" and sorted(kept) == sorted(plain)
 

@@ -1,20 +1,212 @@
-"""Think-on-Graph's context and answers, worked out by hand; the model's replies are planned."""
+"""Think-on-Graph's agents, context and answers, by hand; the model's replies are planned."""
 
 from dataclasses import replace
 
 import pytest
-from by_hand import replying
+from by_hand import check, falling, replying
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import Exploration, Hop
+from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
 from graphrag_bench.values import Answer, Context, Piece, Question
-from methods.tog.answering import exploration_context, from_triples, if_enough
+from methods.tog.answering import exploration_context, if_enough
+from operators.node import agent as node
+from operators.relationship import agent as relationship
 
+ADA, NORVIK, TARN, OSTRA, MIRA = range(5)
 ASKED = Question("q", "On which mountain does the town stand that Ada founded?")
+
+
+@pytest.fixture
+def graph():
+    """Ada founded Norvik (row 0, weight 1) and Ostra (2, weight 3) and taught Mira (3).
+
+    Norvik stands on Tarn (row 1); Mira named Ada (4).
+    """
+    facts = [
+        (ADA, "founded", NORVIK, 1),
+        (NORVIK, "stands on", TARN, 1),
+        (ADA, "founded", OSTRA, 3),
+        (ADA, "taught", MIRA, 1),
+        (MIRA, "named", ADA, 1),
+    ]
+    base = Graph.from_arrays(
+        [fact[0] for fact in facts],
+        [fact[2] for fact in facts],
+        weight=[fact[3] for fact in facts],
+        names=["ada", "norvik", "tarn", "ostra", "mira"],
+    )
+    return replace(base, relations=Texts.of([fact[1] for fact in facts]))
+
+
+def model(*replies) -> Scripted:
+    return Scripted(list(replies))
+
+
+def shown(llm: Scripted) -> list[str]:
+    return [chat[-1].content for chat in llm.asked]
+
+
+def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
+    found = relationship.agent(
+        ASKED, falling(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
+    )
+    return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in found.chosen]
+
+
+def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
+    llm = model(("Entity: ada", "{named (Score: 0.3)}\n{founded (Score: 0.7)}"))
+    assert chosen(graph, llm, ADA) == [(ADA, "founded", True, 0.7), (ADA, "named", False, 0.3)]
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA)
+    (asked,) = shown(llm)
+    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in asked
+    llm = model(("", "{admired (Score: 1.0)}"))
+    assert chosen(graph, llm, ADA) == []
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "1. {Founded (Score: 0.75)}: because it tells of 2 towns.\n2. {taught (Score: 0.25)}: no.",
+        "founded (Score: 0.75)\ntaught (0.25)",
+        "- founded: 0.75\n- taught: .25",
+        "* **founded** (Score: 3)\n* taught (score 1)",
+        "{founded (Score: 75%)}; {taught (Score: 25%)}",
+        "{founded (Score: 0.75)} {admired (Score: 0.9)} {taught (Score: 0.25)} {founded (Score: 0)}"
+        " I hope this helps.",
+    ],
+)
+def test_replies_are_read_in_many_forms(graph, reply):
+    assert chosen(graph, model(("", reply)), ADA) == [
+        (ADA, "founded", True, 0.75),
+        (ADA, "taught", True, 0.25),
+    ]
+
+
+def test_a_relation_is_not_walked_back(graph):
+    """Norvik was reached from Ada along `founded`, so only `stands on` is left there."""
+    before = Exploration((), ((Hop(0, True, 0.7),),))
+    llm = model(("", "{stands on (Score: 1)}"))
+    assert chosen(graph, llm, NORVIK, exploration=before) == [(NORVIK, "stands on", True, 1.0)]
+    assert "Relations: stands on\n" in shown(llm)[0]
+
+
+def test_only_the_relationships_given_few_topics_and_few_relations_count(graph):
+    llm = model(("", "{founded (Score: 0.5)}\n{taught (Score: 0.5)}"))
+    found = relationship.agent(
+        ASKED, falling(ADA), Exploration(), falling(3, 1), graph=graph, llm=llm
+    )
+    assert [one.relation for one in found.chosen] == ["taught"]
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
+    (asked,) = shown(llm)
+    assert "Relations: founded\n" in asked
+    llm = model(("", "{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}"))
+    assert chosen(graph, llm, ADA, width=2) == [
+        (ADA, "founded", True, 0.6),
+        (ADA, "taught", True, 0.2),
+    ]
+
+
+FOUNDED, STANDS = Choice(ADA, "founded", True, 0.6), Choice(NORVIK, "stands on", True, 0.4)
+NAMED = Choice(ADA, "named", False, 0.2)
+
+
+def gone(graph, llm, *choices, **settings):
+    before = Exploration(choices, ((Hop(3, True, 0.5),),))
+    nodes, after = node.agent(ASKED, before, graph=graph, llm=llm, **settings)
+    assert after.chosen == ()
+    assert after.rounds[:-1] == before.rounds
+    hops = [(hop.relationship, hop.forward, round(hop.score, 6)) for hop in after.last]
+    return nodes, hops
+
+
+def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
+    llm = model(("Relation: founded", "0.3, 0.7"))
+    nodes, hops = gone(graph, llm, FOUNDED)
+    assert "Entity: ada\nRelation: founded\nCandidates: ostra; norvik\nScores:" in shown(llm)[0]
+    assert hops == [(0, True, 0.7), (2, True, 0.3)]
+    check(nodes, [NORVIK, OSTRA], [0.7, 0.3])
+    assert gone(graph, model(("", "1.2, 0.3")), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
+
+
+def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(graph):
+    llm = model()
+    nodes, hops = gone(graph, llm, STANDS, NAMED)
+    assert hops == [(1, True, 0.4), (4, False, 0.2)]
+    assert nodes.ids.tolist() == [TARN, MIRA]
+    assert llm.meter.usage.calls == 0
+    llm = model()
+    _, hops = gone(graph, llm, FOUNDED, max_candidates=1)
+    assert hops == [(2, True, 0.6)]
+    llm = model()
+    before = Exploration((FOUNDED, STANDS))
+    nodes, after = node.agent(ASKED, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
+    assert nodes.ids.tolist() == [NORVIK]
+    assert [hop.score for hop in after.last] == [0.6]
+
+
+def test_the_best_hops_of_all_relations_are_kept_and_a_node_comes_once(graph):
+    llm = model(("", "0.0, 1.0"))
+    nodes, hops = gone(graph, llm, NAMED, FOUNDED, STANDS, width=2)
+    assert hops == [(0, True, 1.0), (1, True, 0.4)]
+    _, hops = gone(graph, model(("", "0, 1")), NAMED, FOUNDED, width=4)
+    assert hops == [(0, True, 1.0), (4, False, 0.2)]
+    # Mira by `taught` and against `named`.
+    nodes, hops = gone(graph, model(), Choice(ADA, "taught", True, 0.5), NAMED)
+    assert len(hops) == 2
+    assert nodes.items() == [(MIRA, 0.5)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["0.25, 0.75", "Scores: .25 .75", "1. 0.25\n2. 0.75", "ostra: 0.25; norvik: 0.75", "1, 3",
+     "25%, 75%", "0.25, 0.75\n\nBoth of the 2 towns were founded by Ada.",
+     "I scored all 2 of them.\n1, 3"],
+)  # fmt: skip
+def test_numbers_are_read_in_many_forms(graph, reply):
+    _, hops = gone(graph, model(("", reply)), FOUNDED)
+    assert hops == [(0, True, 0.75), (2, True, 0.25)]
+
+
+@pytest.mark.parametrize("reply", ["0.2, 0.3, 0.5", "0.9", "None of them.", ""])
+def test_without_one_number_for_each_candidate_all_score_the_same(graph, reply):
+    llm = model(("", reply))
+    _, hops = gone(graph, llm, FOUNDED)
+    assert hops == [(2, True, 0.5), (0, True, 0.5)]
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 1)
+
+
+def test_rounds_follow_each_other_to_the_answer(graph):
+    """Ada, `founded` to Norvik, `stands on` to Tarn."""
+    llm = model(
+        ("Entity: ada\nRelations", "{founded (Score: 1.0)}"),
+        ("Relation: founded", "0.1, 0.9"),
+        ("Entity: norvik\nRelations", "{stands on (Score: 1.0)}"),
+    )
+    nodes, held = node.topics(falling(ADA))
+    for _ in range(2):
+        held = relationship.agent(ASKED, nodes, held, graph=graph, llm=llm)
+        nodes, held = node.agent(ASKED, held, graph=graph, llm=llm, width=1)
+    assert nodes.ids.tolist() == [TARN]
+    assert held.relationships == (0, 1)
+    assert len(held) == 2
+
+
+def test_a_reply_read_by_nobody_gives_no_relation_and_a_failed_call_is_raised(graph):
+    llm = model(("", "It is hard to say."))
+    assert chosen(graph, llm, ADA) == []
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
+    with pytest.raises(CallFailed):
+        chosen(graph, model(("", CallFailed("refused", "no"))), ADA)
+
+
 TWO = Context(
     (
         Piece("relationship", "0", "ada, founded, norvik", 1.0, 5),
@@ -23,15 +215,11 @@ TWO = Context(
 )
 
 
-def hop(row: int, score: float) -> Hop:
-    return Hop(row, True, score)
-
-
 def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() -> None:
     # Ada founded Norvik (row 0), which stands on Tarn (row 1).
     base = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     graph = replace(base, relations=Texts.of(["founded", "stands on"]))
-    explored = Exploration((), ((hop(1, 0.5),), (hop(0, 0.25), hop(1, 0.75))))
+    explored = Exploration((), ((Hop(1, True, 0.5),), (Hop(0, True, 0.25), Hop(1, True, 0.75))))
     found = exploration_context(
         explored, graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED
     )
@@ -39,7 +227,7 @@ def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() 
         ("1", "norvik, stands on, tarn", 0.5),
         ("0", "ada, founded, norvik", 0.25),
     ]
-    explored = Exploration((), ((hop(0, 0.5), hop(1, 0.5)),))
+    explored = Exploration((), ((Hop(0, True, 0.5), Hop(1, True, 0.5)),))
     small = BytePairs().count("ada, founded, norvik")
     found = exploration_context(
         explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
@@ -48,15 +236,14 @@ def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() 
     assert found.cut == (("relationship", "1"),)
 
 
-def test_the_model_sees_the_triples_of_the_context_or_none_and_a_failed_call_is_raised() -> None:
+def test_the_model_sees_the_triples_of_the_context_and_a_failed_call_is_raised() -> None:
     llm = replying("{Yes} {Tarn}")
     assert if_enough(ASKED, TWO, llm=llm) == Answer("Tarn")
     shown = llm.asked[0][-1].content
     assert "(ada, founded, norvik)\n(norvik, stands on, tarn)" in shown
     assert ASKED.text in shown
-    assert from_triples(ASKED, Context(()), llm=replying(" Tarn ")) == Answer("Tarn")
     with pytest.raises(CallFailed):
-        from_triples(ASKED, TWO, llm=replying(CallFailed("refused", "no")))
+        if_enough(ASKED, TWO, llm=replying(CallFailed("refused", "no")))
 
 
 @pytest.mark.parametrize("said", ["{No}", "The triples say nothing.", "{Yes}"])

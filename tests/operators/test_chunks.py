@@ -22,8 +22,6 @@ from operators.chunk.aggregator import aggregator
 from operators.chunk.fromrel import fromrel, leaves
 from operators.chunk.occurrence import occurrence
 from operators.chunk.search import bm25, min_max, vdb
-from operators.node.ppr import ppr
-from operators.relationship import aggregator as relationship
 
 
 def asked(text: str) -> Question:
@@ -65,14 +63,6 @@ def test_a_pair_counts_by_its_best_row():
     )
     found = aggregator(scores(0.2, 0.8), graph=parallel)
     np.testing.assert_allclose(found.scores, [0.8, 0.8])
-
-
-def test_from_a_node_to_its_chunks(graph):
-    """HippoRAG's chain from node 0: the masses are 7/12, 4/12, 1/12 on the path 0 - 1 - 2."""
-    _, mass = alone(ppr)(Ranked(np.array([0]), np.array([1.0])), graph=graph)
-    _, of_relationships = relationship.aggregator(mass, graph=graph)
-    found = aggregator(of_relationships, graph=graph)
-    check(found, [1, 0], [11 / 12 + 5 / 12, 11 / 12])
 
 
 def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
