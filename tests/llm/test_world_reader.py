@@ -107,8 +107,9 @@ def test_it_says_that_triples_are_enough_only_when_they_are() -> None:
         "norvik guild, was founded by, otto brandt",
     )
     enough = "methods:tog/prompts/enough.j2"
-    assert replied(enough, question=QUESTION, triples=[first]) == "{No}"
-    assert replied(enough, question=QUESTION, triples=[first, second]) == "{Yes} {otto brandt}"
+    assert replied(enough, question=QUESTION, pieces=[{"text": first}]) == "{No}"
+    both = [{"text": first}, {"text": second}]
+    assert replied(enough, question=QUESTION, pieces=both) == "{Yes} {otto brandt}"
 
 
 def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None:
