@@ -36,7 +36,11 @@ def of_kind(context: Context, kind: str) -> list[str]:
 @cache
 def method(name: str, **given: Any) -> Pipeline:
     """The pipeline of a method with these parameters."""
-    pipeline, problems = build(composed([f"method={name}"], {"method": given})["method"])
+    pipeline, problems = build(
+        composed([f"method={name}"], {f"method.{key}": value for key, value in given.items()})[
+            "method"
+        ]
+    )
     assert not problems
     return pipeline
 
@@ -160,7 +164,9 @@ def _plugins() -> None:
 def made(name: str, profile: str = "default", **given: Any) -> dict[str, Any]:
     """A method under a profile, with settings laid over that."""
     words = [f"method={name}", f"profile={profile}"]
-    settings: dict[str, Any] = composed(words, {"method": given})["method"]
+    settings: dict[str, Any] = composed(
+        words, {f"method.{key}": value for key, value in given.items()}
+    )["method"]
     return settings
 
 
