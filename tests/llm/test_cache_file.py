@@ -10,18 +10,9 @@ from pathlib import Path
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.cache import (
-    Cache,
-    StoredReading,
-    StoredReply,
-    StoredVector,
-    reply_key,
-    vector_key,
-)
-from graphrag_bench.llm.calls import Request, RunStopped
-from graphrag_bench.prompts import Message
+from graphrag_bench.llm.cache import Cache, StoredReading, StoredReply, StoredVector
+from graphrag_bench.llm.calls import RunStopped
 
-REQUEST = Request((Message("user", "Who?"),), 64, ("\n",))
 REPLY = StoredReply(
     "6e7bd3017619133f24580d62d9a822bc", "model-a", b"prompt", "valid", "Ada “Marsh”", "stop",
     "a-1", prompt_tokens=7, completion_tokens=3, usd=0.0000123, seconds=0.5, created=1.7e9 + 0.125,
@@ -64,13 +55,6 @@ def path(tmp_path: Path) -> Path:
 def _script(path: Path, text: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(text)
-
-
-def test_keys_are_those_of_every_release() -> None:
-    assert reply_key("model-a", REQUEST)[0] == "6e7bd3017619133f24580d62d9a822bc"
-    other = Request((Message("user", "Where?"),), 64, (), {"type": "object"}, 1)
-    assert reply_key("model-a", other)[0] == "357bffebc2e1c783e41eb374443f72f7"
-    assert vector_key("hashing:2", "question", "Who?") == "fb3c33bc4cf87e5425af2b00f6ca46f8"
 
 
 def test_a_file_of_version_3_is_read_as_it_is_and_becomes_one_of_this_version(path: Path) -> None:

@@ -150,9 +150,3 @@ def test_another_prefix_or_dimension_is_another_key(fake, tmp_path):
     )
     assert fake.stats(url).requests == 3
     store.close()
-
-
-def test_faults_are_tried_again(fake):
-    url = fake.scenario(share_500=0.3, share_reset=0.2, seed=2)
-    found = embedder(url, batch_size=1).encode([f"t{n}" for n in range(20)], kind="passage")
-    assert np.isfinite(found).all() and fake.stats(url).faults.total() > 0
