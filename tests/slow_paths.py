@@ -1,4 +1,4 @@
-"""Paths the slow, obvious way: what the compiled searches are tested and measured against.
+"""Paths the slow, obvious way: what the compiled searches are tested against.
 
 Graphs are mappings from a node to its neighbours, ascending; nothing is shared between two pairs.
 """
@@ -26,11 +26,6 @@ class Lazy(dict[int, list[int]]):
         here = slice(self.view.starts[node], self.view.starts[node + 1])
         self[node] = self.view.nodes[here].tolist()
         return self[node]
-
-
-def plain(near: Near, n_nodes: int) -> dict[int, list[int]]:
-    """The same as a plain dictionary."""
-    return {node: list(near[node]) for node in range(n_nodes)}
 
 
 # ---- PathRAG, specification 1.4 and 1.5
@@ -205,53 +200,15 @@ def _preferred(kernel: tuple[int, ...], scores: Sequence[float]) -> tuple[int, i
     return len(kernel), -total, kernel
 
 
-def shortest_by_levels(
-    triples: Sequence[Triple], scores: Sequence[float], entities: Sequence[int]
-) -> list[tuple[int, ...]]:
-    """The shortest kernels from and to all entities as one, found level by level.
-
-    The same as `kernels_of` with `shortest`, for graphs whose simple paths are too many to list.
-    """
-    result: list[tuple[int, ...]] = []
-    for forward in (True, False):
-        beside: dict[int, list[tuple[int, int]]] = {}
-        for position, (head, tail) in enumerate(triples):
-            here, there = (head, tail) if forward else (tail, head)
-            beside.setdefault(here, []).append((position, there))
-        known: dict[int, tuple[int, ...]] = dict.fromkeys(entities, ())
-        level = dict(known)
-        while level:
-            following: dict[int, tuple[int, ...]] = {}
-            for node, kernel in level.items():
-                for position, near in beside.get(node, ()):
-                    if near in known:
-                        continue
-                    longer = (*kernel, position) if forward else (position, *kernel)
-                    others = [longer, following.get(near, longer)]
-                    following[near] = min(others, key=lambda one: _preferred(one, scores))
-            known.update(following)
-            result += following.values()
-            level = following
-    return result
-
-
 def pooled(
     triples: Sequence[Triple], scores: Sequence[float], entities: Sequence[int], *,
     shortest: bool = True, per_entity: bool = False, highest: bool = False, a: float = 1.0,
     longest: int = 9,
 ) -> list[float]:  # fmt: skip
-    """The pooled score of every triple."""
+    """The pooled score of every triple; those on no kernel are kernels by themselves."""
     kernels = kernels_of(
         triples, scores, entities, shortest=shortest, per_entity=per_entity, longest=longest
     )
-    return pooled_over(kernels, scores, highest=highest, a=a)
-
-
-def pooled_over(
-    kernels: Sequence[tuple[int, ...]], scores: Sequence[float], *, highest: bool = False,
-    a: float = 1.0,
-) -> list[float]:  # fmt: skip
-    """The pooled scores by given kernels; triples on none are kernels by themselves."""
     covered = {position for kernel in kernels for position in kernel}
     alone = [(position,) for position in range(len(scores)) if position not in covered]
     lowest = min(scores)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from graphrag_bench.columns import Columns, Texts, incidence, row_ids
 from graphrag_bench.text import normalise_name, show_briefly
@@ -86,26 +85,13 @@ class Fragments(Columns):
     chunk: IntArray
 
     @classmethod
-    def coded(
-        cls, texts: Iterable[str], row: ArrayLike, text: ArrayLike, chunk: ArrayLike, n_rows: int
-    ) -> "Fragments":
-        """The fragments with places in `texts`, int64 (n,) each; doubles count once."""
-        rows, places, chunks = (np.asarray(part, np.int64) for part in (row, text, chunk))
-        order = np.lexsort((chunks, places, rows))
-        columns = np.stack([rows, places, chunks])[:, order]
-        new = np.ones(len(rows), bool)
-        new[1:] = np.any(columns[:, 1:] != columns[:, :-1], axis=0)
-        rows, places, chunks = columns[:, new]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
-        return cls(Texts.of(list(texts)), starts.astype(np.int64), places, chunks)
-
-    @classmethod
     def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> "Fragments":
-        """The fragments of (row, text, chunk)."""
+        """The fragments of (row, text, chunk); doubles count once."""
         codes: dict[str, int] = {}
-        coded = [(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read]
-        row, text, chunk = np.array(coded, np.int64).reshape(-1, 3).T
-        return cls.coded(codes, row, text, chunk, n_rows)
+        coded = {(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read}
+        rows, places, chunks = np.array(sorted(coded), np.int64).reshape(-1, 3).T
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+        return cls(Texts.of(list(codes)), starts.astype(np.int64), places, chunks)
 
     def __len__(self) -> int:
         return len(self.starts) - 1

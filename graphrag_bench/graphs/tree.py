@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.random import Generator
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.clustering import (
@@ -45,6 +44,8 @@ Clustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 Summarise = Callable[[Sequence[Sequence[int]]], list[str]]
 """The rows of each cluster's children to one summary for each cluster."""
+Cluster = Callable[[Vectors, Sequence[int]], Clusters]
+"""The vectors of a layer and the tokens of its texts to clusters of their rows."""
 
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
@@ -57,23 +58,6 @@ _RESERVE = 64
 _ADVICE = "The model may be too small, or its window too; build.graph=tree takes central sentences."
 LEAF, SUMMARISED = "chunk", "summary"
 """How the names of nodes begin: `chunk 12` is a leaf, `summary 2.0` the first of layer 2."""
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How a tree grows: the settings of the builders, as they name them."""
-
-    clustering: Clustering
-    mixture: Mixture
-    cluster_size: int
-    max_layers: int
-    min_cluster_size: int
-
-    def clusters(self, vectors: Vectors, n_tokens: Sequence[int], rng: Generator) -> Clusters:
-        """The clusters of one layer."""
-        if self.clustering == "kmeans":
-            return balanced_clusters(vectors, self.cluster_size, rng)
-        return mixture_clusters(vectors, np.array(n_tokens, np.int64), self.mixture, rng)
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -141,7 +125,13 @@ def tree(
     mixture = Mixture(
         reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
     )
-    growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
+    rng = np.random.default_rng(seed)
+
+    def cluster(vectors: Vectors, n_tokens: Sequence[int]) -> Clusters:
+        if clustering == "kmeans":
+            return balanced_clusters(vectors, cluster_size, rng)
+        return mixture_clusters(vectors, np.array(n_tokens, np.int64), mixture, rng)
+
     texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
     if llm_build is None:
         summarise = _extractive(sentences, embedder, progress, summary_tokens)
@@ -149,31 +139,29 @@ def tree(
         summarise = _written(llm_build, summary_prompt, summary_tokens, progress, texts)
     embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
     vectors = np.asarray(chunk_index.vectors, np.float32)
-    graph = grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
+    least = reduction_dimension + 1, min_cluster_size
+    graph = _grown(texts, vectors, cluster, summarise, embed, max_layers, *least)
     return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
 
 
-def grow(
-    leaves: Sequence[str],
-    vectors: Vectors,
-    growth: Growth,
-    summarise: Summarise,
-    embed: Callable[[Sequence[str]], Vectors],
-    rng: Generator,
-) -> Graph:
-    """The tree over some leaves; `summarise` takes rows of leaves and of its own summaries."""
+def _grown(
+    leaves: Sequence[str], vectors: Vectors, cluster: Cluster, summarise: Summarise,
+    embed: Callable[[Sequence[str]], Vectors], max_layers: int, most_left: int, least: int,
+) -> Graph:  # fmt: skip
+    """The tree over some leaves; `summarise` takes rows of leaves and of its own summaries.
+
+    Growth ends where `most_left` nodes are left, or no cluster has `least` of them.
+    """
     texts, embedded = list(leaves), np.asarray(vectors, np.float32)
     n_tokens = [count_tokens(text) for text in texts]
     pool = np.arange(len(texts))
     layers = [0] * len(texts)
     children: list[list[int]] = []
-    for layer in range(1, growth.max_layers + 1):
-        if len(pool) <= growth.mixture.dimension + 1:
+    for layer in range(1, max_layers + 1):
+        if len(pool) <= most_left:
             break
-        clusters = growth.clusters(embedded[pool], [n_tokens[row] for row in pool], rng)
-        families = [
-            pool[part].tolist() for part in clusters if len(part) >= growth.min_cluster_size
-        ]
+        clusters = cluster(embedded[pool], [n_tokens[row] for row in pool])
+        families = [pool[part].tolist() for part in clusters if len(part) >= least]
         if not families:
             break
         summaries = summarise(families)

@@ -124,11 +124,3 @@ def test_pooled_scores_are_those_of_the_definition(rows, entities, pooling, sear
     )  # fmt: skip
     fast = pool(rows, entities, search=search, pooling=pooling, sources=sources, a=a)
     assert fast == pytest.approx(slow, abs=TOLERANCE)
-
-
-@settings(max_examples=30, deadline=None)
-@given(rows=ranked, entities=entities)
-def test_the_reference_of_the_benchmark_finds_the_same_kernels(rows, entities):
-    ends, base = [row[:2] for row in rows], [row[2] for row in rows]
-    listed = slow_paths.kernels_of(ends, base, entities, shortest=True, per_entity=False, longest=9)
-    assert sorted(slow_paths.shortest_by_levels(ends, base, entities)) == sorted(listed)

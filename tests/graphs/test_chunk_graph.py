@@ -25,6 +25,8 @@ TEXTS = ["Ada founded Norvik.", "Ada inherited Norvik.", "Ada slept.", "Mira san
 PATH = Graph.from_arrays(source=[0, 0, 2], target=[1, 2, 3])
 """Chunks 1 - 0 - 2 - 3: PageRank 0.325 in the middle, 0.175 at the ends."""
 
+RING = Graph.from_arrays(source=range(10), target=[*range(1, 10), 0])
+
 
 class Names:
     """A tagger that knows three names, every text one sentence; it keeps what it was given."""
@@ -103,15 +105,13 @@ def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
 
 
 @pytest.mark.parametrize(
-    ("share", "core"), [(0.1, [0]), (0.5, [0, 2]), (0.75, [0, 1, 2]), (1.0, [0, 1, 2, 3])]
-)
-def test_the_core_has_the_highest_pagerank_and_ties_go_to_the_lower_id(share, core):
-    assert core_chunks(PATH, share, 0.85).tolist() == core
-
-
-def test_a_share_of_ten_chunks_is_not_lost_to_rounding():
-    ring = Graph.from_arrays(source=range(10), target=[*range(1, 10), 0])
-    assert core_chunks(ring, 0.7, 0.85).tolist() == list(range(7))  # 10 * 0.7 = 7.000...
+    ("graph", "share", "core"),
+    [(PATH, 0.1, [0]), (PATH, 0.5, [0, 2]), (PATH, 0.75, [0, 1, 2]), (PATH, 1.0, [0, 1, 2, 3]),
+     (RING, 0.7, list(range(7)))],
+)  # fmt: skip
+def test_the_core_has_the_highest_pagerank_and_ties_go_to_the_lower_id(graph, share, core):
+    """10 * 0.7 = 7.000... is not lost to rounding."""
+    assert core_chunks(graph, share, 0.85).tolist() == core
 
 
 def test_the_core_alone_is_read():

@@ -92,10 +92,8 @@ def test_vectors_of_another_length_are_refused_even_under_the_same_name(tmp_path
         read(checkpoint(tmp_path), Hashing(16))
     graph = Graph.from_arrays([0], [1])
     with pytest.raises(UserError, match="vectors of 32 numbers"):
-        entity_scorer(
-            gnn_weights=GnnWeights(parameters()),
-            graph=graph, embedder=Hashing(16), progress=QUIET,
-        )  # fmt: skip
+        own = {"gnn_weights": GnnWeights(parameters()), "graph": graph}
+        entity_scorer(**own, embedder=Hashing(16), progress=QUIET)
 
 
 @pytest.mark.parametrize(
@@ -167,9 +165,9 @@ def test_what_it_learns_on_one_world_it_finds_in_another() -> None:
 
 @pytest.mark.slow
 def test_the_kept_epoch_is_told_with_its_losses_and_recall() -> None:
-    measures = learnt(epochs=2, readings=("stated", "tagged")).statistics
+    measures = learnt(epochs=2, questions=20, hidden=8, readings=("stated", "tagged")).statistics
     assert measures["epoch"] in (1, 2)
-    assert measures["train_questions"] + measures["dev_questions"] <= 2 * SMALL["questions"]
+    assert measures["train_questions"] + measures["dev_questions"] <= 2 * 20
     assert measures["dev_questions"] >= 2
     assert 0 < measures["dev_recall"] <= 1
     assert measures["dev_loss"] > 0
@@ -184,13 +182,15 @@ def test_another_seed_is_another_world_and_another_network() -> None:
     assert one.tolist() != other.tolist()
 
 
-def test_without_readings_or_questions_to_train_on_it_says_what_is_missing() -> None:
-    with pytest.raises(UserError, match=r"build\.gnn_weights\.readings"):
-        learnt(readings=())
-    with pytest.raises(UserError, match="nothing to learn from"):
-        learnt(questions=2, dev_share=0.9)
-
-
-def test_training_that_diverges_says_so() -> None:
-    with pytest.raises(UserError, match=r"Lower build\.gnn_weights\.learning_rate"):
-        learnt(epochs=2, questions=20, hidden=8, learning_rate=1e30)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"readings": ()}, r"build\.gnn_weights\.readings"),
+        ({"questions": 2, "dev_share": 0.9}, "nothing to learn from"),
+        ({"epochs": 2, "questions": 20, "hidden": 8, "learning_rate": 1e30},
+         r"Lower build\.gnn_weights\.learning_rate"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_learnt_from_or_diverges_is_refused(settings, message) -> None:
+    with pytest.raises(UserError, match=message):
+        learnt(**settings)

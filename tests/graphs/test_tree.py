@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from builds import QUIET
+from builds import QUIET, dense, ends, table
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.graphs.tree import tree
 from graphrag_bench.indices.vector_index import VectorIndex
@@ -18,11 +17,8 @@ from graphrag_bench.text import count_tokens
 
 EMBEDDER = Hashing(32)
 PLACES = ["Norvik", "Mount Tarn", "Velia", "Port Isk"]
-TABLE = ChunkTable.of(
-    [
-        (f"d{row}", "", f"The harbour of {PLACES[row % 4]} freezes in month {row}. It is cold.")
-        for row in range(16)
-    ]
+TABLE = table(
+    *(f"The harbour of {PLACES[row % 4]} freezes in month {row}. It is cold." for row in range(16))
 )
 
 
@@ -40,29 +36,24 @@ class Letters:
 
 def grown(vectors: Sequence[Sequence[float]], **other: object) -> Graph:
     """A tree of letters; a summary is its leaves."""
-    table = ChunkTable.of([(f"d{row}", "", "abcdefgh"[row]) for row in range(len(vectors))])
     usual = {"clustering": "kmeans", "cluster_size": 2, "reduction_dimension": 1, "seed": 0}
     return tree(
-        chunk_table=table, chunk_index=VectorIndex(np.array(vectors, np.float32)),
+        chunk_table=table(*"abcdefgh"[: len(vectors)]),
+        chunk_index=VectorIndex(np.array(vectors, np.float32)),
         embedder=Letters(vectors), llm_build=None, progress=QUIET, **usual | other,
     )  # fmt: skip
 
 
 def built(**settings) -> Graph:
-    vectors = EMBEDDER.encode([TABLE.passage(row) for row in range(16)], kind="passage")
-    return tree(
-        chunk_table=TABLE,
-        chunk_index=VectorIndex(vectors),
-        embedder=EMBEDDER,
-        progress=QUIET,
-        **{"llm_build": None, **settings},
-    )
+    vectors = EMBEDDER.encode(list(TABLE.passages), kind="passage")
+    given = {"chunk_table": TABLE, "chunk_index": VectorIndex(vectors), "embedder": EMBEDDER}
+    return tree(**given, progress=QUIET, **{"llm_build": None, **settings})
 
 
 def children(graph: Graph) -> dict[str, list[str]]:
     result: dict[str, list[str]] = {}
-    for parent, child in zip(graph.source, graph.target, strict=True):
-        result.setdefault(graph.names[int(parent)], []).append(graph.names[int(child)])
+    for parent, child in ends(graph):
+        result.setdefault(graph.names[parent], []).append(graph.names[child])
     return result
 
 
@@ -71,7 +62,7 @@ PAIRS = [[0.0], [0.1], [9.0], [9.1]]
 
 
 def test_leaves_come_first_then_the_summaries_layer_by_layer():
-    """One dimension: growth goes on while more than two nodes are left."""
+    """One dimension: growth ends where two nodes are left. Leaves alone are evidence."""
     graph = grown(PAIRS)
     assert list(graph.names)[:4] == ["chunk 0", "chunk 1", "chunk 2", "chunk 3"]
     assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]
@@ -81,12 +72,7 @@ def test_leaves_come_first_then_the_summaries_layer_by_layer():
         "summary 1.0": ["chunk 0", "chunk 1"],
         "summary 1.1": ["chunk 2", "chunk 3"],
     }
-
-
-def test_leaves_alone_are_evidence():
-    graph = grown(PAIRS)
-    assert graph.node_chunk.toarray()[:4].tolist() == np.eye(4).astype(bool).tolist()
-    assert not graph.node_chunk.toarray()[4:].any()
+    assert dense(graph.node_chunk) == [*np.eye(4).tolist(), [0] * 4, [0] * 4]
     assert graph.relationship_chunk.nnz == 0
 
 
@@ -125,11 +111,10 @@ def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(clustering
 
 
 def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
-    rows = [(f"d{row}", "Ada Marsh", f"She went to sea in month {row}.") for row in range(12)]
-    table = ChunkTable.of(rows)
-    vectors = EMBEDDER.encode([table.passage(row) for row in range(12)], kind="passage")
+    sea = table(*(f"She went to sea in month {row}." for row in range(12)), title="Ada Marsh")
+    vectors = EMBEDDER.encode(list(sea.passages), kind="passage")
     graph = tree(
-        chunk_table=table, chunk_index=VectorIndex(vectors), embedder=EMBEDDER,
+        chunk_table=sea, chunk_index=VectorIndex(vectors), embedder=EMBEDDER,
         llm_build=None, progress=QUIET, clustering="kmeans", max_layers=1,
     )  # fmt: skip
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
