@@ -125,13 +125,7 @@ def tree(
     mixture = Mixture(
         reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
     )
-    rng = np.random.default_rng(seed)
-
-    def cluster(vectors: Vectors, n_tokens: Sequence[int]) -> Clusters:
-        if clustering == "kmeans":
-            return balanced_clusters(vectors, cluster_size, rng)
-        return mixture_clusters(vectors, np.array(n_tokens, np.int64), mixture, rng)
-
+    cluster = _clustered(None if clustering == "gmm" else cluster_size, mixture, seed)
     texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
     if llm_build is None:
         summarise = _extractive(sentences, embedder, progress, summary_tokens)
@@ -142,6 +136,17 @@ def tree(
     least = reduction_dimension + 1, min_cluster_size
     graph = _grown(texts, vectors, cluster, summarise, embed, max_layers, *least)
     return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
+
+
+def _clustered(cluster_size: int | None, mixture: Mixture, seed: int) -> Cluster:
+    rng = np.random.default_rng(seed)
+
+    def cluster(vectors: Vectors, n_tokens: Sequence[int]) -> Clusters:
+        if cluster_size is not None:
+            return balanced_clusters(vectors, cluster_size, rng)
+        return mixture_clusters(vectors, np.array(n_tokens, np.int64), mixture, rng)
+
+    return cluster
 
 
 def _grown(
