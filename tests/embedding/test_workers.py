@@ -12,7 +12,7 @@ from toy_runs import Capitals, metrics, records, run_folder
 from graphrag_bench.embedding.cached_models import CachedTagger
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.nlp import Nlp, Spacy
-from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, Recipe, T, Workers
+from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, R, Recipe, T, Workers
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 
@@ -44,16 +44,19 @@ def test_what_was_read_before_a_stop_is_stored(tmp_path: Path) -> None:
     assert len(list(cache.rows())) == 128
 
 
-def test_few_texts_start_no_process() -> None:
-    class Never(Workers):
-        def map(self, work: Callable[[T], object], blocks: Iterable[T]) -> Iterator[object]:  # type: ignore[override]
-            raise AssertionError("a process for few texts")
+class Here(Workers):
+    """Workers that work in this process, one block after the other."""
 
+    def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+        return map(work, blocks)
+
+
+def test_few_texts_start_no_process() -> None:
     inner = Capitals()
-    few = tagger(inner, "toy_runs.Capitals", least=300)
-    few.workers = Never(2)
+    few = tagger(inner, "toy_runs.Nothing", least=300)
+    few.workers = Here(2)
     assert list(few.sentences(TEXTS[:299])) == list(inner.sentences(TEXTS[:299]))
-    with pytest.raises(AssertionError):
+    with pytest.raises(UserError, match="Nothing"):
         list(few.sentences(TEXTS))
 
 
@@ -107,7 +110,9 @@ def test_ray_gives_the_bytes_of_this_machine(
 
 
 @pytest.mark.real
-def test_spacy_in_processes_reads_what_it_reads_here() -> None:
+def test_spacy_of_a_recipe_reads_what_it_reads_here() -> None:
+    """What a worker does, done in this process: its model is that of the recipe."""
     texts = [f"Marie Curie, born in Warsaw, led Institute {number}." for number in range(70)]
     parallel = tagger(Spacy(), "graphrag_bench.embedding.nlp.Spacy")
+    parallel.workers = Here(2)
     assert list(parallel.sentences(texts)) == list(Spacy().sentences(texts))
