@@ -11,7 +11,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, find_run
 
-TOY_SET = DatasetSettings(name="toy", root=None, openie=None, questions=None, part=1, parts=1)
+TOY_SET = DatasetSettings(name="toy", root=None, openie=None, questions=None)
 ADA = "Ada Marsh founded the Norvik Observatory in 1901. Ada Marsh was born in Lund Harbour."
 LUND = "Lund Harbour is a port on the River Isk. Its lighthouse was painted red in 1888."
 Q2 = "Into which sea flows the river on which Lund Harbour lies?"
