@@ -229,6 +229,7 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[Notes], str]]] = [
     ("end", "Scores:", _candidates),
     ("end", "Report:", _next_evidence),
     ("end", "nswer:", _short),
+    ("end", "Summary:", _short),
 ]
 """How a task is told: by what the instructions ask for, or by how the prompt ends.
 
