@@ -250,6 +250,8 @@ def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
         known.pop("answer", None)  # the setting; the column is the text
         for name, row in run.rows.items():
             plain = {column: row.get(column) for column in _COLUMNS}
+            if gold := run.gold.get(name):
+                plain |= {"type": gold.type, "hops": gold.hops}
             rows.append({**known, "question": name, **plain, **run.scores.get(name, {})})
     return pandas.DataFrame(rows)
 

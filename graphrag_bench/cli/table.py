@@ -1,4 +1,4 @@
-"""Prints a paper's table beside our figures, or a table over stored runs.
+"""Prints a paper's table beside our figures, or the table of stored runs.
 
 Alone it lists the tables and figures of the papers. RUN ... alone prints the table of runs.
 
@@ -11,23 +11,21 @@ Data are the same where documents, tokens and questions are within 2 % of the pa
 are of A and B only. † marks a doubtful printed figure. The last note is the command that runs what
 is missing.
 
-The free table has a row and a column for each value of a field: method, title, dataset, llm,
-embedder, profile, fidelity, extraction, corpus, or any setting by its path.
+Other tables are pandas': gb.stored_runs() has a row for each question of each run.
 
 examples
   graphrag-bench table zhou2025/table5
   graphrag-bench table pathrag/table1 --format latex > pathrag.tex
-  graphrag-bench table rows=method cols=dataset values=accuracy by=hops
+  graphrag-bench table runs/sample columns=all --format markdown
 """
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UserError, did_you_mean, nearest
+from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.papers.printed import (
     PaperTable,
     load_paper,
@@ -41,29 +39,20 @@ from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.rows import check_one_corpus, corpus_notes
 from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
 from graphrag_bench.run.session import stored_differences
-from graphrag_bench.run.stored import stored_runs
+from graphrag_bench.run.stored import named_runs, stored_runs
 from graphrag_bench.tables.figures import collected
-from graphrag_bench.tables.free_tables import Layout, named_runs, pivot_run, pivot_table
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
 _USAGE = """
 PAPER/TABLE [OPTIONS]
-RUN [RUN ...] [columns=all] [OPTIONS]
-[RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]"""
-_LAYOUT = {
-    "rows": ("FIELD", "title", "what has a row each; default: title"),
-    "cols": ("FIELD", "dataset", "what has a column each; default: dataset"),
-    "values": ("METRIC", "accuracy", "comma-separated metrics; default: accuracy"),
-    "by": ("WHAT", "", "splits the questions by hops, type or scope"),
-}
+RUN [RUN ...] [columns=all] [OPTIONS]"""
 
 
 def declare(parser: Parser) -> None:
     parser.takes(_USAGE.strip())
-    words = f"PAPER/TABLE; or runs, each {RUN}; without any, all runs below HOME are taken"
+    words = f"PAPER/TABLE; or runs, each {RUN}, or a folder of runs"
     parser.word("words", "WORD", words, "*")
-    parser.settings((name, shown, None, says) for name, (shown, _, says) in _LAYOUT.items())
     parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
     parser.columns()
     formats = "markdown, latex (booktabs) or csv (of a paper: a row for each cell)"
@@ -75,27 +64,21 @@ def main(options: Namespace) -> None:
     form = options.format
     words = [word for word in options.words if "=" not in word]
     settings = [word for word in options.words if "=" in word]
-    layout = {name: value for name in _LAYOUT if (value := getattr(options, name)) is not None}
     of_paper = len(words) == 1 and _is_of_paper(words[0])
-    if of_paper and (extra := [*settings, *layout]):
+    if settings:
+        run = words[0] if of_paper else "PAPER/TABLE"
         raise UserError(
-            f"The table of a paper takes no '{extra[0]}'; settings are of its runs: "
-            f"graphrag-bench run experiment={words[0]}."
+            f"A table takes no '{settings[0]}'; settings are of the runs of a paper's table: "
+            f"graphrag-bench run experiment={run}."
         )
     if options.papers_prompts and not of_paper:
         raise UserError("--papers-prompts goes with a table of a paper.")
-    if settings:
-        name = settings[0].partition("=")[0]
-        raise UserError(f"A free table has no '{name}'. {did_you_mean(name, _LAYOUT)}")
-    listing = not layout and (not words or set(words) <= set(paper_names()))
     if of_paper:
         tables = _of_paper(load_table(words[0]), options, form)
-    elif listing:
+    elif set(words) <= set(paper_names()):
         tables = [_listing(words or paper_names())]
-    elif not layout:
-        tables = _of_runs(words, options)
     else:
-        tables = _free(words, layout, options.home)
+        tables = _of_runs(words, options)
     if form:
         print("\n".join(map(FORMATS[form], tables)), end="")
         return
@@ -141,17 +124,3 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     check_metric(runs, metric)
     compared, columns = stored_differences(stored), checked_columns(options.columns)
     return shown_tables(runs, compared, columns=columns, metric=metric)
-
-
-def _free(names: Sequence[str], layout: Mapping[str, str], home: str) -> list[Table]:
-    rows, cols, values, by = (
-        layout.get(name, default) for name, (_, default, _) in _LAYOUT.items()
-    )
-    stored = named_runs(list(names), home)
-    notes = tuple(corpus_notes([run.metrics for run in stored]))
-    if "corpus" not in (rows, cols):
-        check_one_corpus([run.metrics for run in stored])
-    runs = [pivot_run(run) for run in stored]
-    layouts = [Layout(rows, cols, value, by or None) for value in values.split(",")]
-    tables = [pivot_table(runs, one) for one in layouts]
-    return [replace(table, notes=(*table.notes, *notes)) for table in tables]

@@ -161,6 +161,18 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     return by_beginning(name, runs, "run", place, lambda run: str(run.metrics.get("method")))
 
 
+def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
+    """Return the runs of folders or beginnings of keys, each once, in order.
+
+    A folder that is not a run gives all runs below it. Raises UserError where there is none.
+    """
+    runs = []
+    for name in names:
+        below = sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []
+        runs += readable_runs(below) if below else [find_run(name, home)]
+    return list({run.folder.path.resolve(): run for run in runs}.values())
+
+
 def numbers_of(run: StoredRun) -> dict[str, float]:
     """Return the settings of a run that are numbers, by path; of its data set and models too."""
     return {
