@@ -42,6 +42,7 @@ HEAVY = (
     "rich", "jinja2", "numba", "pooch", "huggingface_hub", "httpx2", "joblib", "ray",
     "mlflow", "wandb",
 )  # fmt: skip
+MODELS = ("torch", "spacy", "faiss", "hydra", "pandas", "openai", "numba")
 
 
 def source_files() -> list[Path]:
@@ -196,19 +197,13 @@ def modules_after(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("statement", "heavy"),
     [
-        "import graphrag_bench",
-        "import graphrag_bench.cli.main",
-        "from graphrag_bench.cli.main import main; main(['--help'])",
+        ("from graphrag_bench.cli.main import main; main(['--help'])", HEAVY),
+        ("import operators, methods", MODELS),
     ],
 )
-def test_the_command_line_opens_without_anything_heavy(statement):
-    assert not modules_after(statement).intersection(HEAVY)
-
-
-def test_the_operators_are_imported_without_any_model_library():
-    loaded = modules_after("import operators, methods")
-    assert not loaded.intersection(
-        {"torch", "spacy", "faiss", "hydra", "pandas", "openai", "numba"}
-    )
+def test_commands_open_without_anything_heavy_and_operators_without_model_libraries(
+    statement, heavy
+):
+    assert not modules_after(statement).intersection(heavy)

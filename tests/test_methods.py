@@ -7,20 +7,22 @@ import pytest
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import method_file, names
-from graphrag_bench.files import checkout
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
 
+ROOT = Path(__file__).resolve().parents[1]
 METHODS = names("method")
+
+
+def text_of(name: str) -> str:
+    """The text of a method's file."""
+    return (ROOT / "configs" / "method" / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def page_of(name: str) -> Path:
     """The page that a method's file names, else that of its own name."""
-    root = checkout()
-    assert root is not None
-    text = (root / "configs" / "method" / f"{name}.yaml").read_text(encoding="utf-8")
-    named = re.search(r"methods/\w+/README\.md", text)
-    return root / (named[0] if named else f"methods/{name}/README.md")
+    named = re.search(r"methods/\w+/README\.md", text_of(name))
+    return ROOT / (named[0] if named else f"methods/{name}/README.md")
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -41,22 +43,10 @@ def test_the_page_and_the_file_of_a_method_say_alike_how_far_it_is_verified() ->
         assert checked or not marks[page], page
 
 
-LINKING = [name for name in METHODS if "linking" in method_file(name)]
-
-
 def test_every_method_that_links_names_says_how() -> None:
-    root = checkout()
-    assert root is not None
-    folder = root / "configs" / "method"
-    assert [
-        name
-        for name in METHODS
-        if "node.link" in (text := (folder / f"{name}.yaml").read_text()) or "linker:" in text
-    ] == LINKING
-    assert {"dalk", "fastgraphrag", "hipporag", "linearrag", "tog"} <= set(LINKING)
-
-
-ROOT = Path(__file__).resolve().parents[1]
+    linking = {name for name in METHODS if "linking" in method_file(name)}
+    assert linking == {n for n in METHODS if re.search(r"node\.link|linker:", text_of(n))}
+    assert {"dalk", "fastgraphrag", "hipporag", "linearrag", "tog"} <= linking
 
 
 def test_the_files_of_a_method_are_its_yaml_page_builders_operators_and_prompts() -> None:

@@ -74,12 +74,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(*settings: str) -> tuple[Funnel, list[dict[str, Any]]]:
+def funnel_and_rows(*settings: str) -> tuple[Funnel, list[dict[str, Any]]]:
     """What the funnel of a run on the world says as JSON, and the run's records."""
     folder = run_folder(*WORLD, *settings)
-    said = funnel_of(folder)
-    assert not said.unknown
-    return said, records(folder)  # type: ignore[return-value]
+    funnel = funnel_of(folder)
+    assert not funnel.unknown
+    return funnel, records(folder)  # type: ignore[return-value]
 
 
 def funnel_of(folder: Path) -> Funnel:
@@ -92,8 +92,8 @@ def run_of(folder: Path, corpus: list[dict[str, Any]], question: dict[str, Any])
     return run_folder(*own, "method=bm25", *WEIGHTLESS, "reference_rows=off")
 
 
-def lost(said: Funnel) -> Lost:
-    return {(fate.question, fate.document): fate.lost for fate in said.fates}
+def lost(funnel: Funnel) -> Lost:
+    return {(fate.question, fate.document): fate.lost for fate in funnel.fates}
 
 
 def retrieved(rows: list[dict[str, Any]]) -> set[tuple[str, str]]:
@@ -109,14 +109,14 @@ def evidence(**settings: Any) -> set[tuple[str, str]]:
     return {(name, document) for name, one in gold.items() for document in one.evidence}
 
 
-def at(stage: str, found: Lost) -> set[tuple[str, str]]:
-    return {pair for pair, where in found.items() if where == stage}
+def at(stage: str, fates: Lost) -> set[tuple[str, str]]:
+    return {pair for pair, where in fates.items() if where == stage}
 
 
 def test_facts_left_out_of_the_corpus_are_lost_there() -> None:
-    said, _ = told("method=oracle", "dataset.removed=0.3")
+    funnel, _ = funnel_and_rows("method=oracle", "dataset.removed=0.3")
     removed = {pair for pair in evidence(removed=0.3) if pair[1].startswith("removed-")}
-    assert removed and at("corpus", lost(said)) == removed
+    assert removed and at("corpus", lost(funnel)) == removed
 
 
 def test_a_blank_document_is_in_no_chunk(home: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_blank_document_is_in_no_chunk(home: Path) -> None:
 def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
     """With one fact a passage, a dropped fact leaves its passage without any relationship."""
     world = {"hops": 1, "facts_per_passage": 1}
-    said, rows = told(
+    funnel, rows = funnel_and_rows(
         *HIPPORAG,
         *(f"dataset.{name}={value}" for name, value in world.items()),
         "build.extraction.drop=0.5",
@@ -143,8 +143,8 @@ def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
     }
     planted = {pair for pair in evidence(**world) if pair[1] in dropped}
     assert planted - retrieved(rows)
-    assert at("extracted", lost(said)) == planted - retrieved(rows)
-    otherwise = {fate.document for fate in said.fates if "extracted" in fate.reached_otherwise}
+    assert at("extracted", lost(funnel)) == planted - retrieved(rows)
+    otherwise = {fate.document for fate in funnel.fates if "extracted" in fate.reached_otherwise}
     assert otherwise == {document for _, document in planted & retrieved(rows)}
 
 
@@ -152,49 +152,46 @@ def test_questions_that_were_linked_to_somebody_else_lose_their_evidence_there()
     """Linked by vectors alone, without synonymy, which would join names that are alike."""
     settings = ["build.graph=kg", "method.linking=[vectors]"]
     settings.append("llm._target_=test_planted_losses.Elsewhere")
-    said, rows = told(*HIPPORAG, *settings)
+    funnel, rows = funnel_and_rows(*HIPPORAG, *settings)
     assert evidence() - retrieved(rows)
-    assert at("linked", lost(said)) == evidence() - retrieved(rows)
+    assert at("linked", lost(funnel)) == evidence() - retrieved(rows)
 
 
-def test_stages_of_a_method_are_those_it_has() -> None:
-    for settings, stages in (
-        (["method=vanilla", "answer=off"], ["corpus", "chunk", "retrieved", "cut", "prompt"]),
-        (["method=zeroshot"], ["answered"]),
-    ):
-        assert [count.stage for count in told(*settings)[0].counts()] == stages
+def test_a_method_without_retrieval_has_one_stage() -> None:
+    assert [count.stage for count in funnel_and_rows("method=zeroshot")[0].counts()] == ["answered"]
 
 
 def test_what_a_short_ranking_leaves_out_is_lost_in_retrieval() -> None:
-    said, rows = told("method=vanilla", "method.n_retrieved=1")
-    assert at("retrieved", lost(said)) == evidence() - retrieved(rows) != set()
-    assert [count.stage for count in said.counts()][:3] == ["corpus", "chunk", "retrieved"]
+    funnel, rows = funnel_and_rows("method=vanilla", "method.n_retrieved=1", "answer=off")
+    assert at("retrieved", lost(funnel)) == evidence() - retrieved(rows) != set()
+    stages = ["corpus", "chunk", "retrieved", "cut", "prompt"]
+    assert [count.stage for count in funnel.counts()] == stages
 
 
 def test_what_was_ranked_below_the_chunks_of_the_prompt_is_lost_before_it() -> None:
-    said, rows = told("method=vanilla", "method.top_k=1")
+    funnel, rows = funnel_and_rows("method=vanilla", "method.top_k=1")
     missing = (evidence() & retrieved(rows)) - in_prompt(rows)
-    assert missing and at("prompt", lost(said)) == missing
-    assert not at("cut", lost(said))
+    assert missing and at("prompt", lost(funnel)) == missing
+    assert not at("cut", lost(funnel))
 
 
 def test_what_the_budget_has_no_room_for_is_cut_from_the_context() -> None:
-    said, rows = told("method=vanilla", "method.n_retrieved=4", "method.budget=60")
+    funnel, rows = funnel_and_rows("method=vanilla", "method.n_retrieved=4", "method.budget=60")
     missing = (evidence() & retrieved(rows)) - in_prompt(rows)
-    assert missing and at("cut", lost(said)) == missing
+    assert missing and at("cut", lost(funnel)) == missing
 
 
 def test_a_reader_that_fails_is_not_blamed_on_retrieval() -> None:
     settings = ["llm._target_=test_planted_losses.Silent", "failures.limit=1"]
-    said, rows = told("method=oracle", *settings)
+    funnel, rows = funnel_and_rows("method=oracle", *settings)
     failed = {row["question"] for row in rows if row["status"] == "failed"}
     assert 0 < len(failed) < len(rows)
-    assert at("replied", lost(said)) == {pair for pair in evidence() if pair[0] in failed}
+    assert at("replied", lost(funnel)) == {pair for pair in evidence() if pair[0] in failed}
 
 
 def test_a_reader_that_answers_wrong_is_named_last() -> None:
-    said, _ = told("method=oracle", "llm._target_=test_planted_losses.Careless")
-    assert at("answered", lost(said)) == evidence()
+    funnel, _ = funnel_and_rows("method=oracle", "llm._target_=test_planted_losses.Careless")
+    assert at("answered", lost(funnel)) == evidence()
 
 
 def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Path) -> None:

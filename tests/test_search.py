@@ -20,9 +20,6 @@ def test_vectors_are_unit_rows_in_the_order_of_the_texts():
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
     assert np.array_equal(vectors[0], vectors[2])
-
-
-def test_texts_with_words_in_common_are_nearer():
     one, near, far = Hashing().encode(["mount tarn", "tarn", "otto brandt"], kind="passage")
     assert one @ near > 0.5 > one @ far
 

@@ -146,16 +146,23 @@ def test_what_a_paper_does_not_say_keeps_it_from_a() -> None:
     )
 
 
-def test_settings_of_steps_are_named_only_where_nothing_above_them_differs() -> None:
-    ours = {"method.damping": 0.5, "method.retrieve.0.damping": 0.5, "method.title": "mine"}
-    theirs = {"method.damping": 0.1, "method.retrieve.0.damping": 0.1, "method.title": "theirs"}
-    assert different_settings(ours, theirs) == ["damping: 0.5, not 0.1"]
-    deep = {"method.damping": 0.1, "method.retrieve.0.damping": 0.5}
-    assert different_settings(deep, theirs) == ["retrieve.0.damping: 0.5, not 0.1"]
-    assert different_settings({}, {"build.graph": "kg"}) == ["build.graph: –, not kg"]
+SHALLOW, DEEP = "method.damping", "method.retrieve.0.damping"
+CHUNKING = "chunking.variant"
 
 
-def test_a_chunking_that_is_left_to_a_card_which_is_not_here_is_no_difference() -> None:
-    assert different_settings({"chunking.variant": "presplit"}, {"chunking.variant": "auto"}) == []
-    said = different_settings({"chunking.variant": "presplit"}, {"chunking.variant": "token"})
-    assert said == ["chunking.variant: presplit, not token"]
+@pytest.mark.parametrize(
+    ("ours", "theirs", "names"),
+    [
+        ({SHALLOW: 0.5, DEEP: 0.5, "method.title": "mine"},
+         {SHALLOW: 0.1, DEEP: 0.1, "method.title": "theirs"}, ["damping: 0.5, not 0.1"]),
+        ({SHALLOW: 0.1, DEEP: 0.5}, {SHALLOW: 0.1, DEEP: 0.1},
+         ["retrieve.0.damping: 0.5, not 0.1"]),
+        ({}, {"build.graph": "kg"}, ["build.graph: –, not kg"]),
+        ({CHUNKING: "presplit"}, {CHUNKING: "auto"}, []),
+        ({CHUNKING: "presplit"}, {CHUNKING: "token"}, ["chunking.variant: presplit, not token"]),
+    ],
+)  # fmt: skip
+def test_settings_of_steps_differ_where_nothing_above_does_and_what_a_card_decides_nowhere(
+    ours: dict[str, object], theirs: dict[str, object], names: list[str]
+) -> None:
+    assert different_settings(ours, theirs) == names
