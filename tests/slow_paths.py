@@ -1,31 +1,24 @@
-"""Paths the slow, obvious way: what the compiled searches are tested against.
+"""Paths the slow, obvious way: what the compiled searches are tested against."""
 
-Graphs are mappings from a node to its neighbours, ascending; nothing is shared between two pairs.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
+
+import networkx
 
 from graphrag_bench.algorithms.graph import Graph
 
 Near = Mapping[int, Sequence[int]]
+"""The neighbours of each node of a graph."""
 Walk = tuple[int, ...]
 DECIMALS = 6
 SLACK = 1e-12
 
 
-class Lazy(dict[int, list[int]]):
-    """The neighbours of a graph's nodes, read from it when first asked for."""
-
-    def __init__(self, graph: Graph, *, outward: bool = False) -> None:
-        super().__init__()
-        self.view = graph.outward if outward else graph.neighbours
-
-    def __missing__(self, node: int) -> list[int]:
-        here = slice(self.view.starts[node], self.view.starts[node + 1])
-        self[node] = self.view.nodes[here].tolist()
-        return self[node]
+def near_of(graph: Graph, *, outward: bool) -> Near:
+    view = graph.outward if outward else graph.neighbours
+    parts = zip(view.starts[:-1], view.starts[1:], strict=True)
+    return {node: view.nodes[first:end].tolist() for node, (first, end) in enumerate(parts)}
 
 
 # ---- PathRAG, specification 1.4 and 1.5
@@ -72,15 +65,8 @@ def flow(
 
 def alive(near: Near, start: int, end: int, state: Flow, max_hops: int) -> list[Walk]:
     """All simple paths whose nodes but the last are expanded."""
-    result, walks = [], [(start,)]
-    while walks:
-        walk = walks.pop()
-        if len(walk) > max_hops or walk[-1] not in state.expanded:
-            continue
-        for node in near[walk[-1]]:
-            if node not in walk:
-                (result if node == end else walks).append((*walk, node))
-    return result
+    walks = networkx.all_simple_paths(networkx.DiGraph(near), start, end, max_hops)
+    return [tuple(walk) for walk in walks if set(walk[:-1]) <= state.expanded]
 
 
 def flow_paths(
@@ -114,45 +100,6 @@ def lower(walk: Walk) -> Walk:
     return min(walk, walk[::-1])
 
 
-# ---- PathCoRAG, specification 2.4
-
-
-def simple_paths(near: Near, start: int, end: int, hops: int) -> Iterator[Walk]:
-    """All simple paths of exactly so many hops, from 1 to 4, in no particular order.
-
-    The last two hops are found by the common neighbours of two nodes.
-    """
-    if hops == 1:
-        if end in near[start]:
-            yield (start, end)
-        return
-    if hops == 2:
-        last = set(near[end])
-        yield from ((start, node, end) for node in near[start] if node in last and node != end)
-        return
-    for node in near[start]:
-        if node != end:
-            for rest in simple_paths(near, node, end, hops - 1):
-                if start not in rest:
-                    yield (start, *rest)
-
-
-def fewest_hops(
-    near: Near, start: int, end: int, similarity: Callable[[int, int], int], k: int, most: int
-) -> list[tuple[Walk, int]]:
-    """The k paths with the fewest hops, ties by the sum of similarities, then by node tuple."""
-    result: list[tuple[Walk, int]] = []
-    for hops in range(1, most + 1):
-        if len(result) >= k:
-            break
-        scored = [
-            (walk, sum(similarity(*hop) for hop in zip(walk[:-1], walk[1:], strict=True)))
-            for walk in simple_paths(near, start, end, hops)
-        ]
-        result += sorted(scored, key=lambda one: (-one[1], one[0]))
-    return result[:k]
-
-
 # ---- path pooling, specification 4.3 and 4.4
 
 Triple = tuple[int, int]
@@ -160,15 +107,11 @@ Triple = tuple[int, int]
 
 def walks_of(triples: Sequence[Triple], start: int, longest: int) -> list[tuple[int, ...]]:
     """All simple paths from a node as positions of triples, of at most so many of them."""
-    result: list[tuple[int, ...]] = []
-    open_walks: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), (start,))]
-    while open_walks:
-        walk, nodes = open_walks.pop()
-        for position, (head, tail) in enumerate(triples):
-            if head == nodes[-1] and tail not in nodes and len(walk) < longest:
-                result.append((*walk, position))
-                open_walks.append(((*walk, position), (*nodes, tail)))
-    return result
+    graph = networkx.MultiDiGraph()
+    graph.add_node(start)
+    graph.add_edges_from((*ends, position) for position, ends in enumerate(triples))
+    walks = networkx.all_simple_edge_paths(graph, start, set(graph) - {start}, longest)
+    return [tuple(position for *_, position in walk) for walk in walks]
 
 
 def kernels_of(

@@ -122,7 +122,7 @@ def test_the_paths_are_those_of_the_definition(
 ):
     nodes = list(range(0, graph.n_nodes, 2)) + [1]
     slow = slow_paths.flow_paths(
-        slow_paths.Lazy(graph, outward=out), nodes, alpha=0.7, theta=theta, max_hops=hops,
+        slow_paths.near_of(graph, outward=out), nodes, alpha=0.7, theta=theta, max_hops=hops,
         expand_target=expand, count_start=count_start, node_set=node_set,
     )  # fmt: skip
     fast = best(

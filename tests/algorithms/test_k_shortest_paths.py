@@ -3,7 +3,6 @@
 import networkx
 import numpy as np
 import pytest
-import slow_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -147,38 +146,26 @@ def likeness(graph: Graph, like: np.ndarray):
     return of
 
 
-@settings(max_examples=80, deadline=None)
-@given(world=likenesses(), k=st.integers(1, 5), most=st.integers(1, 4))
-def test_the_paths_of_fewest_hops_are_those_of_the_definition(world, k, most):
-    graph, like, pairs = world
-    result = fewest_hops(graph, pairs, like, k=k, most=most)
-    near = slow_paths.Lazy(graph)
-    want = [
-        (pair, walk, total / (1e6 * (len(walk) - 1)))
-        for pair, (source, target) in enumerate(pairs.tolist())
-        for walk, total in slow_paths.fewest_hops(
-            near, source, target, likeness(graph, like), k, most
-        )
-    ]
-    assert listed(result) == [(pair, walk, pytest.approx(score)) for pair, walk, score in want]
-
-
-@settings(max_examples=50, deadline=None)
-@given(world=likenesses(), k=st.integers(1, 5), most=st.none() | st.integers(5, 7))
-def test_the_shortest_paths_of_any_length_are_those_of_all_simple_paths(world, k, most):
-    graph, like, pairs = world
+@settings(max_examples=100, deadline=None)
+@given(
+    world=likenesses(), k=st.integers(1, 5),
+    way=st.tuples(st.just(fewest_hops), st.integers(1, 4))
+    | st.tuples(st.just(any_length), st.none() | st.integers(5, 7)),
+)  # fmt: skip
+def test_the_shortest_paths_are_the_first_of_all_simple_paths(world, k, way):
+    """By hops, then by similarity up to four hops, then by nodes."""
+    (graph, like, pairs), (search, most) = world, way
     alike, view, want = likeness(graph, like), graph.igraph.to_networkx(), []
     for pair, (source, target) in enumerate(pairs.tolist()):
-        ranked = []
+        ranked = set()
         for nodes in networkx.all_simple_paths(view, source, target, cutoff=most):
             hops = list(zip(nodes[:-1], nodes[1:], strict=True))
             total = sum(alike(*hop) for hop in hops)
             tie = -total if len(hops) <= 4 else 0
-            ranked.append((len(hops), tie, tuple(nodes), total / (1e6 * len(hops))))
+            ranked.add((len(hops), tie, tuple(nodes), total / (1e6 * len(hops))))
         want += [(pair, walk, pytest.approx(mean)) for *_, walk, mean in sorted(ranked)[:k]]
-    assert sorted(listed(any_length(graph, pairs, like, k=k, most=most))) == sorted(
-        want, key=lambda one: one[:2]
-    )
+    result = listed(search(graph, pairs, like, k=k, most=most))
+    assert result == want
 
 
 def listed(found) -> list[tuple[int, tuple[int, ...], float]]:
