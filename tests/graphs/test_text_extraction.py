@@ -1,13 +1,16 @@
-"""Described entities and relationships of a chunk: by a tagger, and by planned replies."""
+"""Described entities, relationships and facts of a chunk: by a tagger, and by planned replies."""
 
 from functools import partial
 
 import pytest
 from builds import QUIET, Told, table
+from small_worlds import Capitals
 
 from graphrag_bench.algorithms.extraction import (
+    ChunkFacts,
     ChunkRecords,
     EntityRecord,
+    FactRecord,
     RelationshipRecord,
     TextExtraction,
 )
@@ -15,8 +18,13 @@ from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.artifacts.store import Store
 from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.errors import UnreadableReply, UserError
-from graphrag_bench.graphs.gleaning import RecordReply, read_records
-from graphrag_bench.graphs.text_extraction import llm_text_extraction, nlp_text_extraction
+from graphrag_bench.graphs.gleaning import RecordReply, read_facts, read_records
+from graphrag_bench.graphs.text_extraction import (
+    llm_facts,
+    llm_text_extraction,
+    nlp_facts,
+    nlp_text_extraction,
+)
 from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import count_tokens
@@ -28,9 +36,25 @@ ADA_READ = EntityRecord("ADA MARSH", "person", "Ada Marsh founded Norvik.")
 NORVIK_READ = EntityRecord("NORVIK", "organization", "Norvik was founded by Ada Marsh.")
 FOUNDED_READ = RelationshipRecord("ADA MARSH", "NORVIK", "Ada Marsh founded Norvik.", (), 9.0)
 
+FACT = '("fact"<|>Ada Marsh founded Norvik with Otto.<|>9)'
+WITH_ADA = '("entity"<|>ADA MARSH<|>She founded Norvik.)'
+WITH_OTTO = '("entity"<|>OTTO<|>He founded Norvik.)'
+STANDS = '("fact"<|>Norvik stands on Tarn.<|>7.5)##("entity"<|>TARN<|>A mountain.)'
+FOUNDING = FactRecord(
+    "Ada Marsh founded Norvik with Otto.",
+    (EntityRecord("ADA MARSH", "", "She founded Norvik."),
+     EntityRecord("OTTO", "", "He founded Norvik.")),
+    9.0,
+)  # fmt: skip
+STANDING = FactRecord("Norvik stands on Tarn.", (EntityRecord("TARN", "", "A mountain."),), 7.5)
+
 
 def read(text: str, *, cut: bool = False, keywords: bool = False) -> RecordReply:
     return read_records(text, cut, keywords=keywords, purpose="test")
+
+
+def facts(text: str) -> RecordReply:
+    return read_facts(text, False, purpose="test")
 
 
 def relationship(*fields: str, keywords: bool = False) -> RelationshipRecord:
@@ -65,20 +89,25 @@ def test_what_counts_stands_between_the_first_and_the_last_bracket():
 
 
 @pytest.mark.parametrize(
-    "bad",
+    ("reading", "whole", "record", "bad"),
     [
-        "(entity<|>NORVIK<|>geo)",
-        "(relationship<|>ADA MARSH<|>NORVIK<|>9)",
-        "(person<|>NORVIK<|>geo<|>A place.)",
-        "(entity<|>...<|>geo<|>A place.)",
-        "(relationship<|>ADA MARSH<|><|>founded<|>9)",
-        "entity<|>NORVIK<|>geo<|>A place without brackets.",
+        *((read, ADA, ADA_READ, bad) for bad in (
+            "(entity<|>NORVIK<|>geo)",
+            "(relationship<|>ADA MARSH<|>NORVIK<|>9)",
+            "(person<|>NORVIK<|>geo<|>A place.)",
+            "(entity<|>...<|>geo<|>A place.)",
+            "(relationship<|>ADA MARSH<|><|>founded<|>9)",
+            "entity<|>NORVIK<|>geo<|>A place without brackets.",
+        )),
+        *((facts, STANDS, STANDING, bad) for bad in (
+            '("entity"<|>TARN)', '("entity"<|>...<|>A mountain.)', '("fact"<|><|>9)',
+            "(place<|>TARN<|>9)",
+        )),
     ],
-)
-def test_a_malformed_record_is_counted_and_left_out(bad):
-    reply = read(f"{ADA}##{bad}<|COMPLETE|>")
-    assert reply.records == (ADA_READ,)
-    assert reply.malformed == 1
+)  # fmt: skip
+def test_a_malformed_record_is_counted_and_left_out(reading, whole, record, bad):
+    reply = reading(f"{whole}##{bad}<|COMPLETE|>")
+    assert (reply.records, reply.malformed) == ((record,), 1)
 
 
 def test_keywords_of_the_whole_passage_are_ignored_and_not_counted():
@@ -104,10 +133,27 @@ def test_keywords_are_the_fifth_field_of_at_least_six():
     assert unasked == RelationshipRecord("A", "B", "A knows B.", (), 7.0)
 
 
-@pytest.mark.parametrize("text", ["", "I would rather not.", "(entity<|>A)<|COMPLETE|>", "{}"])
-def test_a_reply_without_records_cannot_be_read(text):
+def test_an_entity_belongs_to_the_fact_before_it_and_one_before_every_fact_is_malformed():
+    reply = facts(f"{WITH_OTTO}##{FACT}##{WITH_ADA}##{WITH_OTTO}##\n{STANDS}<|COMPLETE|>")
+    assert (reply.records, reply.malformed) == ((FOUNDING, STANDING), 1)
+
+
+@pytest.mark.parametrize(
+    ("last", "complete"), [("<|>12", 10.0), ("<|>-3", 0.0), ("<|>high", 10.0), ("", 10.0)]
+)
+def test_completeness_is_a_number_from_zero_to_ten_and_else_ten(last, complete):
+    (fact,) = facts(f'("fact"<|>Norvik stands.{last})').records
+    assert fact.completeness == complete
+
+
+@pytest.mark.parametrize(
+    ("reading", "text"),
+    [(read, ""), (read, "I would rather not."), (read, "(entity<|>A)<|COMPLETE|>"), (read, "{}"),
+     (facts, f"{WITH_ADA}<|COMPLETE|>")],
+)  # fmt: skip
+def test_a_reply_without_records_cannot_be_read(reading, text):
     with pytest.raises(UnreadableReply):
-        read(text)
+        reading(text)
 
 
 def test_a_passage_may_have_no_entities_and_the_last_record_of_a_cut_reply_is_left_out():
@@ -134,10 +180,10 @@ def test_gleaning_goes_on_with_the_same_conversation():
     assert model.asked[1][2].content == f"{ADA}##{NORVIK}<|COMPLETE|>"
 
 
-@pytest.mark.parametrize(("says", "n_calls"), [("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)])
-def test_between_rounds_the_model_is_asked_whether_there_is_more(says, n_calls):
+@pytest.mark.parametrize(("reply", "n_calls"), [("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)])
+def test_between_rounds_the_model_is_asked_whether_there_is_more(reply, n_calls):
     """First call, round 1, question, and on YES round 2, question, round 3: six."""
-    model = Scripted([("YES or NO", says), ("missed", NORVIK), ("Passage", ADA)])
+    model = Scripted([("YES or NO", reply), ("missed", NORVIK), ("Passage", ADA)])
     result = extracted(model, "Ada.", max_gleaning=3)
     assert len(model.asked) == n_calls
     assert len(result.rows[0].entities) == {6: 4, 3: 2}[n_calls]
@@ -192,6 +238,18 @@ def test_counts_of_odd_records_are_kept():
     assert result.statistics == {**dict.fromkeys(ones, 1), **dict.fromkeys(none, 0)}
 
 
+def test_counts_of_odd_facts_are_kept():
+    cut = Completion(f"{STANDS}##{FACT}##(place<|>X)##(entity", 10, 10, finish="length")
+    model = Scripted([("could not be read", "No."), ("Otto", "No."), ("Passage", cut)])
+    result = llm_facts(
+        chunk_table=table("Ada.", "Otto."), llm_build=model, progress=QUIET, max_gleaning=0
+    )
+    assert result.rows == (ChunkFacts((STANDING,)), ChunkFacts())
+    ones = ("fact_records", "entity_records", "facts_without_entities", "malformed_records")
+    ones = (*ones, "truncated_replies", "failed_chunks")
+    assert result.statistics == {**dict.fromkeys(ones, 1), "replies": 3, "failed_gleanings": 0}
+
+
 class Limited(Scripted):
     """A model that keeps the most tokens of each of its calls."""
 
@@ -205,12 +263,12 @@ class Limited(Scripted):
 
 
 @pytest.mark.parametrize(
-    ("window", "given", "most"),
+    ("window", "settings", "most"),
     [(None, {}, 4096), (None, {"max_tokens": 99}, 99), (4096, {}, None)],
 )
-def test_a_reply_has_4096_tokens_or_what_the_window_leaves(window, given, most):
+def test_a_reply_has_4096_tokens_or_what_the_window_leaves(window, settings, most):
     model = Limited(f"{ADA}<|COMPLETE|>", window)
-    extracted(model, "Ada.", max_gleaning=0, **given)
+    extracted(model, "Ada.", max_gleaning=0, **settings)
     (prompt,) = model.asked
     n_tokens = sum(count_tokens(message.content) for message in prompt)
     rest = 4096 - int(n_tokens * 1.15)
@@ -232,12 +290,12 @@ def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
     choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
     result = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
     cut = Completion(f"{ADA}##(entity<|>NORV", 10, 10, finish="length")
-    given = {"chunk_table": table("Ada."), "llm_build": Scripted([("", cut)])}
+    inputs = {"chunk_table": table("Ada."), "llm_build": Scripted([("", cut)])}
     alone = [one for one in result if one.resource == "text_extraction"]
 
     def built(**settings):
         store = Store(tmp_path, QUIET, **settings)
-        return store.resources(alone, {"text_extraction"}, given), store.recipe(alone[0])
+        return store.resources(alone, {"text_extraction"}, inputs), store.recipe(alone[0])
 
     with pytest.raises(UserError, match="build.text_extraction.max_tokens") as raised:
         built()
@@ -306,3 +364,28 @@ def test_the_title_is_described_by_the_sentences_that_name_it_or_else_by_the_fir
     assert tagged(MET, SHE, named="Otto").entities[0] == EntityRecord("Otto", "", MET.text)
     assert tagged(SHE, MET, named="Velia").entities[0] == EntityRecord("Velia", "", SHE.text)
     assert tagged(named="Velia").entities == (EntityRecord("Velia", "", ""),)
+
+
+STORY = "Ada Marsh founded Norvik. It stands on Tarn. Nobody knows why"
+
+
+def facts_of(named: str) -> list[tuple[str, list[str]]]:
+    """The texts of the facts of a passage, and the names of their entities."""
+    result = nlp_facts(chunk_table=table(STORY, title=named), nlp=Capitals(), progress=QUIET)
+    (row,) = result.rows
+    return [(fact.text, [entity.name for entity in fact.entities]) for fact in row.facts]
+
+
+def test_a_passage_is_about_its_title_and_says_so_where_it_does_not_name_it():
+    assert facts_of("Norvik") == [
+        ("Ada Marsh founded Norvik", ["Norvik", "Ada Marsh"]),
+        ("Norvik: It stands on Tarn", ["Norvik", "It", "Tarn"]),
+        ("Norvik: Nobody knows why", ["Norvik", "Nobody"]),
+    ]
+
+
+def test_entities_are_described_by_their_sentence_and_sentences_without_one_are_no_facts():
+    result = nlp_facts(chunk_table=table("Otto came. nobody cared"), nlp=Capitals(), progress=QUIET)
+    assert result.rows[0].facts == (
+        FactRecord("Otto came", (EntityRecord("Otto", "", "Otto came"),), 10.0),
+    )
