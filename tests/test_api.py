@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran, run_folder
+from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran, run_folder, write_set
 
 import graphrag_bench as gb
 from graphrag_bench.api import Pipeline
@@ -99,10 +99,8 @@ def test_a_run_goes_on_from_one_of_the_command_line() -> None:
 
 
 def test_a_data_set_of_your_own_runs_by_its_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "books"
-    folder.mkdir()
-    (folder / "corpus.jsonl").write_text('{"id": "a", "text": "Anna met Bert."}\n')
-    (folder / "questions.jsonl").write_text('{"id": "q", "text": "Who met Bert?"}\n')
+    corpus = [{"id": "a", "text": "Anna met Bert."}]
+    folder = write_set(tmp_path / "books", corpus, [{"id": "q", "text": "Who met Bert?"}])
     run = gb.method("bm25", **WEIGHTLESS).run(gb.dataset("jsonl", folder))
     assert run.metrics["dataset"] == "jsonl-books"
     assert run.metrics["answered"] == 1

@@ -37,12 +37,12 @@ def test_texts_come_back_in_any_script(tmp_path):
 
 
 def test_a_sparse_matrix_comes_back_with_its_shape(tmp_path):
-    given = csr_matrix(np.array([[0, 1, 0], [0, 0, 0]], bool))
-    save_sparse(tmp_path, "node_chunk", given)
+    matrix = csr_matrix(np.array([[0, 1, 0], [0, 0, 0]], bool))
+    save_sparse(tmp_path, "node_chunk", matrix)
     loaded = load_sparse(tmp_path, "node_chunk")
     assert loaded.dtype == bool
     assert loaded.shape == (2, 3)
-    assert (loaded != given).nnz == 0
+    assert (loaded != matrix).nnz == 0
 
 
 def test_texts_are_looked_up_where_they_lie(tmp_path):
@@ -71,7 +71,7 @@ def test_texts_are_joined_row_by_row():
 
 
 def test_a_cell_that_is_given_twice_is_held_once():
-    made = cells(np.array([2, 0, 2, 2]), np.array([1, 1, 1, 0]), (3, 2))
-    assert made.toarray().tolist() == [[False, True], [False, False], [True, True]]
-    assert made.indices.tolist() == [1, 0, 1]
+    incidence = cells(np.array([2, 0, 2, 2]), np.array([1, 1, 1, 0]), (3, 2))
+    assert incidence.toarray().tolist() == [[False, True], [False, False], [True, True]]
+    assert incidence.indices.tolist() == [1, 0, 1]
     assert cells(np.zeros(0, int), np.zeros(0, int), (0, 0)).shape == (0, 0)

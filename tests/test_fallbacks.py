@@ -21,20 +21,20 @@ def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
     method: str, tmp_path: Path
 ) -> None:
     folder = write_set(tmp_path / "set", CORPUS, QUESTIONS)
-    given = [*TOY, "dataset=jsonl", f"dataset.root={folder}", f"method={method}",
+    words = [*TOY, "dataset=jsonl", f"dataset.root={folder}", f"method={method}",
              f"paths.home={tmp_path}"]  # fmt: skip
-    folder = run_folder(*given)
-    held = {row["question"]: row.get("fallbacks") for row in records(folder)}
-    assert held == {"named": None, "bare": [DENSE]}
+    folder = run_folder(*words)
+    fallbacks = {row["question"]: row.get("fallbacks") for row in records(folder)}
+    assert fallbacks == {"named": None, "bare": [DENSE]}
     run = metrics(folder)
     assert (run["fell_back"], run["fallbacks"]) == (1, {DENSE: 1})
     table = table_of(folder)
     assert "fallback questions" in table
     assert f"{run['title']} fell back for 1 of 2 questions: {DENSE}" in table
-    asked = [command("ask", *given, text).out for text in ("Who founded Norvik?", "who was it?")]
-    assert ["fallback" in said for said in asked] == [False, True]
-    assert asked[1].splitlines()[:2] == ["Ada Marsh", f"fallback: {DENSE}"]
-    assert f"  fallback: {DENSE}\n" in plan_of(*given)
+    outputs = [command("ask", *words, text).out for text in ("Who founded Norvik?", "who was it?")]
+    assert ["fallback" in output for output in outputs] == [False, True]
+    assert outputs[1].splitlines()[:2] == ["Ada Marsh", f"fallback: {DENSE}"]
+    assert f"  fallback: {DENSE}\n" in plan_of(*words)
 
 
 def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
@@ -51,5 +51,5 @@ def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
 def test_the_reason_of_a_fallback_is_not_in_the_run_key() -> None:
     from graphrag_bench.pipeline.combinators import Switch
 
-    said = Switch("nodes", {"empty": ()}, "x", {"empty": "one"})
-    assert said.describe() == Switch("nodes", {"empty": ()}, "x").describe()
+    switch = Switch("nodes", {"empty": ()}, "x", {"empty": "one"})
+    assert switch.describe() == Switch("nodes", {"empty": ()}, "x").describe()

@@ -60,24 +60,24 @@ def logged(store: str, config: DictConfig) -> tuple[Any, Any]:
     tracker.on_multirun_start(config)
     tracker.on_job_end(config, job_return=None)
     client = MlflowClient(store)
-    (found,) = client.search_runs([client.get_experiment_by_name("toys").experiment_id])
-    return client, found
+    (entry,) = client.search_runs([client.get_experiment_by_name("toys").experiment_id])
+    return client, entry
 
 
 def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None:
     runs = [str(run), str(run.parent / "reference")]
-    client, found = logged(store, job(tmp_path, {"status": "done", "runs": runs}))
-    assert found.info.status == "FINISHED"
-    params, stored = found.data.params, metrics(run)["metrics"]
+    client, entry = logged(store, job(tmp_path, {"status": "done", "runs": runs}))
+    assert entry.info.status == "FINISHED"
+    params, stored = entry.data.params, metrics(run)["metrics"]
     assert (params["dataset"], params["method"], params["seed"]) == ("toy", "bm25", "7")
     assert (params["method.top_k"], params["method.retrieve.0.op"]) == ("4", "chunk.bm25")
-    held = stored["evidence_recall@2"]
+    recall = stored["evidence_recall@2"]
     for name, what in (("", "mean"), ("_low", "low"), ("_high", "high")):
-        assert found.data.metrics[f"evidence_recall_at_2{name}"] == held[what]
-    assert [found.data.metrics[name] for name in ("n", "failed", "calls")] == [6, 0, 0]
-    assert found.data.tags["key"] == run.name
-    assert {one.path for one in client.list_artifacts(found.info.run_id)} == {"table.md", "page"}
-    pages = {one.path for one in client.list_artifacts(found.info.run_id, "page")}
+        assert entry.data.metrics[f"evidence_recall_at_2{name}"] == recall[what]
+    assert [entry.data.metrics[name] for name in ("n", "failed", "calls")] == [6, 0, 0]
+    assert entry.data.tags["key"] == run.name
+    assert {one.path for one in client.list_artifacts(entry.info.run_id)} == {"table.md", "page"}
+    pages = {one.path for one in client.list_artifacts(entry.info.run_id, "page")}
     assert "page/index.html" in pages
 
 
@@ -88,9 +88,9 @@ def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None
 def test_a_failed_job_is_a_failed_run_with_its_error(
     tmp_path: Path, store: str, cell: Mapping[str, Any] | None, error: str
 ) -> None:
-    _, found = logged(store, job(tmp_path, cell))
-    assert (found.info.status, found.data.tags["error"]) == ("FAILED", error)
-    assert found.data.params == {"method": "bm25", "method.top_k": "4"}
+    _, entry = logged(store, job(tmp_path, cell))
+    assert (entry.info.status, entry.data.tags["error"]) == ("FAILED", error)
+    assert entry.data.params == {"method": "bm25", "method.top_k": "4"}
 
 
 def test_many_and_long_settings_are_within_the_limits_of_mlflow(
@@ -98,9 +98,9 @@ def test_many_and_long_settings_are_within_the_limits_of_mlflow(
 ) -> None:
     settings = {f"method.{'p' * 300}": "v" * 9000} | {f"method.p{n}": n for n in range(210)}
     monkeypatch.setattr(Job, "read", lambda config: Job("wide", settings))
-    _, found = logged(store, job(tmp_path, None))
-    assert len(found.data.params) == 211
-    assert len(found.data.params[f"method.{'p' * 300}"[:250]]) == 6000
+    _, entry = logged(store, job(tmp_path, None))
+    assert len(entry.data.params) == 211
+    assert len(entry.data.params[f"method.{'p' * 300}"[:250]]) == 6000
 
 
 class Service(ModuleType):
@@ -108,13 +108,13 @@ class Service(ModuleType):
 
     def __init__(self) -> None:
         super().__init__("wandb")
-        self.given: dict[str, Any] = {}
+        self.fields: dict[str, Any] = {}
         self.summary: dict[str, float] = {}
         self.saved: list[str] = []
         self.code = -1
 
-    def init(self, **given: Any) -> "Service":
-        self.given = given
+    def init(self, **fields: Any) -> "Service":
+        self.fields = fields
         return self
 
     def save(self, path: str, base_path: str, policy: str) -> None:
@@ -132,7 +132,7 @@ def test_a_job_is_a_run_of_wandb(
     monkeypatch.setattr(trackers, "find_spec", lambda package: package)
     config = job(tmp_path, {"status": "failed", "error": "one of six", "runs": [str(run)]})
     WandB("toys", "offline", str(tmp_path)).on_job_end(config, job_return=None)
-    assert (service.given["config"]["method.top_k"], service.given["notes"]) == (4, "one of six")
+    assert (service.fields["config"]["method.top_k"], service.fields["notes"]) == (4, "one of six")
     assert service.summary["n"] == 6
     assert {"table.md", "page/index.html"} <= set(service.saved)
     assert service.code == 1
@@ -151,5 +151,5 @@ def test_the_choices_of_hydra_make_the_trackers(monkeypatch: pytest.MonkeyPatch)
         for name, place in (("mlflow", f"sqlite:///{folder}/mlruns/mlflow.db"), ("wandb", folder)):
             choice = OmegaConf.load(CONFIGS / f"{name}.yaml")
             config = OmegaConf.create({"hydra": {"callbacks": choice}, **paths})
-            made = hydra.utils.instantiate(config.hydra.callbacks[name])
-            assert place in vars(made).values()
+            tracker = hydra.utils.instantiate(config.hydra.callbacks[name])
+            assert place in vars(tracker).values()

@@ -191,26 +191,23 @@ def test_words_of_an_answer_and_of_its_gold_are_counted() -> None:
     assert gold_words(["Marsh", "Ada Marsh"], together=True) == 3.0
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+ABSTENTIONS = [
         "", "Unknown.", "unknown", "N/A", "I don't know.", "I don’t know who that was.",
         "I do not know", "I'm sorry, but I cannot answer that.", "Insufficient information.",
         "There is not enough information to say.", "The context does not mention Ada Marsh.",
         "ans: not available", "Based on the passages given, I could not find the river.",
-    ],
-)  # fmt: skip
-def test_an_answer_that_says_there_is_none_is_an_abstention(answer: str) -> None:
-    assert abstained(answer) == 1.0
+]  # fmt: skip
+ANSWERS = [
+    "Ada Marsh", "No", "None of them but Lund", "The Unknown Soldier", "ans: Lund",
+    "He did not know her.", "Ada Marsh, whom " + "many " * 25 + "say I do not know.",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "answer",
-    ["Ada Marsh", "No", "None of them but Lund", "The Unknown Soldier", "ans: Lund",
-     "He did not know her.", "Ada Marsh, whom " + "many " * 25 + "say I do not know."],
-)  # fmt: skip
-def test_an_answer_is_no_abstention_for_a_word_like_one(answer: str) -> None:
-    assert abstained(answer) == 0.0
+@pytest.mark.parametrize("answer", [*ABSTENTIONS, *ANSWERS])
+def test_an_answer_that_says_there_is_none_abstains_and_no_other_for_a_word_like_one(
+    answer: str,
+) -> None:
+    assert abstained(answer) == float(answer in ABSTENTIONS)
 
 
 # ---- the answer in a context

@@ -1,11 +1,11 @@
 """Figures of several runs, of steps, of layers and of a corpus, from small stored runs."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from published_sets import news, written
 from test_paper_runs import Told, beside, told, verdict, write_rows
 from toy_runs import run_folder
 
@@ -200,16 +200,9 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
     home: Path,
 ) -> None:
     """The multi-hop card with a corpus of two articles: MultihopSum has the questions made."""
-    folder = home / "data" / "multihoprag"
-    folder.mkdir(parents=True)
-    news = [{"title": f"t{i}", "body": f"Ada Marsh met {i} people.", "url": f"u{i}"}
-            for i in range(2)]  # fmt: skip
-    fact = {"query": "Who met?", "answer": "Ada Marsh", "question_type": "inference_query",
-            "evidence_list": [{"url": "u0", "title": "t0", "fact": "Ada Marsh met"}]}  # fmt: skip
-    (folder / "corpus.json").write_text(json.dumps(news), encoding="utf-8")
-    (folder / "MultiHopRAG.json").write_text(json.dumps([fact]), encoding="utf-8")
-    made = home / "questions" / "multihoprag" / "abstract" / "questions.jsonl"
-    write_rows(made, [{"id": f"a{i}", "text": f"What of theme {i}?"} for i in range(3)])
+    written(home / "data" / "multihoprag", news())
+    invented = home / "questions" / "multihoprag" / "abstract" / "questions.jsonl"
+    write_rows(invented, [{"id": f"a{i}", "text": f"What of theme {i}?"} for i in range(3)])
     table = load_table("zhou2025/table4")
     cells = [c for c in table.cells if c.dataset in ("MultihopQA", "MultihopSum")]
     assert len({Recipe(table, cell).words for cell in cells}) == 2
@@ -220,14 +213,14 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
     n_tokens = sum(count_tokens(d.text) for d in read_dataset("multihoprag", home=home).documents)
     assert values == {
         ("MultihopQA", "# of Tokens"): n_tokens, ("MultihopSum", "# of Tokens"): n_tokens,
-        ("MultihopQA", "# of Questions"): 1, ("MultihopSum", "# of Questions"): 3,
+        ("MultihopQA", "# of Questions"): 2, ("MultihopSum", "# of Questions"): 3,
         ("MultihopQA", "# of Chunks"): 2, ("MultihopSum", "# of Chunks"): 2,
     }  # fmt: skip
     assert not any(one.runs for one in filled.values())
     figures = {(c.dataset, c.metric): one.figure for c, one in filled.items() if one.figure}
     assert {figure.grade.letter for figure in figures.values()} == {"C"}
     assert figures["MultihopQA", "# of Questions"].grade.others == (
-        f"tokens: {n_tokens}, not 1,434,889", "documents: 2, not 609", "questions: 1, not 2,556",
+        f"tokens: {n_tokens}, not 1,434,889", "documents: 2, not 609", "questions: 2, not 2,556",
     )  # fmt: skip
 
 

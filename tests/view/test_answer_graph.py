@@ -25,27 +25,27 @@ def row(*steps: dict[str, object]) -> dict[str, object]:
 
 
 def test_seeds_scores_chunks_and_gold_are_told() -> None:
-    held = row(
+    stored = row(
         {"nodes": {"ids": [2], "scores": [1.0]}},
         {"nodes": {"ids": [3, 2], "scores": [0.6, 0.4]}},
         {"chunks": {"ids": [3], "scores": [0.9]}},
     )
-    told = answer_graph(held, GOLD, chain(6))
-    nodes = {one["id"]: one for one in told["nodes"]}
+    view = answer_graph(stored, GOLD, chain(6))
+    nodes = {one["id"]: one for one in view["nodes"]}
     assert nodes["n2"]["seed"] and not nodes["n3"].get("seed")
     assert nodes["n3"]["score"] == 0.6 and nodes["n3"]["answer"]
     assert nodes["c3"]["found"] and nodes["c3"]["kind"] == "chunk"
     assert nodes["c1"]["gold"] and not nodes["c1"].get("found")
-    assert told["size"] == "op.1"
-    assert any({edge["s"], edge["t"]} == {"n2", "n3"} for edge in told["edges"])
+    assert view["size"] == "op.1"
+    assert any({edge["s"], edge["t"]} == {"n2", "n3"} for edge in view["edges"])
 
 
 def test_a_path_is_told_whole_with_its_edges() -> None:
     path = {"nodes": [0, 1, 2], "relationships": [0, 1], "score": 0.5}
-    told = answer_graph(row({"paths": [path]}), Gold(), chain(4))
-    (only,) = told["paths"]
+    view = answer_graph(row({"paths": [path]}), Gold(), chain(4))
+    (only,) = view["paths"]
     assert only["nodes"] == ["n0", "n1", "n2"] and only["score"] == 0.5
-    edges = {edge["id"]: edge for edge in told["edges"]}
+    edges = {edge["id"]: edge for edge in view["edges"]}
     assert [{edges[e]["s"], edges[e]["t"]} for e in only["edges"]] == [
         {"n0", "n1"}, {"n1", "n2"},
     ]  # fmt: skip
@@ -54,15 +54,15 @@ def test_a_path_is_told_whole_with_its_edges() -> None:
 def test_no_more_nodes_than_the_bound_and_the_rest_is_counted() -> None:
     n = MOST_NODES + 30
     ids = list(range(n))
-    held = row({"nodes": {"ids": ids, "scores": [1.0] * n}})
+    stored = row({"nodes": {"ids": ids, "scores": [1.0] * n}})
     long = {"nodes": ids, "relationships": ids[:-1], "score": 1.0}
-    told = answer_graph(held | row({"nodes": {"ids": ids}}, {"paths": [long]}), Gold(), chain(n))
-    assert len(told["nodes"]) == MOST_NODES
-    assert told["left_out"] == 30
-    assert told["paths"] == [] and told["paths_left_out"] == 1
+    view = answer_graph(stored | row({"nodes": {"ids": ids}}, {"paths": [long]}), Gold(), chain(n))
+    assert len(view["nodes"]) == MOST_NODES
+    assert view["left_out"] == 30
+    assert view["paths"] == [] and view["paths_left_out"] == 1
 
 
 def test_without_a_trace_there_is_nothing_to_draw() -> None:
-    told = answer_graph({"question": "q"}, Gold(), chain(3))
-    assert told["nodes"] == [] and told["paths"] == []
+    view = answer_graph({"question": "q"}, Gold(), chain(3))
+    assert view["nodes"] == [] and view["paths"] == []
     assert TraceRows.of([]).seeds == []

@@ -25,11 +25,11 @@ def random_graph(seed: int) -> Graph:
 
 
 def drawn(graph: Graph) -> nx.Graph:
-    made = nx.Graph()
-    made.add_nodes_from(range(graph.n_nodes))
+    plain = nx.Graph()
+    plain.add_nodes_from(range(graph.n_nodes))
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
-    made.add_edges_from((a, b) for a, b in ends if a != b)
-    return made
+    plain.add_edges_from((a, b) for a, b in ends if a != b)
+    return plain
 
 
 @pytest.fixture(params=range(4))
