@@ -66,6 +66,13 @@ def _folders(
 
 
 @pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def open_registries(monkeypatch):
     """Registries that take new operators and builders, and are put back after the test.
 

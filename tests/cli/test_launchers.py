@@ -1,6 +1,5 @@
 """Cells that launchers run in other processes make the table of those run in this one."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,19 +26,15 @@ def table(ended: Ended) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_the_table_is_that_of_cells_run_here(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = f"hydra_{name.partition('_')[0]}_launcher"
-    if find_spec(f"hydra_plugins.{package}") is None:
-        pytest.skip(f"{package} is not installed")
-    monkeypatch.chdir(tmp_path)
-    for folder in ("mylab/configs/method", "theirs/experiment"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "mylab" / "__init__.py").touch()
-    mine = tmp_path / "mylab" / "configs" / "method" / "mine.yaml"
-    mine.write_text("defaults: [vanilla]\nname: mine\ntitle: Mine\n")
-    (tmp_path / "theirs" / "experiment" / "two.yaml").write_text("limit: 2\n")
+def test_the_table_is_that_of_cells_run_here(name: str, home: Path) -> None:
+    pytest.importorskip(f"hydra_plugins.hydra_{name.partition('_')[0]}_launcher")
+    for file, text in (
+        ("mylab/__init__.py", ""),
+        ("mylab/configs/method/mine.yaml", "defaults: [vanilla]\nname: mine\ntitle: Mine\n"),
+        ("theirs/experiment/two.yaml", "limit: 2\n"),
+    ):
+        (home / file).parent.mkdir(parents=True, exist_ok=True)
+        (home / file).write_text(text)
     own = ["--config-dir", "theirs", "plugins=[mylab]", "experiment=two"]
     launcher = [f"hydra/launcher={name}", *LAUNCHERS[name]]
     there = shell("run", "-m", *own, *launcher, *SWEEP, "paths.home=there")

@@ -24,7 +24,6 @@ pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
 
 
 def test_optuna_sees_the_dev_part_alone_and_its_best_trial_is_reported_on_the_other() -> None:
-    asked.clear()
     ended = ran(*OPTUNA, INTERVAL)
     assert not asked
     assert len(ended.folders) == 3
@@ -45,16 +44,15 @@ def test_optuna_sees_the_dev_part_alone_and_its_best_trial_is_reported_on_the_ot
 
 def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
     quiet = [*HIPPORAG, "answer=off"]
-    ended = ran("-m", *quiet, "method.damping=0.3,0.5", "split=dev",
-                "objective=evidence_recall@2")  # fmt: skip
+    sweep = ["-m", *quiet, "method.damping=0.3,0.5", "split=dev"]
+    ended = ran(*sweep, "objective=evidence_recall@2")
     best = next(line for line in ended.out.splitlines() if line.startswith("  runs/")).strip()
-    ends = {word: ran(*quiet, word, "split=dev")
-            for word in ("method.damping=0.3", "method.damping=0.5")}  # fmt: skip
+    ends = {word: ran(*quiet, f"method.damping={word}", "split=dev") for word in ("0.3", "0.5")}
     marked = [word for word, end in ends.items() if MARK in end.out]
     assert marked == [word for word, end in ends.items() if str(end.folder).endswith(best)]
-    (chosen,) = marked
-    on_test, on_all = (ran(*quiet, chosen, f"split={split}").out for split in ("test", "all"))
-    assert MARK not in on_test and MARK in on_all  # all questions hold those of dev
+    words = [*quiet, f"method.damping={marked[0]}"]
+    assert MARK not in ran(*words, "split=test").out
+    assert MARK in ran(*words, "split=all").out  # all questions hold those of dev
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import contextlib
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -45,8 +44,8 @@ def test_python_and_words_are_the_same_run() -> None:
                      top_k=7, build={"extraction": "nlp"})  # fmt: skip
     mine, theirs = ours.experiment(gb.dataset("toy")), Experiment.prepare(composed(words))
     assert mine.key == theirs.key
-    same = {"dataset"}
-    assert mine.settings.model_dump(exclude=same) == theirs.settings.model_dump(exclude=same)
+    one, other = (run.settings.model_dump(exclude={"dataset"}) for run in (mine, theirs))
+    assert one == other
 
 
 def test_a_mapping_for_a_group_takes_the_place_of_its_choice() -> None:
@@ -55,27 +54,17 @@ def test_a_mapping_for_a_group_takes_the_place_of_its_choice() -> None:
     assert values["evaluation"] == {**defaults()["evaluation"], "cuts": [3]}
 
 
-@pytest.mark.parametrize(
-    ("words", "paths"),
-    [(["method=vanilla"], []), (["method=vanilla", "method.top_k=4"], ["method.top_k"]),
-     (["experiment=pathcorag_steps"], ["method.conversion"])],
-)  # fmt: skip
-def test_what_was_set_of_a_method_is_known(words: list[str], paths: list[str]) -> None:
-    assert composed(words)["given"] == paths
-
-
-def test_what_the_primary_configuration_says_counts(tmp_path: Path, monkeypatch: Any) -> None:
+def test_what_the_primary_configuration_and_an_experiment_set_counts(home: Path) -> None:
     """An unquoted `off` of YAML is the word."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "configs").mkdir()
     ours = file_of("", "run")
     assert ours is not None
+    (home / "configs").mkdir()
     text = f"{ours.read_text('utf-8')}\nlimit: 5\nmethod: {{top_k: 9}}\nanswer: off\n"
-    (tmp_path / "configs" / "run.yaml").write_text(text)
+    (home / "configs" / "run.yaml").write_text(text)
     values = composed(["method=vanilla", "dataset=toy"])
-    assert (values["limit"], values["method"]["top_k"]) == (5, 9)
-    assert values["given"] == ["method.top_k"]
-    assert composed(["method=vanilla", "limit=2"])["limit"] == 2
+    assert (values["limit"], values["given"]) == (5, ["method.top_k"])
+    assert composed(["method=vanilla", "method.top_k=4"])["method"]["top_k"] == 4
+    assert "method.conversion" in composed(["experiment=pathcorag_steps"])["given"]
     assert check_settings(values).answer == "off"
 
 

@@ -6,7 +6,6 @@ from graphrag_bench import api
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import applied, method_file, names
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.experiment import Experiment
 
 FILE = {
     "name": "mine",
@@ -45,17 +44,6 @@ def test_a_profile_that_sets_what_the_method_lacks_is_refused() -> None:
         applied({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
 
 
-@pytest.mark.parametrize(("more", "form"), [({}, "paths"), ({"form": "triplets"}, "triplets")])
-def test_python_and_the_command_line_agree_on_what_path_pooling_changes(
-    more: dict[str, str], form: str
-) -> None:
-    words = ["dataset=toy", "embedder=hashing", "method=subgraphrag", "pooling=rerank"]
-    values = composed([*words, *(f"method.{name}={value}" for name, value in more.items())])
-    assert values["method"]["form"] == form
-    python = api.method("subgraphrag", pooling="rerank", embedder="hashing", **more)
-    assert python.experiment(api.dataset("toy")).key == Experiment.prepare(values).key
-
-
 def test_a_profile_can_lift_a_bound() -> None:
     """`null` in a file is no value on the command line too, and not the word None."""
     assert composed(["method=pathcorag", "profile=paper"])["method"]["max_pairs"] is None
@@ -72,10 +60,14 @@ def test_a_profile_can_choose_the_chunks_and_a_chosen_chunking_wins() -> None:
 
 
 def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() -> None:
-    words = ["method=hipporag", "profile=zhou2025"]
-    assert composed(words)["method"]["damping"] == 0.1
-    assert composed([*words, "method.damping=0.5"])["method"]["damping"] == 0.5
-    assert api.method("hipporag", profile="zhou2025", damping=0.5).method["damping"] == 0.5
+    for name, source, setting, theirs, own in (
+        ("hipporag", {"profile": "zhou2025"}, "damping", 0.1, 0.5),
+        ("subgraphrag", {"pooling": "rerank"}, "form", "paths", "triplets"),
+    ):
+        words = [f"method={name}", *(f"{key}={value}" for key, value in source.items())]
+        assert composed(words)["method"][setting] == theirs
+        assert composed([*words, f"method.{setting}={own}"])["method"][setting] == own
+        assert api.method(name, **source, **{setting: own}).method[setting] == own
 
 
 def test_a_profile_is_chosen_with_the_method_and_not_with_the_data_set() -> None:

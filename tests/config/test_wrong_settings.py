@@ -12,10 +12,7 @@ from graphrag_bench.run.session import Session
 SESSION = Session()
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def check(words: str, names: str) -> None:

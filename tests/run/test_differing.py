@@ -1,6 +1,5 @@
 """The settings in which stored runs differ: what is a column and what is not."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,19 @@ from graphrag_bench.run.stored import StoredRun, differing_settings, settings_of
 
 def run(method: str = "walk", step: int = 2, evaluation: Any = None, **config: Any) -> StoredRun:
     """A run of these settings, with one step that takes `step`, that needs no folder."""
-    parameters: Mapping[str, Any] = config.pop("parameters", {})
-    given = {"name": method, **parameters, "retrieve": [{"op": "walk", "top_k": step}]}
-    steps = {f"method.retrieve.0.{name}": value for name, value in given["retrieve"][0].items()}
-    made = StoredRun(RunFolder(Path("runs", "toy", method, "key")))
-    made.__dict__["config"] = {
-        "dataset": {"name": "toy", "root": None}, "method": given, "llm": {"_target_": "a.B"},
+    own = {"name": method, **config.pop("parameters", {}),
+           "retrieve": [{"op": "walk", "top_k": step}]}  # fmt: skip
+    stored = StoredRun(RunFolder(Path("runs", "toy", method, "key")))
+    stored.__dict__["config"] = {
+        "dataset": {"name": "toy", "root": None}, "method": own, "llm": {"_target_": "a.B"},
         "build": {}, "pooling": None, "limit": None, **config,
     }  # fmt: skip
-    made.__dict__["metrics"] = {
+    steps = {"method.retrieve.0.op": "walk", "method.retrieve.0.top_k": step}
+    stored.__dict__["metrics"] = {
         "dataset": "toy", "method": method, "llm": "b:1", "settings": steps,
         "evaluation": evaluation or {"cuts": [2, 5]},
     }  # fmt: skip
-    return made
+    return stored
 
 
 def columns(*runs: StoredRun) -> dict[str, list[object]]:
@@ -87,8 +86,8 @@ def test_an_imported_run_differs_in_nothing_that_it_does_not_know() -> None:
 
 
 def test_settings_are_without_names_steps_as_lists_and_what_is_not_set() -> None:
-    held = settings_of(run(parameters={"linking": ["a", "b"]}))
-    assert held["method.linking"] == "[a,b]"
-    assert held["method.retrieve.0.op"] == "walk"
-    assert held["llm"] == "b:1"
-    assert not {"method.name", "dataset.name", "method.retrieve", "limit"} & set(held)
+    settings = settings_of(run(parameters={"linking": ["a", "b"]}))
+    assert settings["method.linking"] == "[a,b]"
+    assert settings["method.retrieve.0.op"] == "walk"
+    assert settings["llm"] == "b:1"
+    assert not {"method.name", "dataset.name", "method.retrieve", "limit"} & set(settings)

@@ -10,13 +10,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.session import refuse_unused
 
-GRAPH = "<graphml><graph><node id='ada'/></graph></graphml>"
-
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own.graphml").write_text(GRAPH)
+def _graph(home: Path) -> None:
+    (home / "own.graphml").write_text("<graphml><graph><node id='ada'/></graph></graphml>")
 
 
 def check(*words: str, methods: str) -> None:
@@ -64,7 +61,7 @@ def test_a_setting_that_is_read_or_says_how_is_taken(methods: str, words: str) -
     check(*words.split(), methods=methods)
 
 
-def test_commands_refuse_them() -> None:
-    words = [*TOY, "method=bm25", "embedder.dimension=64"]
-    assert "embedder.dimension" in refused(*words)
-    assert "embedder.dimension" in refused(*words, "Who was it?", name="ask")
+@pytest.mark.parametrize("command", [("run",), ("ask", "Who was it?")])
+def test_commands_refuse_them(command: tuple[str, ...]) -> None:
+    words = [*TOY, "method=bm25", "embedder.dimension=64", *command[1:]]
+    assert "embedder.dimension" in refused(*words, name=command[0])
