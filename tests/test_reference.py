@@ -2,7 +2,6 @@
 
 import math
 
-import networkx
 import numpy as np
 import pytest
 import scipy.stats
@@ -17,16 +16,12 @@ from graphrag_bench.values import DECIMALS
 SEEDS = range(2)
 
 
-def random_graph(seed: int, n_nodes: int, n_rows: int, *, whole: bool = False) -> Graph:
-    """Weighted, with parallel rows, and isolated nodes unless it is to be `whole`; no loops."""
+def random_graph(seed: int, n_nodes: int, n_rows: int) -> Graph:
+    """Weighted, with parallel rows and isolated nodes; no loops."""
     rng = np.random.default_rng(seed)
     source, target = rng.integers(0, n_nodes, (2, n_rows))
     apart = source != target
     source, target = source[apart], target[apart]
-    if whole:  # a ring through all nodes
-        ring = np.arange(n_nodes)
-        source = np.concatenate([source, ring])
-        target = np.concatenate([target, np.roll(ring, 1)])
     weight = rng.uniform(0.1, 3.0, len(source))
     return Graph.from_arrays(source, target, weight=weight, n_nodes=n_nodes)
 
@@ -42,23 +37,7 @@ def random_reset(seed: int, n_nodes: int) -> np.ndarray:
 # ---- personalised PageRank
 
 
-@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_pagerank_agrees_with_networkx_isolated_nodes_included(seed, damping):
-    """NetworkX sends the mass of isolated nodes where it is told to; ours goes to the reset."""
-    graph = random_graph(seed, 40, 30)
-    reset = random_reset(seed, 40)
-    assert (graph.adjacency.sum(axis=1) == 0).any()
-    start = dict(enumerate(reset))
-    theirs = networkx.pagerank(
-        graph.igraph.to_networkx(), damping, personalization=start, dangling=start, tol=1e-12,
-        max_iter=1000,
-    )  # fmt: skip
-    ours = personalised_pagerank(walk_of_nodes(graph), reset, damping)
-    np.testing.assert_allclose(ours, [theirs[node] for node in range(40)], atol=1e-9)
-
-
-@pytest.mark.parametrize("damping", [0.5, 0.999])
+@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85, 0.999])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pagerank_solves_its_equation(seed, damping):
     """A walk that hardly ever restarts takes its thousands of iterations."""
@@ -70,6 +49,7 @@ def test_pagerank_solves_its_equation(seed, damping):
     walk = np.divide(
         dense, strength[:, None], where=strength[:, None] > 0, out=np.zeros_like(dense)
     )
+    assert (strength == 0).any()
     lost = np.outer(restart, strength == 0)
     exact = np.linalg.solve(np.eye(30) - damping * (walk.T + lost), (1 - damping) * restart)
     ours = personalised_pagerank(walk_of_nodes(graph), restart, damping)

@@ -31,23 +31,28 @@ def graph_with(edges, weight=None, node_chunk=None, n_nodes=None) -> Graph:
     return Graph.from_arrays(source, target, node_chunk, weight=weight, n_nodes=n_nodes)
 
 
-def members(found: Communities) -> list[list[int]]:
-    return chunks_of(found.nodes)
+def members(result: Communities) -> list[list[int]]:
+    return chunks_of(result.nodes)
 
 
-def test_two_cliques_joined_by_an_edge_are_two_communities():
-    result = leiden(graph=graph_with(CLIQUES))
-    assert members(result) == [[0, 1, 2], [3, 4, 5]]
-    assert result.level.tolist() == [0, 0]
-    assert result.parent.tolist() == [-1, -1]
-
-
-def test_weights_decide_where_the_border_runs():
-    """Of the path 0-1-2-3 the outer edges hold, and then the inner one."""
-    path = [(0, 1), (1, 2), (2, 3)]
-    assert members(leiden(graph=graph_with(path, [9.0, 1.0, 9.0]))) == [[0, 1], [2, 3]]
-    heavy = members(leiden(graph=graph_with(path, [1.0, 99.0, 1.0])))
-    assert any({1, 2} <= set(community) for community in heavy)
+@pytest.mark.parametrize(
+    ("edges", "weight", "n_nodes", "expected"),
+    [
+        (CLIQUES, None, 6, [[0, 1, 2], [3, 4, 5]]),
+        ([(0, 1), (2, 3), (3, 4), (2, 4)], None, 5, [[0, 1], [2, 3, 4]]),
+        ([(0, 1), (1, 2), (2, 3)], [9.0, 1.0, 9.0], 4, [[0, 1], [2, 3]]),
+        ([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], 6, [[0, 1]]),
+        *(([], None, n_nodes, []) for n_nodes in (0, 1, 3)),
+    ],
+)
+def test_communities_are_joined_by_weight_and_have_nodes_with_an_edge_alone(
+    edges, weight, n_nodes, expected
+):
+    result = leiden(graph=graph_with(edges, weight, n_nodes=n_nodes))
+    assert members(result) == expected
+    assert result.nodes.shape == (len(expected), n_nodes)
+    assert result.level.tolist() == [0] * len(expected)
+    assert result.parent.tolist() == [-1] * len(expected)
 
 
 def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_parent():
@@ -57,22 +62,12 @@ def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_par
     Within a two, of seven edges, 6/7 - 0.3 * 2/4 = 0.707 against 0.7 for all: it falls apart.
     """
     triangles = [pair for at in (0, 3, 6, 9) for pair in combinations(range(at, at + 3), 2)]
-    made = graph_with([*triangles, (2, 3), (5, 6), (8, 9)])
-    result = leiden(graph=made, max_cluster_size=5, resolution=0.3)
+    graph = graph_with([*triangles, (2, 3), (5, 6), (8, 9)])
+    result = leiden(graph=graph, max_cluster_size=5, resolution=0.3)
     halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
     assert members(result) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
     assert result.level.tolist() == [0, 0, 1, 1, 1, 1]
     assert result.parent.tolist() == [-1, -1, 0, 0, 1, 1]
-
-
-def test_nodes_without_a_positive_edge_are_in_no_community():
-    result = leiden(graph=graph_with([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], n_nodes=6))
-    assert members(result) == [[0, 1]]
-
-
-def test_components_are_partitioned_each_by_itself():
-    result = graph_with([(0, 1), (2, 3), (3, 4), (2, 4)])
-    assert members(leiden(graph=result)) == [[0, 1], [2, 3, 4]]
 
 
 def test_the_chunks_of_a_community_are_those_of_its_members():
@@ -83,13 +78,6 @@ def test_the_chunks_of_a_community_are_those_of_its_members():
     assert result.occurrence.tolist() == [0.5, 1.0]
     weighted = graph_with(CLIQUES, node_chunk=csr_matrix(3 * chunks.astype(np.int64)))
     assert (leiden(graph=weighted).chunks != result.chunks).nnz == 0
-
-
-@pytest.mark.parametrize("n_nodes", [0, 1, 3])
-def test_a_graph_without_an_edge_has_no_community(n_nodes):
-    result = leiden(graph=graph_with([], n_nodes=n_nodes))
-    assert len(result) == 0
-    assert result.nodes.shape == (0, n_nodes)
 
 
 def plain_graph(source, target, n_nodes: int) -> Graph:

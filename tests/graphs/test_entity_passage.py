@@ -113,13 +113,6 @@ def test_every_merge_is_listed_with_its_rule_and_document_and_kept_on_disk(tmp_p
     assert Graph.load(tmp_path).merges == graph.merges
 
 
-def test_an_alias_of_one_node_is_found_in_a_question_and_one_of_two_is_its_own() -> None:
-    graph = curies()
-    assert graph.dictionary.row("Sklodowska") == 0
-    assert graph.dictionary.matches("When did sklodowska come?") == [("sklodowska", 0)]
-    assert graph.dictionary.row("Curie") == list(graph.names).index("curie")
-
-
 def test_without_rules_names_stay_as_they_are_read() -> None:
     graph = curies(resolve=())
     names = ["marie curie", "curie", "pierre curie", "marie", "sklodowska"]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from builds import QUIET, chunks_of, ends, facts, texts
+from by_hand import Planted
 
 from graphrag_bench.algorithms.extraction import (
     ChunkFacts,
@@ -83,24 +84,19 @@ def test_without_a_fact_the_graph_is_refused(rows):
         made(rows)
 
 
-class Initials:
+def by_initial(text: str) -> np.ndarray:
     """Names of the same initial have cosine 0.9, others 0."""
-
-    identity = "initials"
-    dimension = 6
-
-    def encode(self, texts, *, kind):
-        rows = np.zeros((len(texts), 6), np.float32)
-        for row, text in enumerate(texts):
-            rows[row, "aby".index(text[0])] = 0.9**0.5
-            rows[row, 3 + len(text) % 3] = 0.1**0.5
-        return rows
+    vector = np.zeros(6)
+    vector[["aby".index(text[0]), 3 + len(text) % 3]] = 0.9**0.5, 0.1**0.5
+    return vector
 
 
 def synonyms(**settings) -> dict[tuple[str, str], float]:
     """The synonymy edges of Ada, Adah and Bo, who met in one fact."""
     rows = [ChunkFacts((fact(MET, "Ada", "Bo", "Adah"),))]
-    graph = made(rows, hypergraph_synonymy, embedder=Initials(), progress=QUIET, **settings)
+    graph = made(
+        rows, hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET, **settings
+    )
     assert graph.statistics["synonyms"] == graph.synonym.sum()
     assert chunks_of(graph.relationship_chunk[graph.synonym]) == [[]] * int(graph.synonym.sum())
     rows_of = zip(facts(graph), graph.synonym, strict=True)
@@ -112,5 +108,5 @@ def test_entities_of_similar_names_are_joined_by_their_cosine():
 
 
 def test_with_synonyms_entities_are_described_by_their_names_alone():
-    graph = made(build=hypergraph_synonymy, embedder=Initials(), progress=QUIET)
+    graph = made(build=hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET)
     assert graph.descriptions.take(range(3)) == ["ada", "bo", "ys"]

@@ -32,20 +32,17 @@ RICH = replace(
 )
 
 
-def indexed(builder, **given) -> list[list[float]]:
-    return builder(embedder=EMBEDDER, progress=QUIET, **given).vectors.tolist()
+def indexed(builder, **inputs) -> list[list[float]]:
+    return builder(embedder=EMBEDDER, progress=QUIET, **inputs).vectors.tolist()
 
 
 def vectors(*texts: str) -> list[list[float]]:
     return EMBEDDER.encode(list(texts), kind="passage").tolist()
 
 
-def test_a_node_is_embedded_by_name_and_description_or_the_name_alone():
+def test_a_node_is_embedded_by_name_and_description_or_by_one_of_them():
     words = "ada: A keeper.", "norvik", "tarn: A mount."
     assert indexed(description_index, graph=RICH) == vectors(*words)
-
-
-def test_a_text_node_is_embedded_by_its_description_or_else_its_name():
     assert indexed(text_index, graph=RICH) == vectors("A keeper.", "norvik", "A mount.")
     assert indexed(text_index, graph=PLAIN) == vectors("ada", "norvik", "tarn")
 

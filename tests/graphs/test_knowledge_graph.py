@@ -73,8 +73,8 @@ def read_texts(*triples: tuple[str, str, str]) -> Extraction:
 
 def test_a_passage_can_be_about_its_title():
     """A fact already joins the title with Ada Marsh, so that only Mount Tarn is joined with it."""
-    given = read_texts(("Ada Marsh", "founded", "NORVIK"))
-    graph = kg(extraction=given, chunk_table=TITLED, titles="about")
+    texts = read_texts(("Ada Marsh", "founded", "NORVIK"))
+    graph = kg(extraction=texts, chunk_table=TITLED, titles="about")
     assert facts(graph) == [
         ("ada marsh", "founded", "norvik", 1.0),
         ("norvik", CO_OCCURS, "mount tarn", 1.0),
@@ -89,9 +89,9 @@ def test_titles_do_not_hide_that_nothing_was_extracted():
 
 
 def test_the_name_index_has_the_titles_that_the_graph_has():
-    given = {"extraction": read_texts(), "chunk_table": TITLED, "titles": "about"}
-    graph = kg(**given)
-    index = name_index(**given, embedder=Hashing(32), progress=QUIET)
+    inputs = {"extraction": read_texts(), "chunk_table": TITLED, "titles": "about"}
+    graph = kg(**inputs)
+    index = name_index(**inputs, embedder=Hashing(32), progress=QUIET)
     expected = Hashing(32).encode(list(graph.names), kind="passage")
     assert index.vectors.tolist() == expected.tolist()
     assert node_index(name_index=index) is index
@@ -152,19 +152,6 @@ def test_a_fact_that_a_chunk_states_twice_may_count_once_for_the_chunk():
 
 # ---- many names
 
-WORDS = 300
-
-
-def made_up(n_names: int) -> VectorIndex:
-    """Names of one to three of 300 words: unit vectors of 32 numbers, the words' sum and noise."""
-    chance = np.random.default_rng(7)
-    words = chance.standard_normal((WORDS, 32))
-    chosen = chance.integers(0, WORDS, (n_names, 3))
-    counted = np.arange(3) < chance.integers(1, 4, (n_names, 1))
-    vectors = (words[chosen] * counted[:, :, None]).sum(axis=1)
-    vectors += 0.2 * chance.standard_normal(vectors.shape)
-    return VectorIndex((vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32))
-
 
 def plain_pairs(vectors: np.ndarray, k: int, threshold: float) -> dict[tuple[int, int], float]:
     """Every pair in a dict, from one sort of all cosines."""
@@ -180,7 +167,9 @@ def plain_pairs(vectors: np.ndarray, k: int, threshold: float) -> dict[tuple[int
 
 @pytest.mark.parametrize("threshold", [0.7, 0.9])
 def test_the_edges_are_those_of_a_plain_search_sorted_by_their_ends(threshold):
-    names, index = [f"name {row}" for row in range(1500)], made_up(1500)
+    names = [f"name {row}" for row in range(1500)]
+    vectors = np.random.default_rng(7).standard_normal((1500, 8)).astype(np.float32)
+    index = VectorIndex(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     graph = kg_synonymy(
         extraction=extraction((names, [])), chunk_table=texts(1), name_index=index, progress=QUIET,
         synonyms_per_node=5, synonymy_threshold=threshold,

@@ -26,16 +26,16 @@ from methods.youtugraphrag.schema_extraction import (
 )
 
 CURIE, WARSAW, YEAR = ("Marie Curie", "PERSON"), ("Warsaw", "GPE"), ("1867", "DATE")
+NUMBER = ("900", "CARDINAL")
 
 
 def read(*sentences: Sentence, named: str = "") -> SchemaRecords:
     table = ChunkTable.of([("d", named, "a text")])
-    tagger = Told(*sentences)
-    result = nlp_schema_extraction(chunk_table=table, nlp=tagger, progress=QUIET)
+    result = nlp_schema_extraction(chunk_table=table, nlp=Told(*sentences), progress=QUIET)
     return result.rows[0]
 
 
-def said(facts: SchemaRecords) -> list[tuple[str, str, str]]:
+def attributes(facts: SchemaRecords) -> list[tuple[str, str, str]]:
     return [(one.entity, one.name, one.value) for one in facts.attributes]
 
 
@@ -47,13 +47,8 @@ def test_a_relation_to_a_date_is_an_attribute_and_one_to_a_name_a_triple():
     born = Sentence("She was born in Warsaw in 1867.", (CURIE, WARSAW, YEAR), (), relations)
     facts = read(born)
     assert facts.triples == (Triple("Marie Curie", "be born in", "Warsaw"),)
-    assert said(facts) == [("Marie Curie", "be born in", "1867")]
+    assert attributes(facts) == [("Marie Curie", "be born in", "1867")]
     assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("Warsaw", "gpe"))
-
-
-def test_a_copula_with_a_phrase_is_an_attribute():
-    was = Sentence("x", (CURIE,), ("physicist",), (Relation("Marie Curie", "be", "physicist"),))
-    assert said(read(was)) == [("Marie Curie", "is", "physicist")]
 
 
 def test_a_phrase_that_a_relation_joins_to_a_name_is_an_entity():
@@ -63,30 +58,28 @@ def test_a_phrase_that_a_relation_joins_to_a_name_is_an_entity():
     assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("girls"))
 
 
-def test_the_title_stands_for_a_pronoun():
-    was = Sentence("x", (), ("teacher",), (Relation("She", "be", "teacher"),), frozenset({"She"}))
-    assert said(read(was, named="Ada")) == [("Ada", "is", "teacher")]
+WAS = ("be", "physicist")
 
 
 @pytest.mark.parametrize(
-    ("entities", "named", "expected"),
+    ("entities", "relation", "title", "expected"),
     [
-        ((CURIE, YEAR), "", [("Marie Curie", "date", "1867")]),
-        ((YEAR,), "Ada", [("Ada", "date", "1867")]),
-        ((CURIE, WARSAW, YEAR), "Ada", []),
-        ((YEAR,), "", []),
-        ((CURIE, ("first", "ORDINAL"), ("two", "CARDINAL")), "", []),
+        ((CURIE,), ("Marie Curie", *WAS), "", [("Marie Curie", "is", "physicist")]),
+        ((), ("She", *WAS), "Ada", [("Ada", "is", "physicist")]),
+        ((WARSAW, NUMBER), ("Warsaw", "have", "900"), "", [("Warsaw", "have", "900")]),
+        ((WARSAW, NUMBER), ("Warsaw", "be", "900"), "", []),
+        ((CURIE, YEAR), (), "", [("Marie Curie", "date", "1867")]),
+        ((YEAR,), (), "Ada", [("Ada", "date", "1867")]),
+        ((CURIE, WARSAW, YEAR), (), "Ada", []),
+        ((YEAR,), (), "", []),
+        ((CURIE, ("first", "ORDINAL"), ("two", "CARDINAL")), (), "", []),
     ],
 )
-def test_a_number_that_no_relation_reaches_is_of_the_only_entity(entities, named, expected):
-    assert said(read(Sentence("x", entities, (), ()), named=named)) == expected
-
-
-def test_bare_numbers_state_something_behind_a_verb_alone():
-    number = ("900", "CARDINAL")
-    for relation, expected in (("have", [("Warsaw", "have", "900")]), ("be", [])):
-        has = Sentence("x", (WARSAW, number), (), (Relation("Warsaw", relation, "900"),))
-        assert said(read(has)) == expected
+def test_attributes_are_copulas_with_phrases_and_numbers(entities, relation, title, expected):
+    """A bare number needs a verb, and one that no relation reaches is of the only entity."""
+    relations = (Relation(*relation),) if relation else ()
+    one = Sentence("x", entities, ("physicist",), relations, frozenset({"She"}))
+    assert attributes(read(one, named=title)) == expected
 
 
 def test_names_that_no_relation_joins_co_occur():
@@ -155,7 +148,10 @@ def test_what_the_model_adds_to_the_schema_is_kept():
     named = [("Ada Marsh", "person"), ("Norvik", "observatory")]
     assert [(one.name, one.type) for one in row.entities] == named
     assert [one.relation for one in row.triples] == ["created_by", "owns"]
-    assert said(row) == [("Ada Marsh", "date", "born 1867"), ("Ada Marsh", "craft", "painter")]
+    assert attributes(row) == [
+        ("Ada Marsh", "date", "born 1867"),
+        ("Ada Marsh", "craft", "painter"),
+    ]
     assert result.statistics["new_types"] == 2
     assert result.statistics["skipped_triples"] == 1
 

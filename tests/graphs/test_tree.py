@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from builds import QUIET, dense, ends, table
+from by_hand import Planted
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.embedding.embedder import Hashing
@@ -22,32 +23,21 @@ TABLE = table(
 )
 
 
-class Letters:
-    """An embedder that knows the vectors of letters; a text is embedded by its first one."""
-
-    identity, dimension = "letters", 1
-
-    def __init__(self, vectors: Sequence[Sequence[float]]) -> None:
-        self.vectors = np.array(vectors, np.float32)
-
-    def encode(self, texts: Sequence[str], *, kind: str) -> np.ndarray:
-        return self.vectors[["abcdefgh".index(text[0]) for text in texts]]
-
-
 def grown(vectors: Sequence[Sequence[float]], **other: object) -> Graph:
     """A tree of letters; a summary is its leaves."""
     usual = {"clustering": "kmeans", "cluster_size": 2, "reduction_dimension": 1, "seed": 0}
     return tree(
         chunk_table=table(*"abcdefgh"[: len(vectors)]),
         chunk_index=VectorIndex(np.array(vectors, np.float32)),
-        embedder=Letters(vectors), llm_build=None, progress=QUIET, **usual | other,
+        embedder=Planted(lambda text: vectors["abcdefgh".index(text[0])]),
+        llm_build=None, progress=QUIET, **usual | other,
     )  # fmt: skip
 
 
 def built(**settings) -> Graph:
     vectors = EMBEDDER.encode(list(TABLE.passages), kind="passage")
-    given = {"chunk_table": TABLE, "chunk_index": VectorIndex(vectors), "embedder": EMBEDDER}
-    return tree(**given, progress=QUIET, **{"llm_build": None, **settings})
+    inputs = {"chunk_table": TABLE, "chunk_index": VectorIndex(vectors), "embedder": EMBEDDER}
+    return tree(**inputs, progress=QUIET, **{"llm_build": None, **settings})
 
 
 def children(graph: Graph) -> dict[str, list[str]]:
