@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,8 +61,9 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def part_at(path: Path) -> str:
@@ -71,7 +73,7 @@ def part_at(path: Path) -> str:
 
 def imports(path: Path) -> Iterator[str]:
     """The modules a file imports, inside functions too, except those only for type checkers."""
-    for node in _walked(ast.parse(text_of(path))):
+    for node in _walked(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -143,7 +145,7 @@ def test_the_core_names_no_method():
     known = re.compile(rf"(?<![a-z])({'|'.join(sorted(names - WORDS))})(?![a-z])", re.IGNORECASE)
     for path in core_files():
         if MAY_NAME.isdisjoint(path.parts):
-            tree = ast.parse(text_of(path))
+            tree = tree_of(path)
             docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
             texts = [
                 node.value if isinstance(node, ast.Constant) else node.id
@@ -176,7 +178,7 @@ def test_a_function_fits_a_screen():
     lengths = {
         f"{name_of(path)}:{node.name}": node.end_lineno - node.lineno + 1
         for path in source_files()
-        for node in ast.walk(ast.parse(text_of(path)))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
     }
     assert not {name: n_lines for name, n_lines in lengths.items() if n_lines > SMALL_FUNCTION}

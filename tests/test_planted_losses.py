@@ -168,17 +168,17 @@ def test_what_a_short_ranking_leaves_out_is_lost_in_retrieval() -> None:
     assert [count.stage for count in funnel.counts()] == stages
 
 
-def test_what_was_ranked_below_the_chunks_of_the_prompt_is_lost_before_it() -> None:
-    funnel, rows = funnel_and_rows("method=vanilla", "method.top_k=1")
+@pytest.mark.parametrize(
+    ("stage", "settings"),
+    [("prompt", ["method.top_k=1"]), ("cut", ["method.n_retrieved=4", "method.budget=60"])],
+)
+def test_what_was_retrieved_is_lost_by_its_rank_or_by_the_budget(
+    stage: str, settings: list[str]
+) -> None:
+    funnel, rows = funnel_and_rows("method=vanilla", *settings)
     missing = (evidence() & retrieved(rows)) - in_prompt(rows)
-    assert missing and at("prompt", lost(funnel)) == missing
-    assert not at("cut", lost(funnel))
-
-
-def test_what_the_budget_has_no_room_for_is_cut_from_the_context() -> None:
-    funnel, rows = funnel_and_rows("method=vanilla", "method.n_retrieved=4", "method.budget=60")
-    missing = (evidence() & retrieved(rows)) - in_prompt(rows)
-    assert missing and at("cut", lost(funnel)) == missing
+    fates = lost(funnel)
+    assert missing and at(stage, fates) == at("prompt", fates) | at("cut", fates) == missing
 
 
 def test_a_reader_that_fails_is_not_blamed_on_retrieval() -> None:

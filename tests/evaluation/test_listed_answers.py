@@ -30,11 +30,9 @@ def test_the_golden_example_is_parsed_and_scored() -> None:
     """Golden G9."""
     answer = "\n".join(("We look for the team.", *LINES))
     assert predictions(answer) == (LINES[0], LINES[2], LINES[4])
-    found = scores(answer, *GOLD)
-    assert found["hit@1"] == found["hit"] == 1.0
-    assert (
-        found["list_precision"] == found["list_recall"] == found["list_f1"] == pytest.approx(2 / 3)
-    )
+    shares = scores(answer, *GOLD)
+    two_of_three = dict.fromkeys(("list_precision", "list_recall", "list_f1"), pytest.approx(2 / 3))
+    assert shares == {"hit@1": 1.0, "hit": 1.0, **two_of_three}
 
 
 def test_none_within_a_word_scores_nothing_and_is_listed() -> None:
@@ -46,8 +44,8 @@ def test_none_within_a_word_scores_nothing_and_is_listed() -> None:
 
 def test_no_line_scores_nothing_hit_at_1_looks_at_the_first_and_hit_at_all() -> None:
     assert scores("The Tarn.", "Tarn") == scores("", "Tarn") == dict.fromkeys(LISTED, 0.0)
-    found = scores("ans: Ostra\nans: Norvik", "Norvik")
-    assert found == {"hit@1": 0.0, "hit": 1.0, "list_precision": 0.5, "list_recall": 1.0,
+    shares = scores("ans: Ostra\nans: Norvik", "Norvik")
+    assert shares == {"hit@1": 0.0, "hit": 1.0, "list_precision": 0.5, "list_recall": 1.0,
                      "list_f1": pytest.approx(2 / 3)}  # fmt: skip
 
 
@@ -97,10 +95,10 @@ golds = st.lists(st.sampled_from(["a", "b c", "cab", "the", "2014-05-01"]), max_
 def test_scores_are_shares_and_hit_is_never_below_hit_at_1(
     lines: list[str], wanted: list[str], timed: bool
 ) -> None:
-    found = list_scores("\n".join(lines), wanted, "when?" if timed else "who?")
-    assert all(0.0 <= value <= 1.0 for value in found.values())
-    assert found["hit"] >= found["hit@1"]
-    assert (found["list_f1"] > 0) == (found["hit"] > 0)
+    shares = list_scores("\n".join(lines), wanted, "when?" if timed else "who?")
+    assert all(0.0 <= value <= 1.0 for value in shares.values())
+    assert shares["hit"] >= shares["hit@1"]
+    assert (shares["list_f1"] > 0) == (shares["hit"] > 0)
 
 
 # ---- options

@@ -72,18 +72,18 @@ def test_what_differs_is_named_and_makes_it_b_and_other_data_or_another_model_c(
     letter: str, named: str | None, change: dict[str, object]
 ) -> None:
     """2 % of 33,595 are 671.9, of 2,630,554 tokens 52,611.08, and of 1,172 questions 23.44."""
-    found = grade(ours(**change), THEIRS)
-    said = (named,) if named else ()
-    reasons = (said, ()) if letter == "C" else ((), said)
-    assert (found.letter, found.others, found.differences) == (letter, *reasons)
-    assert found.comparable == (letter != "C")
+    verdict = grade(ours(**change), THEIRS)
+    named_ones = (named,) if named else ()
+    reasons = (named_ones, ()) if letter == "C" else ((), named_ones)
+    assert (verdict.letter, verdict.others, verdict.differences) == (letter, *reasons)
+    assert verdict.comparable == (letter != "C")
 
 
 def test_a_sample_that_the_row_itself_states_is_no_part() -> None:
     row = {"sampled queries=100": PrintedSetting(also=["limit=100"])}
     sampled = replace(CELL, setting=tuple(row))
-    found = grade(ours(n=100, limit=100), replace(theirs(settings_of_rows=row), cell=sampled))
-    assert (found.letter, found.differences) == ("B", ("questions: another sample of as many",))
+    verdict = grade(ours(n=100, limit=100), replace(theirs(settings_of_rows=row), cell=sampled))
+    assert (verdict.letter, verdict.differences) == ("B", ("questions: another sample of as many",))
 
 
 def test_what_is_only_counted_is_a_where_the_corpus_has_the_printed_sizes() -> None:
@@ -129,14 +129,14 @@ def test_gpt_4o_and_gpt_4o_mini_are_two_models(printed: str, llm: str, same: boo
 
 def test_a_set_that_no_card_holds_and_questions_made_for_the_paper_are_other_data() -> None:
     assert grade(ours(), theirs({"card": None})).others == ("data: popqa, not PopQA",)
-    (said,) = grade(ours(), theirs({"abstract": True})).others
-    assert said == "data: the questions of popqa, not those made for PopQA"
+    (reason,) = grade(ours(), theirs({"abstract": True})).others
+    assert reason == "data: the questions of popqa, not those made for PopQA"
 
 
 def test_what_a_paper_does_not_say_keeps_it_from_a() -> None:
     unsaid = theirs({"questions": None}, embedder=None)
-    found = grade(ours(), replace(unsaid, table=replace(unsaid.table, paper_name="pathrag")))
-    assert (found.letter, found.differences) == (
+    verdict = grade(ours(), replace(unsaid, table=replace(unsaid.table, paper_name="pathrag")))
+    assert (verdict.letter, verdict.differences) == (
         "B",
         (
             "corpus: the paper prints no size of it",

@@ -73,17 +73,17 @@ def beside(table: PaperTable, runs: list[Told], *, home: Path = Path(), **where:
 
 def on_popqa(*runs: Told) -> dict[str, Any]:
     """Method to what stands beside its accuracy on PopQA in Table 5."""
-    held = beside(TABLE5, [*runs], dataset="PopQA", metric="Accuracy")
-    return {key[0]: one for key, one in held.items()}
+    cells = beside(TABLE5, [*runs], dataset="PopQA", metric="Accuracy")
+    return {key[0]: one for key, one in cells.items()}
 
 
 def test_a_run_of_the_method_stands_in_its_row_in_percent() -> None:
-    held = on_popqa(told("dalk"))
-    figure = held["DALK"].figure
+    cells = on_popqa(told("dalk"))
+    figure = cells["DALK"].figure
     assert (figure.value, figure.low, figure.high, figure.n) == (50.0, 40.0, 60.0, 8)
     assert figure.grade.letter == "C"
-    assert held["ToG"].figure is None
-    assert any("method=tog" in text for text in held["ToG"].runs[0])
+    assert cells["ToG"].figure is None
+    assert any("method=tog" in text for text in cells["ToG"].runs[0])
 
 
 def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> None:
@@ -108,8 +108,8 @@ def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> No
 def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
     table = load_table("zhou2025/table7")
     plain, cut = told("dalk"), told("dalk", "chunking=token", "chunking.size=600", key="cut")
-    held = beside(table, [plain, cut], dataset="PopAll", method="DALK", metric="Accuracy")
-    figures = {setting: one.figure for (_, _, _, setting), one in held.items()}
+    cells = beside(table, [plain, cut], dataset="PopAll", method="DALK", metric="Accuracy")
+    figures = {setting: one.figure for (_, _, _, setting), one in cells.items()}
     assert figures[("chunk_size=600",)] is not None
     assert figures[("chunk_size=2400",)] is None
 
@@ -127,9 +127,9 @@ def test_methods_are_compared_within_one_group_of_runs() -> None:
     few = [told("dalk", key="a"), told("tog", key="b"), told("kgp", key="c")]
     odd = told("kgp", dataset="toy", key="d", n=6, selected=6)
     more = told("vanilla", dataset="toy", key="e", n=6, selected=6)
-    held = on_popqa(*few, odd, more)
-    assert {held[m].figure.metrics["dataset"] for m in ("DALK", "ToG", "KGP")} == {"sample"}
-    assert held["VanillaRAG"].figure is None
+    cells = on_popqa(*few, odd, more)
+    assert {cells[m].figure.metrics["dataset"] for m in ("DALK", "ToG", "KGP")} == {"sample"}
+    assert cells["VanillaRAG"].figure is None
 
 
 def test_a_model_stands_in_its_own_rows_and_a_stranger_in_those_of_the_first() -> None:
@@ -159,8 +159,8 @@ def overall(home: Path, judge: str = "") -> dict[tuple[str, str], Filled]:
     if judge:
         rows = [verdict(*side, judge=judge) for side in SIDES]
         write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    held = beside(FIG6, [told("vanilla"), told("raptor")], home=home, metric="Overall")
-    return {key[:2]: one for key, one in held.items()}
+    cells = beside(FIG6, [told("vanilla"), told("raptor")], home=home, metric="Overall")
+    return {key[:2]: one for key, one in cells.items()}
 
 
 FIG6 = load_table("zhou2025/fig6")
@@ -171,12 +171,12 @@ SIDES = [("q1", "vanilla", "raptor", "vanilla"), ("q1", "raptor", "vanilla", "va
 
 
 def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None:
-    held = overall(home, "gpt-4o:1")
-    won, lost = held["VanillaRAG", "RAPTOR"].figure, held["RAPTOR", "VanillaRAG"].figure
+    cells = overall(home, "gpt-4o:1")
+    won, lost = cells["VanillaRAG", "RAPTOR"].figure, cells["RAPTOR", "VanillaRAG"].figure
     assert won is not None and lost is not None
     assert (won.value, won.n, lost.value) == (75.0, 2, 25.0)  # (1 + 0.5) / 2
     assert won.grade.others == ("data: sample, not Mix", "model: small:1, not Llama-3-8B")
-    assert held["VanillaRAG", "VanillaRAG"].reason == "a method against itself"
+    assert cells["VanillaRAG", "VanillaRAG"].reason == "a method against itself"
     other = overall(home, "small:1")["RAPTOR", "VanillaRAG"].figure
     assert other is not None and "judge: small:1, not GPT-4o" in other.grade.others
 
@@ -212,10 +212,10 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
 
     def size(metric: str) -> float:
         cell = next(c for c in load_table("zhou2025/table4").cells if c.metric == "# of Chunks")
-        asked = Printed(cell.dataset, "", "", metric, "", (), "", "count", "")
-        found = source.measured(table, asked, Candidate(run, Grade()))
-        assert found is not None
-        return found.value
+        wanted = Printed(cell.dataset, "", "", metric, "", (), "", "count", "")
+        figure = source.measured(table, wanted, Candidate(run, Grade()))
+        assert figure is not None
+        return figure.value
 
     assert size("# of Questions") == 6
     assert size("# of Chunks") == 8
@@ -223,13 +223,14 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
     assert size("# of edges") == 30
 
 
-def test_settings_are_found_where_a_run_stores_them() -> None:
-    held = decided(("method=raptor", "pooling=off", "chunking=token", "build.graph.max_layers=2"),
-                   None)  # fmt: skip
+def test_settings_are_where_a_run_stores_them() -> None:
+    settings = decided(
+        ("method=raptor", "pooling=off", "chunking=token", "build.graph.max_layers=2"), None
+    )
     words = ("method=raptor", "chunking=token", "chunking.size=1200", "build.graph.max_layers=2",
              "pooling=off")  # fmt: skip
-    assert all(holds(held, word) for word in words)
-    assert not any(holds(held, word) for word in ("pooling=rerank", "method=raptor_kmeans"))
+    assert all(holds(settings, word) for word in words)
+    assert not any(holds(settings, word) for word in ("pooling=rerank", "method=raptor_kmeans"))
 
 
 def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:

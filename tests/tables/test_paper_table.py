@@ -44,25 +44,25 @@ def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
 @pytest.mark.parametrize("grade", [A, B])
 def test_for_grades_a_and_b_the_difference_is_printed(grade: Grade) -> None:
     table = popqa()
-    held = filled(table, ZeroShot=replace(FIGURE, value=30.0, grade=grade), DALK=FIGURE)
-    (shown,) = comparison_tables(table, held)
+    cells = filled(table, ZeroShot=replace(FIGURE, value=30.0, grade=grade), DALK=FIGURE)
+    (shown,) = comparison_tables(table, cells)
     at = shown.heads.index("ours − paper")
     assert shown.rows[0][at] == "+1.4"  # 30.0 - 28.592
     assert shown.rows[2][at] == "–"
-    assert [difference(c, held) for c in table.cells if c.method == "DALK"] == ["–", "–"]
+    assert [difference(c, cells) for c in table.cells if c.method == "DALK"] == ["–", "–"]
 
 
 def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
     table = popqa()
     other = replace(FIGURE, grade=Grade((), ("questions: 200, not 1,172", "top_k: 9, not 4")))
-    held = filled(table, ZeroShot=replace(FIGURE, grade=B), DALK=other)
-    notes = comparison_tables(table, held)[0].notes
+    cells = filled(table, ZeroShot=replace(FIGURE, grade=B), DALK=other)
+    notes = comparison_tables(table, cells)[0].notes
     assert "grade B: questions: 200, not 1,172" in notes
     assert "grade, further, ZeroShot: damping: 0.5, not 0.1" in notes
     assert "grade, further, DALK: top_k: 9, not 4" in notes
     part = Grade(("documents: 1,890, not 29,898",), ("top_k: 9, not 4",))
-    held = filled(table, ZeroShot=replace(FIGURE, grade=part), DALK=FIGURE)
-    notes = comparison_tables(table, held)[0].notes
+    cells = filled(table, ZeroShot=replace(FIGURE, grade=part), DALK=FIGURE)
+    notes = comparison_tables(table, cells)[0].notes
     assert "grade, further, ZeroShot: documents: 1,890, not 29,898" in notes
 
 
