@@ -4,16 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from small_worlds import World
 
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.pipeline.pipeline import build
-from graphrag_bench.pipeline.steps import Execution, run_steps
-from graphrag_bench.values import Context, Piece, Query, Question, Ranked, RetrievalState
+from graphrag_bench.values import Context, Piece, Query, Question, Ranked
 from methods.drift.search import Finding, FollowUp, NoneOpen, Trail, answer, passage, primer, titles
 
 ASKED = Question("q", "Who founded the town?")
@@ -21,45 +16,44 @@ UNREADABLE = "no JSON at all"
 AGAIN = "Your last reply could not be read"
 
 
-def said(text: str, score: int, *follow_ups: str) -> str:
+def reply_of(text: str, score: int, *follow_ups: str) -> str:
     return json.dumps({"answer": text, "score": score, "follow_ups": list(follow_ups)})
 
 
-def told(*texts: str, kind: str = "community") -> Context:
+def pieces(*texts: str, kind: str = "community") -> Context:
     return Context(tuple(Piece(kind, f"p{row}", text, 1.0, 5) for row, text in enumerate(texts)))
 
 
-REPORTS = told("Report 0.", "Report 1.", "Report 2.", "Report 3.", "Report 4.")
+REPORTS = pieces("Report 0.", "Report 1.", "Report 2.", "Report 3.", "Report 4.")
 
 
 def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Scripted, list[str]]:
     """The trail, the meter, and the reports that each call showed, by their numbers."""
     scripted = Scripted({**replies, AGAIN: UNREADABLE})
-    llm = scripted
-    trail, query = primer(ASKED, REPORTS, llm=llm, **settings)
+    trail, query = primer(ASKED, REPORTS, llm=scripted, **settings)
     assert query == trail.query
     shown = [
         "".join(str(row) for row in range(5) if f"Report {row}." in chat[-1].content)
         for chat in scripted.asked
     ]
-    return trail, llm, shown
+    return trail, scripted, shown
 
 
 def test_the_primer_reads_the_reports_in_folds_and_passes_over_an_unreadable_one() -> None:
     """Five reports in two folds: floor(5 / 2) = 2 and the other 3. `Who?` is asked once."""
-    replies = {"Report 0.": said("A town.", 20, "Who?", "When?"),
-               "Report 2.": said("A founder.", 70, "Where?", "Who?")}  # fmt: skip
+    replies = {"Report 0.": reply_of("A town.", 20, "Who?", "When?"),
+               "Report 2.": reply_of("A founder.", 70, "Where?", "Who?")}  # fmt: skip
     trail, llm, shown = primed(replies, folds=2)
     assert sorted(shown) == ["01", "234"]
     assert trail.follow_ups == (FollowUp("Who?", 1), FollowUp("When?", 1), FollowUp("Where?", 1))
     assert trail.findings == (Finding("A town.", 20), Finding("A founder.", 70))
     assert trail.query == Query(("Who?",))
     assert llm.meter.fallbacks == 0
-    replies = {"Report 0.": UNREADABLE, "Report 2.": said("A founder.", 70, "Where?")}
+    replies = {"Report 0.": UNREADABLE, "Report 2.": reply_of("A founder.", 70, "Where?")}
     trail, llm, _ = primed(replies, folds=2)
     assert [one.text for one in trail.follow_ups] == ["Where?"]
     assert llm.meter.fallbacks == 1
-    trail, _, _ = primed({"Report": said("", 0, "a", "b", "c")}, max_follow_ups=2)
+    trail, _, _ = primed({"Report": reply_of("", 0, "a", "b", "c")}, max_follow_ups=2)
     assert [one.text for one in trail.follow_ups] == ["a", "b"]
     assert trail.findings == ()
 
@@ -70,9 +64,9 @@ def test_titles_of_reports_are_the_follow_ups_of_the_form_without_a_model() -> N
     reports = Reports(names, Texts.of([""] * 4), [0.0] * 4)  # type: ignore[arg-type]
     ranked = Ranked.of({2: 1.0, 0: 0.9, 1: 0.8, 3: 0.7})
     trail, query = titles(ASKED, ranked, reports=reports, max_follow_ups=2)
-    asked = ("Town: Who founded the town?", "Harbour: Who founded the town?")
-    assert tuple(one.text for one in trail.follow_ups) == asked
-    assert query == Query(asked[:1])
+    texts = ("Town: Who founded the town?", "Harbour: Who founded the town?")
+    assert tuple(one.text for one in trail.follow_ups) == texts
+    assert query == Query(texts[:1])
 
 
 BEGUN = Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (Finding("A town.", 20),))
@@ -80,68 +74,37 @@ BEGUN = Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (Finding("A town.", 2
 
 def answered(trail: Trail, reply: str, **settings: Any) -> tuple[Trail, Query, NoneOpen | None]:
     llm = Scripted({"Who founded": reply})
-    return answer(ASKED, trail, told("A text."), llm=llm, **settings)
+    return answer(ASKED, trail, pieces("A text."), llm=llm, **settings)
 
 
 def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
-    trail, query, end = answered(BEGUN, said("Ada.", 90, "Where from?", "When?"))
+    trail, query, end = answered(BEGUN, reply_of("Ada.", 90, "Where from?", "When?"))
     assert trail.findings == (Finding("A town.", 20), Finding("Ada.", 90))
     assert trail.follow_ups[2:] == (FollowUp("Where from?", 2),)
     assert (query, end) == (Query(("When?",)), None)
+    assert (
+        answered(BEGUN, reply_of("Ada.", 90, "Why?"), max_depth=1)[0].follow_ups == BEGUN.follow_ups
+    )
     llm = Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE})
-    trail, query, _ = answer(ASKED, BEGUN, told("A text."), llm=llm)
+    trail, query, _ = answer(ASKED, BEGUN, pieces("A text."), llm=llm)
     assert trail.findings == BEGUN.findings
     assert query == Query(("When?",))
     assert llm.meter.fallbacks == 1
 
 
-@pytest.mark.parametrize(("score", "held"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
-def test_scores_are_whole_numbers_from_1_to_100(score: object, held: int) -> None:
+@pytest.mark.parametrize(("score", "whole"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
+def test_scores_are_whole_numbers_from_1_to_100(score: object, whole: int) -> None:
     reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
-    assert answered(BEGUN, reply)[0].findings[-1] == Finding("Ada.", held)
+    assert answered(BEGUN, reply)[0].findings[-1] == Finding("Ada.", whole)
 
 
 def test_passages_are_scored_by_the_words_of_the_question_they_have() -> None:
     """`who founded the town` are four words: the first passage has all but `who`, the second one
     has `the`, the third none."""
-    context = told("Ada founded the town.", "The mine.", "Salt", kind="chunk")
+    context = pieces("Ada founded the town.", "The mine.", "Salt", kind="chunk")
     trail, query, end = passage(ASKED, BEGUN, context)
     assert [one.score for one in trail.findings[1:]] == [75, 25, 1]
     assert (query, end) == (Query(("When?",)), None)
     again, _, end = passage(ASKED, trail, context)
     assert again.findings == trail.findings
     assert end == NoneOpen(2)
-
-
-TOWN = World(
-    "a town, its founder and where she came from",
-    facts=((("Ada", "founded", "Norvik"),), (("Ada", "came from", "Bergen"),), ()),
-)
-
-
-def test_the_method_goes_on_until_nothing_is_open_and_answers_from_the_best_points() -> None:
-    """Primer: one follow-up (depth 1). Its search asks another (depth 2), whose own (depth 3) is
-    deeper than max_depth: two searches of six, and three answers, 80 before 60 before 10."""
-    load_plugins()
-    llm = Scripted(
-        {
-            "Follow-up: Who?": said("Ada founded Norvik.", 60, "Where from?"),
-            "Follow-up: Where from?": said("Ada came from Bergen.", 80, "Why?"),
-            "Importance Score: 80": "Ada",
-            "Report:": "A town. Somebody founded it.",
-            "Question:": said("A town was founded.", 10, "Who?"),
-        }
-    )
-    made = composed(["method=drift"])["method"]
-    pipeline, problems = build(made)
-    assert not problems
-    start = RetrievalState(ASKED)
-    (state,) = run_steps(pipeline.steps(True), [start], Execution({**TOWN.resources, "llm": llm}))
-    assert isinstance(state, RetrievalState), state
-    assert state.get("trail").n_searched == 2
-    assert state.get("none_open") == NoneOpen(2)
-    assert state.get("points").scores == (80, 60, 10)
-    assert [piece.kind for piece in state.get("context").pieces] == ["point"] * 3
-    assert state.get("answer").text == "Ada"
-    assert len(llm.asked) == 5
-    assert set(state.get("chunks").ids.tolist()) == {0, 1}

@@ -19,10 +19,6 @@ def graph() -> Graph:
     return Graph.from_arrays([ADA, NORVIK], [NORVIK, TARN], node_chunk=named, n_nodes=4)
 
 
-def best(*scored: tuple[int, float]) -> Ranked:
-    return Ranked.of(dict(scored))
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
@@ -37,7 +33,7 @@ def test_a_chunk_adds_up_its_entities_each_by_one_over_the_chunks_that_name_it(
     graph, settings, expected
 ):
     """Weights: Ada and Norvik 1/2, Tarn 1; with scores 2, -1 and -1 they are 1, -1/2 and -1."""
-    nodes = best((ADA, 2.0), (NORVIK, -1.0), (TARN, -1.0), (LONELY, -3.0))
+    nodes = Ranked.of({ADA: 2.0, NORVIK: -1.0, TARN: -1.0, LONELY: -3.0})
     found = by_entities(nodes, graph=graph, **settings)
     assert dict(found.items()) == expected
     assert found.ids.tolist() == list(expected)

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from by_hand import ranked
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.values import Mentions, NodeScores, Ranked
+from graphrag_bench.values import Mentions, NodeScores
 from methods.noderag.heterogeneous_graph import phrase, quota, shallow
 
 ADA, UNIT, TEXT, ATTRIBUTE, TITLE, ELEMENT = range(6)
@@ -23,10 +23,6 @@ def graph() -> Graph:
     )
     types = ["entity", "semantic unit", "text", "attribute", "title", "high-level element"]
     return replace(base, types=Texts.of(types))
-
-
-def at(*nodes: int) -> Ranked:
-    return Ranked(np.array(nodes, np.int64), np.ones(len(nodes)))
 
 
 @pytest.mark.parametrize(
@@ -47,11 +43,11 @@ def test_a_name_is_found_as_whole_words_in_entities_and_titles(graph, name, expe
 
 def test_at_each_step_half_of_the_mass_goes_on_through_all_types(graph):
     """Step 1: Ada 1/2, unit and attribute 1/4. Step 2: the unit sends 1/8 on, to Ada and text."""
-    best, mass = shallow(at(ADA), graph=graph)
+    best, mass = shallow(ranked(ADA), graph=graph)
     expected = [1 / 4 + 1 / 16 + 1 / 8, 1 / 8 + 1 / 8, 1 / 16, 1 / 8 + 1 / 8, 0, 0]
     assert mass.values == pytest.approx(expected)
     assert best.ids.tolist() == [ADA, UNIT, ATTRIBUTE, TEXT]
-    best, mass = shallow(at(ADA), graph=graph, types=("text",))
+    best, mass = shallow(ranked(ADA), graph=graph, types=("text",))
     assert best.ids.tolist() == [TEXT]
     assert mass.values.sum() == pytest.approx(1)
 
@@ -59,18 +55,17 @@ def test_at_each_step_half_of_the_mass_goes_on_through_all_types(graph):
 MASS = NodeScores([0.4, 0.3, 0.2, 0.0, 0.1, 0.0])
 
 
-def test_entities_bring_their_attributes_and_titles_their_elements(graph):
-    assert quota(MASS, graph=graph).ids.tolist() == [UNIT, ATTRIBUTE, ELEMENT]
-
-
 @pytest.mark.parametrize(
-    ("settings", "left"),
+    ("settings", "ids"),
     [
+        ({}, [UNIT, ATTRIBUTE, ELEMENT]),
         ({"n_others": 0}, [ATTRIBUTE, ELEMENT]),
         ({"n_entities": 0}, [UNIT, ELEMENT]),
         ({"n_titles": 0}, [UNIT, ATTRIBUTE]),
         ({"n_others": 0, "n_entities": 0, "n_titles": 0}, []),
     ],
 )
-def test_each_type_has_its_quota(graph, settings, left):
-    assert quota(MASS, graph=graph, **settings).ids.tolist() == left
+def test_each_type_has_its_quota_of_entities_attributes_and_of_titles_elements(
+    graph, settings, ids
+):
+    assert quota(MASS, graph=graph, **settings).ids.tolist() == ids

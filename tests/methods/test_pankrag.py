@@ -6,15 +6,24 @@ from typing import Any
 import numpy as np
 import pytest
 from by_hand import Planted, check
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_worlds import World
+from toy_runs import ada_marsh
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.json_replies import read_json
 from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.pipeline.pipeline import build
+from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.text import count_tokens
-from graphrag_bench.values import Question, Ranked
+from graphrag_bench.values import Question, Ranked, RetrievalState
 from methods.pankrag.planning import (
     PlanReply,
     bounded_reply,
@@ -189,15 +198,15 @@ GRAPH = Graph.from_arrays(source=[], target=[], node_chunk=np.eye(4), n_nodes=4)
 CHUNKS, NODES = Ranked([0, 1, 2, 3], RELEVANCE), Ranked([0, 1, 2, 3], RELEVANCE)
 
 
-def chunks(dependencies: Dependencies | None, **settings: Any) -> Ranked[Any]:
+def chunks(dependencies: Dependencies | None, **changes: Any) -> Ranked[Any]:
     return rerank_chunks(
         CHUNKS, NODES, dependencies, graph=GRAPH,
-        chunk_index=VectorIndex(VECTORS), embedder=Planted(PLANTED), **settings,
+        chunk_index=VectorIndex(VECTORS), embedder=Planted(PLANTED), **changes,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "dependencies, settings, scores, order",
+    "dependencies, changes, scores, order",
     [
         (ONE, {}, [0.80, 0.78, 0.70, 0.24], [1, 0, 2, 3]),
         (ONE, {"alpha": 0.75}, [0.825, 0.80, 0.625, 0.30], [0, 1, 2, 3]),
@@ -207,10 +216,9 @@ def chunks(dependencies: Dependencies | None, **settings: Any) -> Ranked[Any]:
     ],
 )
 def test_the_golden_example(
-    dependencies: Dependencies, settings: dict[str, Any], scores: list[float], order: list[int]
+    dependencies: Dependencies, changes: dict[str, Any], scores: list[float], order: list[int]
 ) -> None:
-    found = chunks(dependencies, **settings)
-    check(found, order, scores)
+    check(chunks(dependencies, **changes), order, scores)
 
 
 def test_points_are_ranked_likewise_and_the_clip_comes_after_the_mean() -> None:
@@ -223,3 +231,63 @@ def test_points_are_ranked_likewise_and_the_clip_comes_after_the_mean() -> None:
     np.testing.assert_allclose(
         likeness(VECTORS, TWO, Planted(PLANTED)), [0.8, 0.4, 0.8, 0], atol=1e-6
     )
+
+
+IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]
+WANTED = st.lists(st.sampled_from([*IDS, "7-7"]), max_size=3)
+HOPS = st.fixed_dictionaries(
+    {
+        "hop_id": st.sampled_from(IDS),
+        "sub_query": st.sampled_from(["Who?", "What of <A1-1>?", "Where is [A2.1] from <A9-9>?"]),
+        "if_abstract": st.booleans(),
+        "dependencies": WANTED,
+    }
+)
+PLANS = st.fixed_dictionaries(
+    {
+        "sequences": st.lists(
+            st.fixed_dictionaries(
+                {"sequence_id": st.sampled_from(["0", "1", "2"]), "hop": st.lists(HOPS, max_size=3)}
+            ),
+            max_size=3,
+        ),
+        "final_query": st.lists(
+            st.fixed_dictionaries(
+                {"final_query": st.just("All?"), "if_abstract": st.booleans(),
+                 "dependencies": WANTED}
+            ),
+            max_size=1,
+        ),
+    }
+)  # fmt: skip
+NORVIK = World(
+    "Norvik",
+    facts=(
+        (("Ada Marsh", "founded", "Norvik"), ("Norvik", "stands on", "Mount Tarn")),
+        (("Otto Brandt", "taught", "Mira Holt"),),
+    ),
+)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=20)
+@given(PLANS)
+def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
+    """Circles, dangling ids, ids given twice, empty sequences: it ends, with an answer."""
+
+    def answer(chat: Chat) -> Any:
+        if '"final_query"' in chat[0].content:
+            return json.dumps({"query": "All?", "path": path})
+        return ada_marsh(chat)
+
+    load_plugins()
+    pipeline, problems = build(composed(["method=pankrag"])["method"])
+    assert not problems
+    llm = Scripted(answer=answer)
+    start = RetrievalState(Question("q", "Who taught whom?"))
+    (state,) = run_steps(pipeline.steps(True), [start], Execution({**NORVIK.resources, "llm": llm}))
+    assert isinstance(state, RetrievalState), state
+    assert state.get("answer").text == "Ada Marsh"
+    assert state.get("context").pieces
+    assert state.question.text == "Who taught whom?"
+    assert len(llm.asked) <= pipeline.bound()

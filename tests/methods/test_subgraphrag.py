@@ -1,4 +1,4 @@
-"""Triples as lines of a prompt, listed answers, and whole runs on a small set in RoG's format."""
+"""Triples as lines of a prompt, listed answers, and a run on a small set in RoG's format."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 from by_hand import Planted
 from rog_sets import ROWS, rog_folder
-from toy_runs import WEIGHTLESS, Ended, ran, records
+from toy_runs import WEIGHTLESS, ran, records
 from toy_runs import asked as prompts
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import composed
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Prompt
-from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.values import Context, Piece, Question, Ranked, Relationship
 from methods.subgraphrag.listing import Form, listed, placed, triples_context
 from operators.relationship.triples import triple_scores
@@ -30,8 +28,8 @@ TRIPLES = [("e", "r6", "q"), ("q", "r1", "a"), ("a", "r2", "b"), ("x", "r5", "y"
 def graph_of(triples: list[tuple[str, str, str]]) -> Graph:
     names = list(dict.fromkeys(end for head, _, tail in triples for end in (head, tail)))
     source, target = ([names.index(triple[at]) for triple in triples] for at in (0, 2))
-    made = Graph.from_arrays(source, target, names=names)
-    return replace(made, relations=Texts.of([relation for _, relation, _ in triples]))
+    graph = Graph.from_arrays(source, target, names=names)
+    return replace(graph, relations=Texts.of([relation for _, relation, _ in triples]))
 
 
 def ranked(*scores: float) -> Ranked[Relationship]:
@@ -82,21 +80,20 @@ def test_the_best_triple_stands_last_and_the_lowest_scores_are_left_out_of_a_sma
 
 
 def test_the_cosine_is_brought_to_zero_and_one() -> None:
-
     index = VectorIndex(np.array([[-1, 0], [0, 1], [1, 0], [0.6, 0.8], [0, -1]], np.float32))
-    given_all = {"triple_scorer": index, "graph": graph_of(TRIPLES), "embedder": Planted()}
-    found = alone(triple_scores)(Question("q", "?"), **given_all)
+    resources = {"triple_scorer": index, "graph": graph_of(TRIPLES), "embedder": Planted()}
+    found = alone(triple_scores)(Question("q", "?"), **resources)
     assert found.ids.tolist() == [2, 3, 1, 4, 0]
     assert found.scores == pytest.approx([1.0, 0.8, 0.5, 0.5, 0.0])
     among = Ranked[Relationship](np.array([3, 0]), np.zeros(2))
-    few = alone(triple_scores)(Question("q", "?"), among, **given_all, top_k=1)
+    few = alone(triple_scores)(Question("q", "?"), among, **resources, top_k=1)
     assert (few.ids.tolist(), few.scores.tolist()) == ([3], pytest.approx([0.8]))
 
 
 def answered(reply: str, keep: str) -> str:
-    held = Context((Piece("relationship", "0", "(e, r6, q)", 1.0, 5),))
+    lines = Context((Piece("relationship", "0", "(e, r6, q)", 1.0, 5),))
     model = Scripted([("(e, r6, q)\nQuestion: Who?", reply)])
-    return listed(Question("q", "Who?"), held, llm=model, prompt=PROMPT, keep=keep).text
+    return listed(Question("q", "Who?"), lines, llm=model, prompt=PROMPT, keep=keep).text
 
 
 def test_a_listed_answer_is_the_reply_or_what_stands_behind_its_marks() -> None:
@@ -106,16 +103,12 @@ def test_a_listed_answer_is_the_reply_or_what_stands_behind_its_marks() -> None:
     assert answered("I cannot tell.", "answers") == "I cannot tell."
 
 
-def run(home: Path, *settings: str) -> Ended:
-    training = [{**row, "id": f"t{at}-{row['id']}"} for at in range(4) for row in ROWS]
-    folder = rog_folder(home / "rog", ROWS, training)
-    places = [f"dataset.root={folder}", f"paths.home={home}", "reference_rows=off"]
-    return ran("dataset=cwq", "method=subgraphrag", *WEIGHTLESS, *places, *settings)
-
-
 def test_a_question_is_answered_from_its_own_triples_as_they_are_written(tmp_path: Path) -> None:
     prompts.clear()
-    folder = run(tmp_path).folder
+    training = [{**row, "id": f"t{at}-{row['id']}"} for at in range(4) for row in ROWS]
+    root = rog_folder(tmp_path / "rog", ROWS, training)
+    places = [f"dataset.root={root}", f"paths.home={tmp_path}", "reference_rows=off"]
+    folder = ran("dataset=cwq", "method=subgraphrag", *WEIGHTLESS, *places).folder
     (river,) = [text for text in prompts if "river" in text]
     assert sorted(river.splitlines()[1:3]) == [
         "(NORVIK, is.not, Norvik)", "(m.011zsc4_, location.location.contains, Norvik)",
@@ -124,44 +117,3 @@ def test_a_question_is_answered_from_its_own_triples_as_they_are_written(tmp_pat
     (nobody,) = [text for text in prompts if "ada marsh" in text]
     assert nobody.splitlines() == ["Triplets:", "Question: who is ada marsh"]
     assert len(records(folder)) == 3
-
-
-def team_prompt(home: Path, *settings: str) -> list[str]:
-    """The lines of the user's turn of the question about the team; no call is in a cache."""
-    prompts.clear()
-    run(home / "-".join(settings).replace("=", "-"), *settings)
-    (team,) = [text for text in prompts if "mascot Rolf" in text]
-    return team.splitlines()
-
-
-def test_path_pooling_has_the_prompt_of_paths_and_its_baseline_that_of_triplets(
-    tmp_path: Path,
-) -> None:
-    """Path pooling, A.4: merged lines where triples are pooled, else triplets; both ascending."""
-    plain = team_prompt(tmp_path, "profile=paper")
-    assert plain[0] == "Triplets:" and all(line.startswith("(") for line in plain[1:-1])
-    first = team_prompt(tmp_path, "profile=upstream")
-    assert sorted(first) == sorted(plain) and first[1:-1] == plain[1:-1][::-1]
-    pooled = team_prompt(tmp_path, "profile=paper", "pooling=rerank")
-    assert pooled[0] == "Paths:" and all("->" in line for line in pooled[1:-1])
-    kept = team_prompt(tmp_path, "profile=paper", "pooling=rerank", "method.form=triplets")
-    assert kept[0] == "Triplets:" and sorted(kept) == sorted(plain)
-
-
-@pytest.mark.parametrize("profile", ["paper", "upstream"])
-def test_five_hundred_triples_stand_in_the_prompt_of_a_reader_whose_window_holds_them(
-    profile: str, tmp_path: Path
-) -> None:
-    """A triple of Freebase has about 23 tokens: 500 of them do not fit 8,000."""
-    made = "-".join(f"relation.of.many.parts.{part}" for part in range(3))
-    rows = [(f"m.0{at}xyz", made, f"m.1{at}abc") for at in range(500)]
-    graph = graph_of(rows)
-    words = ["dataset=cwq", f"dataset.root={rog_folder(tmp_path / 'rog', ROWS, ROWS)}",
-             "method=subgraphrag", "embedder=hashing", "llm=openai_compatible",
-             "llm.model=meta-llama/Llama-3.1-8B-Instruct", f"profile={profile}"]  # fmt: skip
-    experiment = Experiment.prepare(composed(words))
-    found = triples_context(
-        Ranked(np.arange(500), np.linspace(1, 0, 500)), graph=graph, tokenizer=BytePairs(),
-        context_budget=experiment.models.context_budget,
-    )  # fmt: skip
-    assert len(found.pieces) == 500 and found.n_tokens > 8000 and not found.cut

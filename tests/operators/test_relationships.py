@@ -1,17 +1,14 @@
 """Relationship operators, worked out by hand, and what they read and hold."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, check, falling, ranked
-from small_worlds import Babbling, Obliging
+from by_hand import Planted, check, falling, ranked, replying
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import alone
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.llm.calls import Completion
 from graphrag_bench.values import NodeScores, Query, Question
 from methods.pathcorag.steps import among
 from operators.node.relnode import relnode
@@ -64,7 +61,6 @@ def test_relationships_at_nodes_come_by_degree_weight_and_id_or_those_between_fi
     found = onehop(falling(0, 1), graph=graph, order="links")
     assert found.items() == [(3, 6.0), (1, 5.0), (2, 5.0), (0, 5.0), (4, 5.0)]
     assert onehop(falling(0, 1), graph=graph, order="links", per_node=1).ids.tolist() == [3, 1, 2]
-    assert not len(onehop(falling(), graph=graph, order="links", per_node=1))
 
 
 def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(kite):
@@ -106,33 +102,16 @@ def test_facts_come_by_their_place_between_the_least_and_the_most_similar(facts)
     assert found.ids.tolist() == [0, 2, 3]
 
 
-class Says(Obliging):
-    """A model that gives one reply and keeps what it was shown."""
-
-    def __init__(self, reply: object) -> None:
-        super().__init__()
-        self.reply = json.dumps(reply)
-        self.shown = ""
-
-    def call(self, request):
-        self.n_calls += 1
-        self.shown = request.prompt[-1].content
-        return Completion(self.reply, 10, 5, model="says")
-
-
 def test_the_model_keeps_numbered_facts_in_order_and_all_where_no_reply_can_be_read(facts):
-    model = Says({"useful": [2, 1, 9]})
-    found = filter_llm(
-        ASKED, ranked(3, 0, 2, scores=(0.9, 0.8, 0.7)), graph=facts["graph"], llm=model
-    )
-    assert found.items() == [(3, 0.9), (0, 0.8)]
-    assert "1. ada, related to, ostra" in model.shown
-    assert "2. ada, related to, norvik" in model.shown
-    assert ASKED.text in model.shown
-    babbling = Babbling()
-    found = filter_llm(ASKED, ranked(0, 2), graph=facts["graph"], llm=babbling)
-    assert found.ids.tolist() == [0, 2]
-    assert babbling.n_calls == 2
+    llm = replying('{"useful": [2, 1, 9]}')
+    rows = ranked(3, 0, 2, scores=(0.9, 0.8, 0.7))
+    assert filter_llm(ASKED, rows, graph=facts["graph"], llm=llm).items() == [(3, 0.9), (0, 0.8)]
+    prompt = llm.asked[0][-1].content
+    assert "1. ada, related to, ostra" in prompt and "2. ada, related to, norvik" in prompt
+    assert ASKED.text in prompt
+    llm = replying("well", "it depends")
+    assert filter_llm(ASKED, rows, graph=facts["graph"], llm=llm).ids.tolist() == [3, 0, 2]
+    assert (len(llm.asked), llm.meter.fallbacks) == (2, 1)
 
 
 def test_a_node_may_have_the_mean_of_its_relationships(facts):
@@ -156,10 +135,10 @@ def scattered(seed: int) -> Graph:
 @pytest.mark.parametrize("seed", range(20))
 def test_relationships_at_nodes_are_those_that_a_scan_of_all_finds(seed):
     graph = scattered(seed)
-    given = np.random.default_rng(seed).integers(graph.n_nodes, size=seed % 5)
-    expected = np.flatnonzero(np.isin(graph.source, given) | np.isin(graph.target, given))
-    assert graph.relationships_at(given).tolist() == expected.tolist()
-    assert onehop(falling(*given), graph=graph).ids.dtype == np.int64
-    assert sorted(onehop(falling(*given), graph=graph).ids.tolist()) == expected.tolist()
-    inside = np.flatnonzero(np.isin(graph.source, given) & np.isin(graph.target, given))
-    assert sorted(among(falling(*given), graph=graph).ids.tolist()) == inside.tolist()
+    nodes = np.random.default_rng(seed).integers(graph.n_nodes, size=seed % 5)
+    expected = np.flatnonzero(np.isin(graph.source, nodes) | np.isin(graph.target, nodes))
+    assert graph.relationships_at(nodes).tolist() == expected.tolist()
+    assert onehop(falling(*nodes), graph=graph).ids.dtype == np.int64
+    assert sorted(onehop(falling(*nodes), graph=graph).ids.tolist()) == expected.tolist()
+    inside = np.flatnonzero(np.isin(graph.source, nodes) & np.isin(graph.target, nodes))
+    assert sorted(among(falling(*nodes), graph=graph).ids.tolist()) == inside.tolist()

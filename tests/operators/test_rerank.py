@@ -5,22 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from by_hand import check, replying
+from by_hand import check, ranked, replying
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted, last_user_message
-from graphrag_bench.values import FloatArray, Question, Ranked
+from graphrag_bench.values import FloatArray, Question
 from operators.chunk.rerank import cross_encoder_rerank, rerank
 
 TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in range(8)])
 ASKED = Question("q", "Who?")
-
-
-def ranked(*ids: int) -> Ranked:
-    return Ranked(np.array(ids, np.int64), np.linspace(0.9, 0.1, len(ids)))
 
 
 def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_them():
