@@ -43,14 +43,14 @@ class Served:
 
     def fault(self) -> str:
         """The fault that this request meets; "" for none."""
-        asked = self.scenario
-        if self.stats.requests <= asked.fail_first:
+        scenario = self.scenario
+        if self.stats.requests <= scenario.fail_first:
             return "500"
-        if asked.out_after is not None and self.stats.requests > asked.out_after:
+        if scenario.out_after is not None and self.stats.requests > scenario.out_after:
             return "500"
         dice = self.random.random()
         for name in ("429", "500", "reset", "timeout", "broken", "cut", "broken_body"):
-            dice -= getattr(asked, f"share_{name}")
+            dice -= getattr(scenario, f"share_{name}")
             if dice < 0:
                 return name
         return ""
@@ -67,18 +67,18 @@ def words(body: dict[str, Any]) -> int:
 def prompt_id(body: dict[str, Any]) -> str:
     """The `#number` in the first message that holds one; else the start of the last message."""
     for message in body["messages"]:
-        if found := re.search(r"#(\d+)", message["content"]):
-            return found.group(1)
+        if match := re.search(r"#(\d+)", message["content"]):
+            return match.group(1)
     return str(body["messages"][-1]["content"][:40])
 
 
 def refusal(served: Served, body: dict[str, Any], key: str) -> tuple[int, dict[str, Any]] | None:
-    asked = served.scenario
-    if asked.key is not None and key != asked.key:
+    scenario = served.scenario
+    if scenario.key is not None and key != scenario.key:
         return error(401, f"Incorrect API key provided: {key}.", code="invalid_api_key")
-    if asked.models and body.get("model") not in asked.models:
+    if scenario.models and body.get("model") not in scenario.models:
         return error(404, f"The model `{body.get('model')}` does not exist", code="model_not_found")
-    for name in asked.refuse:
+    for name in scenario.refuse:
         value = body.get(name)
         if name in ("json_schema", "json_object"):
             if (body.get("response_format") or {}).get("type") == name:
@@ -92,13 +92,13 @@ def refusal(served: Served, body: dict[str, Any], key: str) -> tuple[int, dict[s
             )
         elif value is not None:
             return error(400, f"Unsupported value: '{name}' does not support {value}.", param=name)
-    if asked.window is not None and words(body) > asked.window:
+    if scenario.window is not None and words(body) > scenario.window:
         return error(
             400,
-            f"This model's maximum context length is {asked.window} tokens.",
+            f"This model's maximum context length is {scenario.window} tokens.",
             code="context_length_exceeded",
         )
-    if asked.filter_word and any(asked.filter_word in m["content"] for m in body["messages"]):
+    if scenario.filter_word and any(scenario.filter_word in m["content"] for m in body["messages"]):
         return error(400, "The prompt was filtered", code="content_filter")
     return None
 
@@ -112,33 +112,33 @@ def filled(schema: dict[str, Any], name: str) -> Any:
 
 
 def chat(served: Served, body: dict[str, Any], *, broken: bool) -> dict[str, Any]:
-    asked = served.scenario
+    scenario = served.scenario
     name = prompt_id(body)
-    text = f"reply {name}" if asked.text is None else asked.text
+    text = f"reply {name}" if scenario.text is None else scenario.text
     last = body["messages"][-1]["content"]
-    text = next((reply for part, reply in asked.texts.items() if part in last), text)
+    text = next((reply for part, reply in scenario.texts.items() if part in last), text)
     form = body.get("response_format") or {}
-    if form.get("type") == "json_schema" and asked.text is None and not asked.texts:
+    if form.get("type") == "json_schema" and scenario.text is None and not scenario.texts:
         text = json.dumps(filled(form["json_schema"]["schema"], name))
-    if asked.reads:
+    if scenario.reads:
         text = reading.reply(body)
     if broken:
         text = 'Sure! Here it is: {"answer": "'
     n_prompt = words(body)
-    if asked.silent_window is not None:
-        n_prompt = min(n_prompt, asked.silent_window)
-    message = {"role": "assistant", "content": text, **asked.message}
-    if asked.reasoning is not None:
-        message["reasoning_content"] = asked.reasoning
-    n_completion = len(text.split()) + len((asked.reasoning or "").split())
-    fingerprint = asked.fingerprints[served.stats.requests % len(asked.fingerprints)]
+    if scenario.silent_window is not None:
+        n_prompt = min(n_prompt, scenario.silent_window)
+    message = {"role": "assistant", "content": text, **scenario.message}
+    if scenario.reasoning is not None:
+        message["reasoning_content"] = scenario.reasoning
+    n_completion = len(text.split()) + len((scenario.reasoning or "").split())
+    fingerprint = scenario.fingerprints[served.stats.requests % len(scenario.fingerprints)]
     return {
         "id": "x",
         "object": "chat.completion",
         "created": 0,
         "model": body["model"],
         "system_fingerprint": fingerprint,
-        "choices": [{"index": 0, "message": message, "finish_reason": asked.finish}],
+        "choices": [{"index": 0, "message": message, "finish_reason": scenario.finish}],
         "usage": {
             "prompt_tokens": n_prompt,
             "completion_tokens": n_completion,
@@ -210,28 +210,30 @@ class Server:
         body: dict[str, Any],
         writer: asyncio.StreamWriter,
     ) -> bool:
-        asked, stats = served.scenario, served.stats
+        scenario, stats = served.scenario, served.stats
         is_chat = path.endswith("/chat/completions")
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
         served.count((words(body) if is_chat else 0) + limit)
         if len(stats.bodies) < 50:
             stats.bodies.append(body)
         key = headers.get("authorization", "").removeprefix("Bearer ")
-        if asked.raw_status is not None:
-            text = (asked.raw_body or "").replace("{key}", key)
-            return await send(writer, asked.raw_status, text)
+        if scenario.raw_status is not None:
+            text = (scenario.raw_body or "").replace("{key}", key)
+            return await send(writer, scenario.raw_status, text)
         if (refused := refusal(served, body, key)) is not None:
             stats.faults[str(refused[0])] += 1
             return await send(writer, *refused)
         fault = "429" if served.over_limit() else served.fault()
-        if asked.fail_word and any(asked.fail_word in m["content"] for m in body["messages"]):
+        if scenario.fail_word and any(scenario.fail_word in m["content"] for m in body["messages"]):
             fault = "500"
         if fault:
             stats.faults[fault] += 1
         if fault in ("429", "500"):
-            wait = {} if asked.retry_after is None else {"retry-after": str(asked.retry_after)}
+            wait = (
+                {} if scenario.retry_after is None else {"retry-after": str(scenario.retry_after)}
+            )
             return await send(writer, int(fault), {"error": {"message": "try later"}}, wait)
-        await asyncio.sleep(asked.timeout if fault == "timeout" else asked.latency)
+        await asyncio.sleep(scenario.timeout if fault == "timeout" else scenario.latency)
         if fault in ("reset", "timeout"):
             writer.transport.abort()
             return False
@@ -243,7 +245,7 @@ class Server:
             return False
         if fault == "broken_body":
             return await send(writer, 200, json.dumps(answer)[:-20])
-        by_prompt = reading.prompt_digest if asked.reads else prompt_id
+        by_prompt = reading.prompt_digest if scenario.reads else prompt_id
         stats.answered[by_prompt(body) if is_chat else "embeddings"] += 1
         stats.tokens += answer.get("usage", {}).get("total_tokens", 0)
         return await send(writer, 200, answer)

@@ -163,9 +163,9 @@ def test_how_an_operator_is_registered_is_no_part_of_it(fingerprint_of):
 
 
 def test_the_registry_the_progress_bar_and_the_wording_of_errors_are_no_part_of_a_builder():
-    found: dict[str, str] = {}
-    fingerprint._collect(token, frozenset({"graphrag_bench"}), found)
-    modules = {name.partition(":")[0].partition("=")[0] for name in found}
+    texts: dict[str, str] = {}
+    fingerprint._collect(token, frozenset({"graphrag_bench"}), texts)
+    modules = {name.partition(":")[0].partition("=")[0] for name in texts}
     assert "graphrag_bench.text" in modules
     assert not modules & {"graphrag_bench.contract", "graphrag_bench.registry"}
     assert not modules & {"graphrag_bench.progress", "graphrag_bench.errors"}
@@ -182,7 +182,7 @@ def test_no_fingerprint_depends_on_where_the_project_lies() -> None:
     here = str(Path(fingerprint.__file__).parents[1])
     for item in [*contract.operators.all(), *contract.builders.all()]:
         function = getattr(item, "batch", None) or item.function
-        found: dict[str, str] = {}
-        fingerprint._collect(function, frozenset({"graphrag_bench", "operators", "methods"}), found)
-        assert found
-        assert not [name for name, text in found.items() if here in text], item.name
+        texts: dict[str, str] = {}
+        fingerprint._collect(function, frozenset({"graphrag_bench", "operators", "methods"}), texts)
+        assert texts
+        assert not [name for name, text in texts.items() if here in text], item.name

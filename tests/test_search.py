@@ -75,9 +75,9 @@ def test_a_block_that_is_done_is_stored_and_not_done_again(tmp_path):
 
 
 def test_progress_is_told_of_every_text():
-    told: list[int] = []
-    encode_in_blocks(["a", "b", "cc", "a"], Hashing(8), told.append)
-    assert told == [2, 1]
+    counts: list[int] = []
+    encode_in_blocks(["a", "b", "cc", "a"], Hashing(8), counts.append)
+    assert counts == [2, 1]
 
 
 # ---- indices
@@ -94,35 +94,35 @@ def test_a_batch_finds_the_same_bytes_as_each_query_alone(dimension, k):
     vectors[100:350] = vectors[7]  # a border of 251 ties for the query that is this row
     queries[5] = vectors[7]
     index = VectorIndex(vectors)
-    for query, found in zip(queries, index.search(queries, k), strict=True):
+    for query, ranked in zip(queries, index.search(queries, k), strict=True):
         (alone,) = index.search(query[None], k)
-        assert found.ids.tobytes() == alone.ids.tobytes()
-        assert found.scores.tobytes() == alone.scores.tobytes()
+        assert ranked.ids.tobytes() == alone.ids.tobytes()
+        assert ranked.scores.tobytes() == alone.scores.tobytes()
         every = np.round((vectors @ query).astype(np.float64), 5)
-        assert every[found.ids[-1]] >= np.sort(every)[-k] - 2e-5
+        assert every[ranked.ids[-1]] >= np.sort(every)[-k] - 2e-5
 
 
 def test_a_batch_is_one_call_and_only_unclear_queries_are_asked_again(monkeypatch):
     import faiss
 
-    asked, search = [], faiss.knn
+    calls, search = [], faiss.knn
 
     def counted(queries, rows, k, **more):
-        asked.append((len(queries), k))
+        calls.append((len(queries), k))
         return search(queries, rows, k, **more)
 
     monkeypatch.setattr(faiss, "knn", counted)
     vectors, queries = unit_rows(3000, 64, 0), unit_rows(200, 64, 1)
     vectors[100:150] = vectors[7]
     queries[5] = vectors[7]
-    found = VectorIndex(vectors).search(queries, 10)
-    assert asked == [(200, 26), (1, 104)]
-    assert found[5].ids.tolist() == [7, *range(100, 109)]
+    rankings = VectorIndex(vectors).search(queries, 10)
+    assert calls == [(200, 26), (1, 104)]
+    assert rankings[5].ids.tolist() == [7, *range(100, 109)]
 
 
 def test_an_empty_index_finds_nothing():
     index = VectorIndex(np.zeros((0, 8), np.float32))
-    assert [len(found) for found in index.search(np.ones((2, 8), np.float32), 3)] == [0, 0]
+    assert [len(ranked) for ranked in index.search(np.ones((2, 8), np.float32), 3)] == [0, 0]
     assert index.search(np.zeros((0, 8), np.float32), 3) == []
 
 
@@ -149,9 +149,9 @@ def test_the_packaged_embedder_gives_unit_rows_that_mean_something(minilm):
 
 @pytest.mark.real
 def test_the_vector_of_a_question_does_not_depend_on_the_others(minilm):
-    asked = ["Who founded Norvik?", "Where does the river rise, and who has seen its source?"]
-    together = minilm.encode(asked, kind="question")
-    alone = [minilm.encode([text], kind="question")[0] for text in asked]
+    texts = ["Who founded Norvik?", "Where does the river rise, and who has seen its source?"]
+    together = minilm.encode(texts, kind="question")
+    alone = [minilm.encode([text], kind="question")[0] for text in texts]
     assert np.array_equal(together, alone)
     assert minilm.encode([], kind="question").shape == (0, 384)
 
