@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from graphrag_bench.algorithms.evidence import (
     Fragments,
@@ -85,16 +84,9 @@ STATED = [
 ]
 
 
-@pytest.fixture
-def graph() -> Graph:
-    base = Graph.from_arrays(
-        [0, 1], [1, 2], node_chunk=np.eye(3), relationship_chunk=[[1, 0, 0]] * 2
-    )
-    return replace(base, node_attributes=NodeAttributes.of(STATED, 3))
-
-
-def test_a_row_is_one_node_name_and_value_with_the_chunks_that_state_it(graph):
-    stored = attributes_of(graph)
+def test_a_row_is_one_node_name_and_value_with_the_chunks_that_state_it():
+    base = Graph.from_arrays([0, 1], [1, 2], node_chunk=np.eye(3))
+    stored = attributes_of(replace(base, node_attributes=NodeAttributes.of(STATED, 3)))
     assert stored.node.tolist() == [0, 0, 2]
     assert [stored.text_of(row) for row in range(3)] == [
         "born: 1867",

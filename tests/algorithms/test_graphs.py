@@ -30,22 +30,11 @@ def test_rows_with_the_same_ends_are_one_pair(graph):
     assert pairs.first.tolist() == [0, 1, 3]
 
 
-def test_the_adjacency_is_symmetric_and_without_loops(graph):
-    assert graph.adjacency.toarray().tolist() == [
-        [0, 3, 0, 0],
-        [3, 0, 4, 0],
-        [0, 4, 0, 0],
-        [0, 0, 0, 0],
-    ]
-
-
-def test_a_walk_leaves_a_node_by_weight_and_an_isolated_one_not_at_all(graph):
-    np.testing.assert_allclose(
-        graph.transition.toarray(), [[0, 3 / 7, 0, 0], [1, 0, 1, 0], [0, 4 / 7, 0, 0], [0, 0, 0, 0]]
-    )
-
-
-def test_a_pair_is_in_the_chunks_of_any_of_its_rows(graph):
+def test_views_join_the_rows_of_a_pair(graph):
+    """Adjacency has no loops, a walk leaves by weight, and a pair has the chunks of any row."""
+    assert graph.adjacency.toarray().tolist() == [[0, 3, 0, 0], [3, 0, 4, 0], [0, 4, 0, 0], [0] * 4]
+    walk = [[0, 3 / 7, 0, 0], [1, 0, 1, 0], [0, 4 / 7, 0, 0], [0] * 4]
+    np.testing.assert_allclose(graph.transition.toarray(), walk)
     assert graph.pair_chunk.toarray().tolist() == [[True, True], [False, True], [False, False]]
 
 

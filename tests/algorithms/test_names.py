@@ -16,11 +16,11 @@ from graphrag_bench.algorithms.name_dictionary import (
 # ---- Names looked up whatever their accents, endings and articles, and found in texts
 
 NAMES = ["new york", "new york city", "the beatles", "tekezé river", "hello love", "mercury", "us"]
-HELD = NameDictionary.of(NAMES)
+DICTIONARY = NameDictionary.of(NAMES)
 
 
-def found(text: str, single=None) -> list[str]:
-    return [NAMES[row] for _, row in HELD.matches(text, single)]
+def matched(text: str, single=None) -> list[str]:
+    return [NAMES[row] for _, row in DICTIONARY.matches(text, single)]
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_an_s_after_a_single_letter_and_a_voicing_mark_stay() -> None:
     assert key_of("\u304c") != key_of("\u304b")
 
 
-def test_the_longest_name_that_begins_at_a_word_is_found() -> None:
-    assert found("Who lives in New York City, and who in New York?") == [
+def test_the_longest_name_that_begins_at_a_word_is_matched() -> None:
+    assert matched("Who lives in New York City, and who in New York?") == [
         "new york city",
         "new york",
     ]
@@ -72,8 +72,8 @@ def test_a_name_with_an_article_and_one_without_are_the_same() -> None:
 
 
 def test_a_name_of_one_word_is_found_in_a_text_only_where_it_is_allowed() -> None:
-    assert found("New York and Mercury", single={"mercury"}) == ["new york", "mercury"]
-    assert found("New York and Mercury", single=()) == ["new york"]
+    assert matched("New York and Mercury", single={"mercury"}) == ["new york", "mercury"]
+    assert matched("New York and Mercury", single=()) == ["new york"]
 
 
 def test_aliases_are_found_after_names_and_lead_to_their_row() -> None:

@@ -1,6 +1,7 @@
 """Entities and triples of a chunk: out of an OpenIE file, by a tagger, by a model; pruning."""
 
 import json
+from itertools import combinations
 
 import pytest
 from builds import QUIET, Told
@@ -115,47 +116,37 @@ def triples(row: ChunkExtraction) -> list[tuple[str, str, str]]:
     return [(triple.head, triple.relation, triple.tail) for triple in row.triples]
 
 
-def test_a_relation_joins_the_names_of_a_sentence_and_others_co_occur():
-    row = read(sentence("Ada", "Norvik", "Tarn", relations=[("Ada", "found", "Norvik")]))
-    assert row.entities == ("Ada", "Norvik", "Tarn")
-    assert triples(row) == [
-        ("Ada", "found", "Norvik"),
-        ("Ada", CO_OCCURS, "Tarn"),
-        ("Norvik", CO_OCCURS, "Tarn"),
-    ]
+FOUND = ("Ada", "found", "Norvik")
 
 
-def test_a_sentence_with_more_than_eight_names_gives_no_co_occurrence():
-    assert len(triples(read(sentence(*"abcdefgh")))) == 28
-    assert triples(read(sentence(*"abcdefghi"))) == []
-
-
-def test_dates_and_amounts_are_entities_and_co_occur_with_nothing():
-    row = read(sentence("1901", "Ada", label="DATE"))
-    assert row.entities == ("1901", "Ada")
-    assert triples(row) == []
-
-
-def test_noun_phrases_are_entities_and_ends_of_relations():
-    one = sentence("Ada", phrases=["observatory"], relations=[("Ada", "found", "observatory")])
-    assert read(one).entities == ("Ada", "observatory")
-    assert triples(read(one)) == [("Ada", "found", "observatory")]
-
-
-def test_a_title_co_occurs_with_the_names_of_sentences_that_do_not_name_it():
-    row = read(sentence("Norvik"), sentence("Ada", "Tarn"), about="Ada")
-    assert row.entities == ("Ada", "Norvik", "Tarn")
-    assert triples(row) == [("Ada", CO_OCCURS, "Norvik"), ("Ada", CO_OCCURS, "Tarn")]
-
-
-def test_a_title_stands_for_a_pronoun():
-    one = sentence("Norvik", relations=[("She", "find", "Norvik")], pronouns=["She"])
-    assert triples(read(one, about="Ada")) == [("Ada", "find", "Norvik")]
+@pytest.mark.parametrize(
+    ("sentences", "title", "entities", "expected"),
+    [
+        ([sentence("Ada", "Norvik", "Tarn", relations=[FOUND])], "", ("Ada", "Norvik", "Tarn"),
+         [FOUND, ("Ada", CO_OCCURS, "Tarn"), ("Norvik", CO_OCCURS, "Tarn")]),
+        ([sentence(*"abcdefghi")], "", tuple("abcdefghi"), []),
+        ([sentence(*"abcdefgh")], "", tuple("abcdefgh"),
+         [(head, CO_OCCURS, tail) for head, tail in combinations("abcdefgh", 2)]),
+        ([sentence("1901", "Ada", label="DATE")], "", ("1901", "Ada"), []),
+        ([sentence("Ada", phrases=["observatory"], relations=[("Ada", "found", "observatory")])],
+         "", ("Ada", "observatory"), [("Ada", "found", "observatory")]),
+        ([sentence("Norvik"), sentence("Ada", "Tarn")], "Ada", ("Ada", "Norvik", "Tarn"),
+         [("Ada", CO_OCCURS, "Norvik"), ("Ada", CO_OCCURS, "Tarn")]),
+        ([sentence("Norvik", relations=[("She", "found", "Norvik")], pronouns=["She"])],
+         "Ada", ("Ada", "Norvik"), [FOUND]),
+    ],
+)  # fmt: skip
+def test_relations_join_names_and_phrases_and_other_names_co_occur(
+    sentences, title, entities, expected
+):
+    """Up to eight names of a sentence, dates apart, with the title, which stands for pronouns."""
+    row = read(*sentences, about=title)
+    assert (row.entities, triples(row)) == (entities, expected)
 
 
 def test_the_share_of_sentences_with_a_relation_is_reported():
-    told = Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence())
-    result = nlp_extraction(chunk_table=table("\nSome text."), nlp=told, progress=QUIET)
+    tagger = Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence())
+    result = nlp_extraction(chunk_table=table("\nSome text."), nlp=tagger, progress=QUIET)
     assert result.statistics == {"triples": 1, "relation_share": 0.3333}
 
 
@@ -184,12 +175,12 @@ NONSENSE = "I would rather not."
 ASKED_AGAIN = ("could not be read", NONSENSE)
 
 
-def said_names(*found: str) -> str:
-    return json.dumps({"named_entities": found})
+def names_reply(*names: str) -> str:
+    return json.dumps({"named_entities": names})
 
 
-def said_facts(*found: list[str]) -> str:
-    return json.dumps({"triples": found})
+def facts_reply(*facts: list[str]) -> str:
+    return json.dumps({"triples": facts})
 
 
 def extracted(model: Scripted, *texts: str) -> Extraction:
@@ -205,14 +196,14 @@ def counts(**other: int) -> dict[str, int]:
 
 def test_first_the_names_are_asked_for_then_with_them_the_facts():
     """Triples that are not three texts are skipped and counted."""
-    result = said_facts(["Ada Marsh", "founded", "Norvik"], ["a", "r"], ["a", " ", "b"])
-    model = Scripted([("Entities:", result), ("founded", said_names("Ada Marsh", "Norvik"))])
-    made = extracted(model, "Ada Marsh founded Norvik.")
-    assert made.rows == (
+    result = facts_reply(["Ada Marsh", "founded", "Norvik"], ["a", "r"], ["a", " ", "b"])
+    model = Scripted([("Entities:", result), ("founded", names_reply("Ada Marsh", "Norvik"))])
+    read = extracted(model, "Ada Marsh founded Norvik.")
+    assert read.rows == (
         ChunkExtraction(("Ada Marsh", "Norvik"), (Triple("Ada Marsh", "founded", "Norvik"),)),
     )
     assert '["Ada Marsh", "Norvik"]' in model.asked[1][-1].content
-    assert (made.statistics, len(model.asked)) == (counts(skipped_triples=2), 2)
+    assert (read.statistics, len(model.asked)) == (counts(skipped_triples=2), 2)
 
 
 def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
@@ -221,10 +212,10 @@ def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
         [
             ASKED_AGAIN,
             ("re:second.*Entities:", NONSENSE),
-            ("re:third.*Entities:", said_facts(["c", "r", "d"])),
+            ("re:third.*Entities:", facts_reply(["c", "r", "d"])),
             ("first", NONSENSE),
-            ("second", said_names("b")),
-            ("third", said_names("c")),
+            ("second", names_reply("b")),
+            ("third", names_reply("c")),
         ]
     )
     result = extracted(model, "The first.", "The second.", "The third.")
@@ -242,11 +233,11 @@ def cut_at(text: str) -> Completion:
 
 def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
     """The third triple is cut in the middle of its tail: it may be half a name."""
-    message = said_facts(["a", "r", "b"], ["b, too", "s", "c [x]"], ["c", "t", "do"])
+    message = facts_reply(["a", "r", "b"], ["b, too", "s", "c [x]"], ["c", "t", "do"])
     model = Scripted(
         [
             ("Entities:", cut_at(message[: message.index("do") + 1])),
-            ("Passage:", said_names("a", "b", "c")),
+            ("Passage:", names_reply("a", "b", "c")),
         ]
     )
     result = extracted(model, "About a, b and c.")

@@ -29,22 +29,19 @@ def read(folder: Path, embedder: Hashing = SHORT_WORDS, **settings: str) -> GnnW
     return released_weights(checkpoint=Checkpoint(str(folder)), embedder=embedder, **settings)
 
 
-def test_a_checkpoint_of_the_release_is_read_by_its_names(tmp_path: Path) -> None:
-    result = read(checkpoint(tmp_path / "gfm"))
-    assert result.shape == SHAPE
-    assert result.short_cut
-    for name, values in parameters().items():
-        assert result.parameters[name].tolist() == values.tolist()
-
-
-def test_weights_without_a_layer_around_them_are_read_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_a_checkpoint_of_the_release_is_read_by_its_names(tmp_path: Path, wrapped: bool) -> None:
+    """Weights without a layer around them are read too."""
     import torch
 
-    folder = checkpoint(tmp_path)
-    state = {name: torch.from_numpy(values) for name, values in parameters().items()}
-    torch.save(state, folder / "model.pth")
-    result = read(folder).parameters
-    assert result["rel_mlp.bias"].tolist() == parameters()["rel_mlp.bias"].tolist()
+    folder = checkpoint(tmp_path / "gfm")
+    if not wrapped:
+        state = {name: torch.from_numpy(values) for name, values in parameters().items()}
+        torch.save(state, folder / "model.pth")
+    result = read(folder)
+    assert (result.shape, result.short_cut) == (SHAPE, True)
+    for name, values in parameters().items():
+        assert result.parameters[name].tolist() == values.tolist()
 
 
 def test_a_checkpoint_is_known_by_what_its_files_hold_and_not_by_where_they_are(tmp_path):

@@ -1,17 +1,9 @@
 """The plan of artifacts: the closure of needs, each with a key of all it is made from."""
 
-from typing import Any
-
 import pytest
 from tiny_builders import planned
 
-from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs import chunking, extraction, knowledge_graph
-from graphrag_bench.indices import vectors as indices
-
-REAL = (chunking, extraction, knowledge_graph, indices)
-"""Importing them registers the builders that the last tests plan."""
 
 
 def test_the_plan_is_the_closure_of_the_needs_each_after_what_it_is_built_from():
@@ -60,28 +52,3 @@ def test_all_that_is_wrong_is_said_at_once():
         "build.numbers has no setting ",
         "Nothing builds ",
     ]
-
-
-# ---- the keys of the real builders
-
-
-def real_keys(**chunking_settings: Any) -> dict[str, str]:
-    """The keys of what HippoRAG with token windows builds."""
-    choices = {
-        "chunk_table": {"variant": "token", **chunking_settings},
-        "extraction": "nlp",
-        "graph": "kg_synonymy",
-        "name_index": "extraction",
-        "node_index": "name",
-    }
-    names = ("corpus", "nlp", "embedder")
-    identities = {name: (lambda name=name: name) for name in names}
-    result = plan({"graph", "node_index", "chunk_index", "bm25"}, choices, identities)
-    return {one.resource: one.key for one in result}
-
-
-def test_another_chunk_size_changes_every_key_downstream():
-    before, after = real_keys(), real_keys(size=600)
-    assert before.keys() == after.keys()
-    assert len(before) == 7
-    assert not set(before.values()) & set(after.values())

@@ -4,10 +4,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
 from builds import QUIET
+from by_hand import Planted, angle
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
@@ -45,9 +47,9 @@ TWO = communities((0, -1, [0, 1, 2]), (0, -1, [3, 4, 5]))
 NESTED = communities((0, -1, [0, 1, 2, 3, 4, 5]), (1, 0, [0, 1, 2]), (1, 0, [3, 4, 5]))
 
 
-def extracted(graph: Graph = GRAPH, found: Communities = TWO, **settings) -> Reports:
+def extracted(graph: Graph = GRAPH, parts: Communities = TWO, **settings) -> Reports:
     return extractive(
-        communities=found, graph=graph, embedder=Hashing(64), progress=QUIET, **settings
+        communities=parts, graph=graph, embedder=Hashing(64), progress=QUIET, **settings
     )
 
 
@@ -134,9 +136,9 @@ def written_reply(title: str, rating: float = 7.0, **other: object) -> str:
     return json.dumps({**stored, "findings": [{"summary": "A", "explanation": "B."}], **other})
 
 
-def by_model(model, found: Communities = TWO, **settings) -> Reports:
+def by_model(model, parts: Communities = TWO, **settings) -> Reports:
     return llm_reports(
-        communities=found, graph=GRAPH, llm_build=model, progress=QUIET, **settings
+        communities=parts, graph=GRAPH, llm_build=model, progress=QUIET, **settings
     )  # fmt: skip
 
 
@@ -217,16 +219,6 @@ AFTER = world("zyxfedcba", [*ROWS[::-1], "xy", "xz", "yz"])
 """Two nodes came in front and are joined to x, so that x has three neighbours; all rows moved."""
 
 
-class Recording(Hashing):
-    """An embedder that records the texts it embeds."""
-
-    texts: frozenset[str] = frozenset()
-
-    def encode(self, texts: Sequence[str], **other: object) -> np.ndarray:
-        self.texts |= set(texts)
-        return super().encode(texts, **other)
-
-
 def reply(chat: Chat) -> Completion:
     """A report that is told by its prompt alone."""
     text = chat[-1].content
@@ -253,14 +245,16 @@ def test_a_report_prompt_is_told_by_the_members_alone(budget):
 def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
     reports, texts = [], []
     for graph, communities in (BEFORE, AFTER):
-        embedder = Recording(32)
+        embedder = Planted(lambda text: angle(sum(map(ord, text))))
         result = extractive(
             communities=communities, graph=graph, embedder=embedder, progress=QUIET,
             summary_tokens=12, finding_tokens=6,
         )  # fmt: skip
         inside = communities.nodes.toarray()[:, list(graph.names).index("x")] == 0
         reports.append({result.texts[row] for row in np.flatnonzero(inside).tolist()})
-        texts.append({text for text in embedder.texts if "y" not in text and "z" not in text})
+        texts.append(
+            {text for text in chain(*embedder.asked) if "y" not in text and "z" not in text}
+        )
     assert len(reports[0]) == 3
     assert reports[0] == reports[1]
     assert texts[0] and texts[1] <= texts[0]
