@@ -1,9 +1,9 @@
 """Contexts of chunks, relationships, paths and hyperedges: what fits, in which order and words."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from by_hand import ranked
 from small_worlds import dataset
@@ -38,9 +38,8 @@ TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")
 
 
 def packed(budget: int | None = None) -> Context:
-    found = Ranked(np.array([1, 0]), np.array([0.9, 0.8]))
-    bound = ContextBudget(budget)
-    return chunks_context(found, chunk_table=TABLE, tokenizer=BytePairs(), context_budget=bound)
+    bound, chunks = ContextBudget(budget), ranked(1, 0, scores=(0.9, 0.8))
+    return chunks_context(chunks, chunk_table=TABLE, tokenizer=BytePairs(), context_budget=bound)
 
 
 def scores_of(context: Context, *evidence: str) -> dict[str, float]:
@@ -72,28 +71,26 @@ def test_the_typical_chunk_of_a_joined_corpus_is_a_full_window(join: str, typica
 LINE = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
 
 
-class Tens:
-    """A tokenizer to which every line is ten tokens."""
+class Counting:
+    """A tokenizer whose counts a function gives."""
 
-    identity = "ten"
+    identity = "counting"
 
-    def count(self, text: str) -> int:
-        return 10
-
-
-def given(*scored: tuple[int, float]) -> Ranked:
-    return Ranked(np.array([row for row, _ in scored]), np.array([score for _, score in scored]))
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self.count = count
 
 
-BEST_LAST = given((2, 0.1), (0, 0.3), (3, 0.3), (1, 0.9))
+TENS = Counting(lambda line: 10)
+WORDS = Counting(lambda text: len(text.split()))
+BEST_LAST = ranked(2, 0, 3, 1, scores=(0.1, 0.3, 0.3, 0.9))
 
 
 def block(
-    relationships: Ranked, held: Context | None = None, budget: int | None = None, **settings: Any
+    relationships: Ranked, before: Context | None = None, budget: int | None = None, **settings: Any
 ) -> Context:
     bound = ContextBudget(budget)
     return relationships_context(
-        relationships, held, graph=LINE, tokenizer=Tens(), context_budget=bound, **settings
+        relationships, before, graph=LINE, tokenizer=TENS, context_budget=bound, **settings
     )
 
 
@@ -111,19 +108,19 @@ def test_the_last_are_cut_unless_the_lowest_are_asked_for():
 
 @pytest.mark.parametrize("budget", [5, 25, 40])
 def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
-    held = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
+    before = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
     ways: dict[str, Any] = {"share": 0.5, "top_k": 3}
     bound = ContextBudget(budget)
-    found = fitting(BEST_LAST, held, graph=LINE, tokenizer=Tens(), context_budget=bound, **ways)
-    assert [str(row) for row in found.ids] == ids_of(block(BEST_LAST, held, budget, **ways))[1:]
+    found = fitting(BEST_LAST, before, graph=LINE, tokenizer=TENS, context_budget=bound, **ways)
+    assert [str(row) for row in found.ids] == ids_of(block(BEST_LAST, before, budget, **ways))[1:]
     assert found.scores.tolist() == BEST_LAST.scores[: len(found)].tolist()
 
 
 def test_a_block_with_tokens_of_its_own_takes_no_more_and_hands_none_on():
     """Of 100 tokens the first block may take 35 and takes 10; half of the rest is 50, not 75."""
-    first = block(given((0, 1.0)), budget=100, share=35)
+    first = block(ranked(0), budget=100, share=35)
     assert (first.n_tokens, first.share) == (10, 0.1)
-    after = block(given(*((row, 1.0) for row in (0, 1, 2, 3, 0, 1))), first, budget=100, share=0.5)
+    after = block(ranked(0, 1, 2, 3, 0, 1), first, budget=100, share=0.5)
     assert after.n_tokens == 60
     assert block(BEST_LAST, after, budget=100, share=20).n_tokens == 80
     assert block(BEST_LAST, after, budget=70, share=20).n_tokens == 70
@@ -209,42 +206,28 @@ def graph() -> Graph:
     return replace(base, types=Texts.of(TYPES), descriptions=Texts.of(texts))
 
 
-class Words:
-    """A tokenizer of words."""
-
-    identity = "words"
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-
 def test_each_search_is_cut_where_it_no_longer_fits_and_no_tokens_hold_none(graph):
     """Three words and six: eight hold the first alone; entities are neither counted nor cut."""
-    nodes, given = ranked(MET, BO, MOVED, ADA), {"graph": graph, "tokenizer": Words()}
-    kept = nodes_fitting(nodes, types=("hyperedge",), tokens=8, **given)
-    assert kept.ids.tolist() == [MET, BO, ADA]
-    assert nodes_fitting(nodes, types=("hyperedge",), tokens=9, **given).ids.tolist() == [
-        *nodes.ids
-    ]
-    assert nodes_fitting(nodes, tokens=4, **given).ids.tolist() == [MET, BO]
-    assert nodes_fitting(nodes, **given).ids.tolist() == [*nodes.ids]
+    nodes, hyperedges = ranked(MET, BO, MOVED, ADA), {"types": ("hyperedge",)}
+    for settings, ids in (
+        ({**hyperedges, "tokens": 8}, [MET, BO, ADA]),
+        ({**hyperedges, "tokens": 9}, nodes.ids.tolist()),
+        ({"tokens": 4}, [MET, BO]),
+        ({}, nodes.ids.tolist()),
+    ):
+        cut = nodes_fitting(nodes, graph=graph, tokenizer=WORDS, **settings)
+        assert cut.ids.tolist() == ids, settings
     table = token(corpus=dataset(("a", "", "one two"), ("b", "", "three")), size=9, overlap=0)
-    given = {"chunk_table": table, "tokenizer": Words()}
-    assert chunks_fitting(ranked(0, 1), tokens=2, **given).ids.tolist() == [0]
-    assert not len(chunks_fitting(ranked(0, 1), tokens=0, **given))
-    assert chunks_fitting(ranked(0, 1), **given).ids.tolist() == [0, 1]
+    for tokens, ids in ((2, [0]), (0, []), (None, [0, 1])):
+        cut = chunks_fitting(ranked(0, 1), tokens=tokens, chunk_table=table, tokenizer=WORDS)
+        assert cut.ids.tolist() == ids, tokens
 
 
 def test_a_prompt_tells_entities_and_hyperedges_in_blocks_of_their_own(graph):
-    given = {
-        "graph": graph,
-        "tokenizer": BytePairs("cl100k"),
-        "context_budget": UNBOUNDED,
-        "form": "text",
-    }
+    pack = {"graph": graph, "tokenizer": BytePairs(), "context_budget": UNBOUNDED, "form": "text"}
     nodes = ranked(MET, BO, MOVED, ADA)
-    entities = nodes_context(nodes, types=("entity",), **given)
-    both = nodes_context(nodes, entities, types=("hyperedge",), **given)
+    entities = nodes_context(nodes, types=("entity",), **pack)
+    both = nodes_context(nodes, entities, types=("hyperedge",), **pack)
     assert [piece.text for piece in both.pieces] == [
         "bo", "ada", "Ada met Bo.", "Ada and Bo moved to Ys.",
     ]  # fmt: skip

@@ -1,7 +1,5 @@
 """Points of map-reduce: what the schema bounds, and that nothing a model says more is refused."""
 
-import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -21,41 +19,35 @@ CONTEXT = Context((Piece("community", "c0", "The laboratory found helium.", 1.0,
 class Listening(Scripted):
     """A scripted model that keeps the schemas it is held to."""
 
-    def __init__(self, reply: str) -> None:
-        super().__init__(answer=lambda chat: reply)
-        self.schemas: list[Mapping[str, Any] | None] = []
+    def __init__(self) -> None:
+        super().__init__(answer=lambda chat: REPLY)
+        self.schemas: list[Any] = []
 
     def call(self, request: Request) -> Completion:
         self.schemas.append(request.schema)
         return super().call(request)
 
 
-def said(*descriptions: str) -> str:
-    points = [{"description": text, "score": 80} for text in descriptions]
-    return json.dumps({"points": points})
+REPLY = '{"points": [{"description": "helium", "score": 80}]}'
 
 
-def points(reply: str, **settings: Any) -> tuple[Sequence[str], Mapping[str, Any]]:
-    llm = Listening(reply)
-    found, _ = map_points(ASKED, CONTEXT, llm=llm, context_budget=UNBOUNDED, **settings)
-    assert llm.schemas[0] is not None
-    return found.texts, llm.schemas[0]
-
-
-@pytest.mark.parametrize("most", [1, 5, 12])
-def test_the_schema_ends_the_list_at_as_many_points_as_were_asked_for(most: int) -> None:
-    _, schema = points(said("helium"), max_points=most)
-    assert schema["properties"]["points"]["maxItems"] == most
-    assert schema["$defs"]["Point"]["properties"]["description"]["maxLength"] == 300
-
-
-def test_without_a_limit_of_characters_points_are_described_comprehensively() -> None:
-    _, schema = points(said("helium"), max_characters=None)
-    assert "maxLength" not in schema["$defs"]["Point"]["properties"]["description"]
-    for most, asked in ((None, "a comprehensive description"), (300, "one sentence")):
-        llm = Listening(said("helium"))
-        map_points(ASKED, CONTEXT, llm=llm, context_budget=UNBOUNDED, max_characters=most)
-        assert asked in llm.asked[0][0].content
+@pytest.mark.parametrize(
+    ("settings", "n_points", "n_characters", "words"),
+    [
+        ({"max_points": 1}, 1, 300, "one sentence"),
+        ({"max_points": 12}, 12, 300, "one sentence"),
+        ({"max_points": 5, "max_characters": None}, 5, None, "a comprehensive description"),
+    ],
+)
+def test_schema_and_prompt_bound_points_as_they_were_asked_for(
+    settings: dict[str, Any], n_points: int, n_characters: int | None, words: str
+) -> None:
+    llm = Listening()
+    map_points(ASKED, CONTEXT, llm=llm, context_budget=UNBOUNDED, **settings)
+    (schema,) = llm.schemas
+    assert schema["properties"]["points"]["maxItems"] == n_points
+    assert schema["$defs"]["Point"]["properties"]["description"].get("maxLength") == n_characters
+    assert words in llm.asked[0][0].content
 
 
 REPORTS = Context(
@@ -68,7 +60,7 @@ REPORTS = Context(
 
 def read(**settings: Any) -> tuple[list[str], Context]:
     """The last message of every call, and the context that was read."""
-    llm = Scripted(answer=lambda chat: said("helium"))
+    llm = Scripted(answer=lambda chat: REPLY)
     _, context = map_points(ASKED, REPORTS, llm=llm, context_budget=UNBOUNDED, **settings)
     return [chat[-1].content for chat in llm.asked], context
 

@@ -1,14 +1,12 @@
 """What is looked for in a question's place: its parts, entities, passages and thoughts."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from by_hand import replying
+from by_hand import Planted, replying
 
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Kind, Vectors
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.indices.vector_index import VectorIndex
@@ -52,26 +50,13 @@ def test_a_question_left_whole_is_looked_for_and_an_unreadable_reply_is_a_fallba
 
 
 EAST = Question("q", "east")
-PLACES = {"east": [1.0, 0.0], "north": [0.0, 1.0], "west": [-1.0, 0.0]}
+PLACES = {"east": (1, 0), "north": (0, 1)}
 INDEX = VectorIndex(np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
 
 
-class Compass:
-    """Vectors of the plane by name; it keeps what was embedded as what."""
-
-    identity, dimension = "compass", 2
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
-
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
-        self.asked += [(text, kind) for text in texts]
-        return np.array([PLACES[text] for text in texts], np.float32)
-
-
-def found(*texts: str, with_question: bool = True, top_k: int = 3) -> list[tuple[int, float]]:
+def by_mean(*texts: str, with_question: bool = True, top_k: int = 3) -> list[tuple[int, float]]:
     ranked = vdb_mean(
-        EAST, Query(texts), chunk_index=INDEX, embedder=Compass(),
+        EAST, Query(texts), chunk_index=INDEX, embedder=Planted(PLACES),
         with_question=with_question, top_k=top_k,
     )  # fmt: skip
     return list(zip(ranked.ids.tolist(), ranked.scores.round(4).tolist(), strict=True))
@@ -79,11 +64,11 @@ def found(*texts: str, with_question: bool = True, top_k: int = 3) -> list[tuple
 
 def test_the_search_is_by_the_mean_of_passage_and_question_embedded_as_what_they_are():
     """The mean of east and north is (1, 1) / sqrt 2: 1.4 / 1.4142 for chunk 2, 0.7071 else."""
-    assert found("north") == [(2, 0.9899), (0, 0.7071), (1, 0.7071)]
-    assert found("north", with_question=False) == [(1, 1.0), (2, 0.8), (0, 0.0)]
-    embedder = Compass()
+    assert by_mean("north") == [(2, 0.9899), (0, 0.7071), (1, 0.7071)]
+    assert by_mean("north", with_question=False) == [(1, 1.0), (2, 0.8), (0, 0.0)]
+    embedder = Planted(PLACES)
     vdb_mean(EAST, Query(("north",)), chunk_index=INDEX, embedder=embedder)
-    assert embedder.asked == [("north", "passage"), ("east", "question")]
+    assert (embedder.asked, embedder.kinds) == ([["north"], ["east"]], ["passage", "question"])
 
 
 def test_the_passage_is_what_the_model_writes_unless_it_writes_no_word():
@@ -101,16 +86,16 @@ ALPHA = Question("q", "What of alpha?")
 
 
 def thought(
-    said: str, *before: str, budget: int | None = None, **settings: Any
+    reply: str, *before: str, budget: int | None = None, **settings: Any
 ) -> tuple[Any, Scripted]:
     """What the next thought comes to over the first two chunks, and the meter of its call."""
-    llm = replying(said)
-    found = think(
+    llm = replying(reply)
+    result = think(
         ALPHA, Ranked([0, 1], [1.0, 0.5]), Thoughts(before),
         chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), context_budget=ContextBudget(budget),
         **settings,
     )  # fmt: skip
-    return found, llm
+    return result, llm
 
 
 def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_a_word():
@@ -160,11 +145,11 @@ class Read:
     identity = "read"
 
     def __init__(self, *sentences: Sentence) -> None:
-        self.found = list(sentences)
+        self.read = list(sentences)
 
     def sentences(self, texts):
         assert list(texts) == [WHO.text]
-        return iter([self.found])
+        return iter([self.read])
 
 
 def names(*sentences: Sentence) -> tuple[str, ...]:
@@ -175,7 +160,5 @@ def test_entities_are_named_ones_else_phrases_or_keywords_each_once() -> None:
     one = Sentence("", (("the Curie Institute", "ORG"), ("Otto's", "PERSON")), ("pupil",), ())
     assert names(one, one) == ("curie institute", "otto")
     assert names(Sentence("", (), ("discoverer", "neutron"), ())) == ("discoverer", "neutron")
-    found = entities_keywords(
-        Keywords(("Ada  Lovelace", "ada lovelace", "!", "Engine"), ("maths",))
-    )
-    assert found == Mentions(("ada lovelace", "engine"))
+    keywords = Keywords(("Ada  Lovelace", "ada lovelace", "!", "Engine"), ("maths",))
+    assert entities_keywords(keywords) == Mentions(("ada lovelace", "engine"))

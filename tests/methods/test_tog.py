@@ -43,10 +43,6 @@ def graph():
     return replace(base, relations=Texts.of([fact[1] for fact in facts]))
 
 
-def model(*replies) -> Scripted:
-    return Scripted(list(replies))
-
-
 def shown(llm: Scripted) -> list[str]:
     return [chat[-1].content for chat in llm.asked]
 
@@ -59,13 +55,13 @@ def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
 
 
 def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
-    llm = model(("Entity: ada", "{named (Score: 0.3)}\n{founded (Score: 0.7)}"))
+    llm = replying("{named (Score: 0.3)}\n{founded (Score: 0.7)}")
     assert chosen(graph, llm, ADA) == [(ADA, "founded", True, 0.7), (ADA, "named", False, 0.3)]
-    llm = model(("", "{founded (Score: 1)}"))
+    llm = replying("{founded (Score: 1)}")
     chosen(graph, llm, ADA)
-    (asked,) = shown(llm)
-    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in asked
-    llm = model(("", "{admired (Score: 1.0)}"))
+    (prompt,) = shown(llm)
+    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in prompt
+    llm = replying("{admired (Score: 1.0)}")
     assert chosen(graph, llm, ADA) == []
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 0)
 
@@ -83,7 +79,7 @@ def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
     ],
 )
 def test_replies_are_read_in_many_forms(graph, reply):
-    assert chosen(graph, model(("", reply)), ADA) == [
+    assert chosen(graph, replying(reply), ADA) == [
         (ADA, "founded", True, 0.75),
         (ADA, "taught", True, 0.25),
     ]
@@ -92,22 +88,22 @@ def test_replies_are_read_in_many_forms(graph, reply):
 def test_a_relation_is_not_walked_back(graph):
     """Norvik was reached from Ada along `founded`, so only `stands on` is left there."""
     before = Exploration((), ((Hop(0, True, 0.7),),))
-    llm = model(("", "{stands on (Score: 1)}"))
+    llm = replying("{stands on (Score: 1)}")
     assert chosen(graph, llm, NORVIK, exploration=before) == [(NORVIK, "stands on", True, 1.0)]
     assert "Relations: stands on\n" in shown(llm)[0]
 
 
 def test_only_the_relationships_given_few_topics_and_few_relations_count(graph):
-    llm = model(("", "{founded (Score: 0.5)}\n{taught (Score: 0.5)}"))
+    llm = replying("{founded (Score: 0.5)}\n{taught (Score: 0.5)}")
     found = relationship.agent(
         ASKED, falling(ADA), Exploration(), falling(3, 1), graph=graph, llm=llm
     )
     assert [one.relation for one in found.chosen] == ["taught"]
-    llm = model(("", "{founded (Score: 1)}"))
+    llm = replying("{founded (Score: 1)}")
     chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
-    (asked,) = shown(llm)
-    assert "Relations: founded\n" in asked
-    llm = model(("", "{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}"))
+    (prompt,) = shown(llm)
+    assert "Relations: founded\n" in prompt
+    llm = replying("{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}")
     assert chosen(graph, llm, ADA, width=2) == [
         (ADA, "founded", True, 0.6),
         (ADA, "taught", True, 0.2),
@@ -118,7 +114,7 @@ FOUNDED, STANDS = Choice(ADA, "founded", True, 0.6), Choice(NORVIK, "stands on",
 NAMED = Choice(ADA, "named", False, 0.2)
 
 
-def gone(graph, llm, *choices, **settings):
+def followed(graph, llm, *choices, **settings):
     before = Exploration(choices, ((Hop(3, True, 0.5),),))
     nodes, after = node.agent(ASKED, before, graph=graph, llm=llm, **settings)
     assert after.chosen == ()
@@ -128,24 +124,21 @@ def gone(graph, llm, *choices, **settings):
 
 
 def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
-    llm = model(("Relation: founded", "0.3, 0.7"))
-    nodes, hops = gone(graph, llm, FOUNDED)
+    llm = replying("0.3, 0.7")
+    nodes, hops = followed(graph, llm, FOUNDED)
     assert "Entity: ada\nRelation: founded\nCandidates: ostra; norvik\nScores:" in shown(llm)[0]
     assert hops == [(0, True, 0.7), (2, True, 0.3)]
     check(nodes, [NORVIK, OSTRA], [0.7, 0.3])
-    assert gone(graph, model(("", "1.2, 0.3")), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
+    assert followed(graph, replying("1.2, 0.3"), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
 
 
 def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(graph):
-    llm = model()
-    nodes, hops = gone(graph, llm, STANDS, NAMED)
+    llm = replying()
+    nodes, hops = followed(graph, llm, STANDS, NAMED)
     assert hops == [(1, True, 0.4), (4, False, 0.2)]
     assert nodes.ids.tolist() == [TARN, MIRA]
     assert llm.meter.usage.calls == 0
-    llm = model()
-    _, hops = gone(graph, llm, FOUNDED, max_candidates=1)
-    assert hops == [(2, True, 0.6)]
-    llm = model()
+    assert followed(graph, llm, FOUNDED, max_candidates=1)[1] == [(2, True, 0.6)]
     before = Exploration((FOUNDED, STANDS))
     nodes, after = node.agent(ASKED, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
     assert nodes.ids.tolist() == [NORVIK]
@@ -153,13 +146,13 @@ def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(gr
 
 
 def test_the_best_hops_of_all_relations_are_kept_and_a_node_comes_once(graph):
-    llm = model(("", "0.0, 1.0"))
-    nodes, hops = gone(graph, llm, NAMED, FOUNDED, STANDS, width=2)
+    llm = replying("0.0, 1.0")
+    nodes, hops = followed(graph, llm, NAMED, FOUNDED, STANDS, width=2)
     assert hops == [(0, True, 1.0), (1, True, 0.4)]
-    _, hops = gone(graph, model(("", "0, 1")), NAMED, FOUNDED, width=4)
+    _, hops = followed(graph, replying("0, 1"), NAMED, FOUNDED, width=4)
     assert hops == [(0, True, 1.0), (4, False, 0.2)]
     # Mira by `taught` and against `named`.
-    nodes, hops = gone(graph, model(), Choice(ADA, "taught", True, 0.5), NAMED)
+    nodes, hops = followed(graph, replying(), Choice(ADA, "taught", True, 0.5), NAMED)
     assert len(hops) == 2
     assert nodes.items() == [(MIRA, 0.5)]
 
@@ -171,40 +164,24 @@ def test_the_best_hops_of_all_relations_are_kept_and_a_node_comes_once(graph):
      "I scored all 2 of them.\n1, 3"],
 )  # fmt: skip
 def test_numbers_are_read_in_many_forms(graph, reply):
-    _, hops = gone(graph, model(("", reply)), FOUNDED)
+    _, hops = followed(graph, replying(reply), FOUNDED)
     assert hops == [(0, True, 0.75), (2, True, 0.25)]
 
 
 @pytest.mark.parametrize("reply", ["0.2, 0.3, 0.5", "0.9", "None of them.", ""])
 def test_without_one_number_for_each_candidate_all_score_the_same(graph, reply):
-    llm = model(("", reply))
-    _, hops = gone(graph, llm, FOUNDED)
+    llm = replying(reply)
+    _, hops = followed(graph, llm, FOUNDED)
     assert hops == [(2, True, 0.5), (0, True, 0.5)]
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 1)
 
 
-def test_rounds_follow_each_other_to_the_answer(graph):
-    """Ada, `founded` to Norvik, `stands on` to Tarn."""
-    llm = model(
-        ("Entity: ada\nRelations", "{founded (Score: 1.0)}"),
-        ("Relation: founded", "0.1, 0.9"),
-        ("Entity: norvik\nRelations", "{stands on (Score: 1.0)}"),
-    )
-    nodes, held = node.topics(falling(ADA))
-    for _ in range(2):
-        held = relationship.agent(ASKED, nodes, held, graph=graph, llm=llm)
-        nodes, held = node.agent(ASKED, held, graph=graph, llm=llm, width=1)
-    assert nodes.ids.tolist() == [TARN]
-    assert held.relationships == (0, 1)
-    assert len(held) == 2
-
-
 def test_a_reply_read_by_nobody_gives_no_relation_and_a_failed_call_is_raised(graph):
-    llm = model(("", "It is hard to say."))
+    llm = replying(*2 * ["It is hard to say."])
     assert chosen(graph, llm, ADA) == []
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
     with pytest.raises(CallFailed):
-        chosen(graph, model(("", CallFailed("refused", "no"))), ADA)
+        chosen(graph, replying(CallFailed("refused", "no")), ADA)
 
 
 TWO = Context(
@@ -246,6 +223,6 @@ def test_the_model_sees_the_triples_of_the_context_and_a_failed_call_is_raised()
         if_enough(ASKED, TWO, llm=replying(CallFailed("refused", "no")))
 
 
-@pytest.mark.parametrize("said", ["{No}", "The triples say nothing.", "{Yes}"])
-def test_without_a_yes_and_an_answer_the_exploration_goes_on(said: str) -> None:
-    assert if_enough(ASKED, TWO, llm=replying(said)) is None
+@pytest.mark.parametrize("reply", ["{No}", "The triples say nothing.", "{Yes}"])
+def test_without_a_yes_and_an_answer_the_exploration_goes_on(reply: str) -> None:
+    assert if_enough(ASKED, TWO, llm=replying(reply)) is None

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pytest
@@ -39,27 +38,17 @@ ROAD = replace(
 """Ada - Bergen - Cairo - Dover: a person, two places, a ship."""
 
 
-def slots_of(op: Operator, **settings: Any) -> dict[str, Any]:
-    """What an operator writes in the first world, where every second node is a place."""
-    world = WORLDS[0]
-    graph = world.resources["graph"]
-    kinds = [("person", "place")[row % 2] for row in range(graph.n_nodes)]
-    resources = {**world.resources, "graph": replace(graph, types=Texts.of(kinds))}
-    values = world.values("several")
-    state = [None if read.optional else values[read.slot] for read in op.reads]
-    needs = {name: resources[name] for name in op.needs}
-    return by_slot(op, op.function(*state, **needs, **settings), resources)
-
-
 @pytest.mark.parametrize("op", TYPED, ids=lambda op: op.name)
 def test_only_rows_of_the_types_come_out(op: Operator) -> None:
-    n_nodes = WORLDS[0].resources["graph"].n_nodes
-    graph = replace(
-        WORLDS[0].resources["graph"],
-        types=Texts.of([("person", "place")[row % 2] for row in range(n_nodes)]),
-    )
-    slots = slots_of(op, types=("place",))
-    assert nodes_of(graph, ("place",))[slots["nodes"].ids].all()  # type: ignore[index]
+    """In the first world, where every second node is a place."""
+    resources, values = WORLDS[0].resources, WORLDS[0].values("several")
+    base = resources["graph"]
+    kinds = [("person", "place")[row % 2] for row in range(base.n_nodes)]
+    resources = {**resources, "graph": replace(base, types=Texts.of(kinds))}
+    state = [None if read.optional else values[read.slot] for read in op.reads]
+    needs = {name: resources[name] for name in op.needs}
+    slots = by_slot(op, op.function(*state, **needs, types=("place",)), resources)
+    assert nodes_of(resources["graph"], ("place",))[slots["nodes"].ids].all()
 
 
 def test_types_that_no_node_has_are_refused() -> None:
