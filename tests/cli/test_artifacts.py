@@ -25,11 +25,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def home(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _copied(built: Path, home: Path) -> None:
     """A copy of it, as the working folder."""
-    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    shutil.copytree(built, home, dirs_exist_ok=True)
 
 
 def key_of(resource: str) -> str:
@@ -89,8 +87,8 @@ def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, 
 
 def test_an_exported_graph_can_be_imported_as_a_graph() -> None:
     name = "graph.graphml"
-    told = command("artifacts", "export", key_of("graph"), name)
-    assert told.code == 0 and "nodes and" in told.out
+    export = command("artifacts", "export", key_of("graph"), name)
+    assert export.code == 0 and "nodes and" in export.out
     other = key_of("extraction")
     assert "needs a graph" in refused("export", other, name, name="artifacts")
     folder = run_folder(*HIPPORAG, f"graph.import_from={name}", "paths.home=new")

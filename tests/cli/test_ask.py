@@ -19,7 +19,7 @@ QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
 HIPPORAG = [*TOY, "method=hipporag"]
 
 
-def told(*words: str) -> str:
+def answered(*words: str) -> str:
     """What `ask` prints of a question, the last word, by one method."""
     return Answered.of(Experiment.prepare(composed(words[:-1])), words[-1]).report()
 
@@ -32,17 +32,23 @@ def lines_of(folder: Path, *words: str) -> list[str]:
 
 
 def test_ask_says_why_by_names_relations_scores_and_titles() -> None:
-    out = told(*HIPPORAG, QUESTION)
-    assert '"ids"' not in out
-    assert "mentions: norvik observatory" in out
-    assert "norvik observatory —occurs with→ mount tarn" in out
-    assert "Norvik Observatory (norvik)" in out
-    assert "1.000  norvik observatory" in out
-    assert out.splitlines()[0] == "Ada Marsh"
+    """Asked again nothing is paid for."""
+    out = answered(*HIPPORAG, QUESTION)
+    for shown in (
+        "mentions: norvik observatory",
+        "Norvik Observatory (norvik)",
+        "norvik observatory —occurs with→ mount tarn",
+        "1.000  norvik observatory",
+    ):
+        assert shown in out
+    assert '"ids"' not in out and out.splitlines()[0] == "Ada Marsh"
+    seconds = re.compile(r"  [\d.]+ s")
+    assert seconds.sub("", answered(*HIPPORAG, QUESTION)) == seconds.sub("", out)
+    assert len(asked) == 1
 
 
 def test_a_path_is_told_whole_with_its_relations() -> None:
-    out = told(*TOY, "method=pathrag", "How is Ada Marsh linked to Mira Holt?")
+    out = answered(*TOY, "method=pathrag", "How is Ada Marsh linked to Mira Holt?")
     paths = out.partition("    paths: ")[2].splitlines()[1:]
     assert paths, out
     assert paths[0].strip() == "1.700  kessel ←was, a, lens, maker, from— otto brandt"
@@ -58,24 +64,13 @@ def test_a_path_is_told_whole_with_its_relations() -> None:
 def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
     out = command("ask", *settings).out
-    heads = [line for line in out.splitlines() if line.startswith("==")]
-    assert heads == ["== BM25 ==", "== HippoRAG =="]
+    assert re.findall("(?m)^==.*", out) == ["== BM25 ==", "== HippoRAG =="]
     one, two = json.loads(command("ask", "--json", *settings).out)
-    assert (one["method"], two["method"]) == ("bm25", "hipporag")
-    assert two["answer"] == "Ada Marsh"
+    assert (one["method"], two["method"], two["answer"]) == ("bm25", "hipporag", "Ada Marsh")
     step = next(s for s in two["steps"] if "node.link" in s["step"])
     (node,) = step["wrote"]["nodes"]
     assert (node["name"], node["score"]) == ("norvik observatory", 1.0)
     assert {"kind", "id", "score", "tokens", "text"} <= set(two["context"][0])
-
-
-def test_asking_again_pays_for_nothing() -> None:
-    first = told(*HIPPORAG, QUESTION)
-    assert len(asked) == 1
-    again = told(*HIPPORAG, QUESTION)
-    assert len(asked) == 1
-    seconds = re.compile(r"  [\d.]+ s")
-    assert seconds.sub("", again) == seconds.sub("", first)
 
 
 def test_show_tells_a_stored_question_with_its_gold(

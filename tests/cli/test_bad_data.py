@@ -44,37 +44,38 @@ def test_a_set_that_is_not_there_is_named_and_how_to_name_its_folder(home: Path)
 @pytest.mark.parametrize(
     ("corpus", "words"),
     [
-        (b"", ["corpus.jsonl", "empty"]),
-        (b'{"id": "a", "text": "x"}\n\xff\xfe', ["corpus.jsonl, line 2", "UTF-8"]),
-        (b'{"id": "a", "text": "x"}\n{oops}\n', ["corpus.jsonl, line 2", "JSON"]),
-        (b'["a", "x"]\n', ["corpus.jsonl, line 1", "id, title, text"]),
-        ([{"id": "a", "body": "x"}], ["corpus.jsonl, line 1", "'text'", "body"]),
-        ([{"text": "x"}], ["corpus.jsonl, line 1", "'id'"]),
-        ([{"id": "a", "text": "x", "tilte": "A"}], ["line 1", "'tilte'", "'title'"]),
-        ([{"id": "a", "text": ["x"]}], ["line 1", "'text'", "string"]),
-        ([*PASSAGES, PASSAGES[0]], ["corpus.jsonl, line 3", "'a'", "line 1"]),
-        ([{"id": "a", "text": " "}], ["corpus.jsonl", "blank"]),
+        (b"", "corpus.jsonl; empty"),
+        (b'{"id": "a", "text": "x"}\n\xff\xfe', "corpus.jsonl, line 2; UTF-8"),
+        (b'{"id": "a", "text": "x"}\n{oops}\n', "corpus.jsonl, line 2; JSON"),
+        (b'["a", "x"]\n', "corpus.jsonl, line 1; id, title, text"),
+        ([{"id": "a", "body": "x"}], "corpus.jsonl, line 1; 'text'; body"),
+        ([{"text": "x"}], "corpus.jsonl, line 1; 'id'"),
+        ([{"id": "a", "text": "x", "tilte": "A"}], "line 1; 'tilte'; 'title'"),
+        ([{"id": "a", "text": ["x"]}], "line 1; 'text'; string"),
+        ([*PASSAGES, PASSAGES[0]], "corpus.jsonl, line 3; 'a'; line 1"),
+        ([{"id": "a", "text": " "}], "corpus.jsonl; blank"),
     ],
 )
-def test_a_fault_of_the_corpus_names_file_and_line(corpus: Rows, words: list[str]) -> None:
+def test_a_fault_of_the_corpus_names_file_and_line(corpus: Rows, words: str) -> None:
     message = of_set(corpus, [QUESTION])
-    assert [word for word in words if word not in message] == []
+    assert [word for word in words.split("; ") if word not in message] == []
 
 
 @pytest.mark.parametrize(
-    ("questions", "words"),
+    ("change", "words"),
     [
-        ([{**QUESTION, "evidence": ["bb"]}], ["line 1", "'q1'", "'bb'", "'b'"]),
-        ([{**QUESTION, "evidence": "b"}], ["line 1", "'evidence'", "list"]),
-        ([{**QUESTION, "answer": ["Dresden"]}], ["line 1", "'answer'", "'answers'"]),
-        ([{**QUESTION, "answers": [""]}], ["line 1", "'q1'", "blank answer"]),
-        ([{**QUESTION, "text": ""}], ["line 1", "'q1'", "no text"]),
-        ([QUESTION, QUESTION], ["line 2", "line 1"]),
+        ({"evidence": ["bb"]}, "line 1; 'q1'; 'bb'; 'b'"),
+        ({"evidence": "b"}, "line 1; 'evidence'; list"),
+        ({"answer": ["Dresden"]}, "line 1; 'answer'; 'answers'"),
+        ({"answers": [""]}, "line 1; 'q1'; blank answer"),
+        ({"text": ""}, "line 1; 'q1'; no text"),
+        ({}, "line 2; line 1"),
     ],
 )
-def test_a_fault_of_a_question_names_file_and_line(questions: Rows, words: list[str]) -> None:
-    message = of_set(PASSAGES, questions)
-    assert [word for word in [*words, "questions"] if word not in message] == []
+def test_a_fault_of_a_question_names_file_and_line(change: dict[str, object], words: str) -> None:
+    rows = [{**QUESTION, **change}] if change else [QUESTION, QUESTION]
+    message = of_set(PASSAGES, rows)
+    assert [word for word in f"{words}; questions".split("; ") if word not in message] == []
 
 
 def test_a_set_without_questions_or_with_a_scope_without_documents_has_nothing_to_run() -> None:

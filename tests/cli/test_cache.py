@@ -25,23 +25,17 @@ def paid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def home(paid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _copied(paid: Path, home: Path) -> None:
     """A copy of it, as the working folder."""
-    shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    shutil.copytree(paid, home, dirs_exist_ok=True)
 
 
 def test_stats_count_the_replies_of_each_model_by_verdict() -> None:
-    lines = [
-        line.replace("┃", "│").split("│") for line in command("cache", "stats").out.splitlines()
-    ]
-    heads, cells = ([cell.strip() for cell in line] for line in lines if len(line) > 2)
+    lines = command("cache", "stats").out.replace("┃", "│").splitlines()
+    heads, cells = ([cell.strip() for cell in line.split("│")] for line in lines if "│" in line)
     row = dict(zip(heads, cells, strict=True))
-    assert row["model"].startswith("scripted:")
+    assert row["model"].startswith("scripted:") and row["USD"] == "0.0000"
     assert (row["replies"], row["valid"], row["failed"]) == ("6", "6", "0")
-    assert int(row["prompt tokens"].replace(",", "")) > 100
-    assert row["USD"] == "0.0000"
 
 
 def n_replies(store: Path) -> int:
@@ -58,10 +52,8 @@ def test_an_exported_file_is_a_store_for_the_next_home(home: Path, name: str) ->
     imported = command("cache", "import", name, "--home", "other")
     assert imported.out == f"6 rows from {name} to other/{STORE}\n"
     asked.clear()
-    again = run_folder(*VANILLA, "paths.home=other")
+    run_folder(*VANILLA, "paths.home=other")
     assert not asked
-    first = next(home.glob("runs/*/*/*/records.jsonl"))
-    assert (again / "records.jsonl").read_bytes() == first.read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,11 @@ def test_the_version_is_one_wherever_it_is_told() -> None:
 
 
 def test_every_method_is_of_a_paper_or_known_to_be_of_none() -> None:
-    held = references(["operators", "methods"])
-    assert len({one.key for one in held}) == len(held) > 20
-    named = set().union(*(one.of.get("methods", ()) for one in held))
+    papers = references(["operators", "methods"])
+    assert len({one.key for one in papers}) == len(papers) > 20
+    named = set().union(*(one.of.get("methods", ()) for one in papers))
     assert named | WITHOUT_A_PAPER == set(names("method"))
-    for one in held:
+    for one in papers:
         assert one.text.count("{") == one.text.count("}")
         assert "methods =" not in one.text
 

@@ -42,10 +42,10 @@ def cells(out: str, *begin: str) -> list[str]:
 def test_verdicts_are_kept_and_nothing_is_asked_twice(runs: list[str]) -> None:
     words = (*runs[:2], *LONGER, "--criteria", "pankrag", "--limit", "2", "cache.mode=off")
     out = compared(*words)
-    held = folder(out) / "verdicts.jsonl"
-    before = held.read_bytes()
+    verdicts = folder(out) / "verdicts.jsonl"
+    before = verdicts.read_bytes()
     assert compared(*words) == out and len(planted_judges.asked) == 4
-    assert held.read_bytes() == before
+    assert verdicts.read_bytes() == before
     rows = [json.loads(line) for line in before.decode().splitlines()]
     assert len(rows) == 4 * 6
     long = Path(runs[1]).name

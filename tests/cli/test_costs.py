@@ -24,9 +24,8 @@ TOWNS = ["Alba", "Beldor", "Corfast", "Dungard", "Elholm", "Falmere"]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a set of one document and one question for each of six scopes."""
-    monkeypatch.chdir(tmp_path)
+def _scoped(home: Path) -> None:
+    """A set of one document and one question for each of six scopes."""
     corpus = [
         {"id": town, "title": town, "text": f"{town} was founded by Ada Marsh.", "scope": town}
         for town in TOWNS
@@ -36,8 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
          "evidence": [town], "scope": town}
         for town in TOWNS
     ]  # fmt: skip
-    write_set(tmp_path / "scoped", corpus, questions)
-    return tmp_path
+    write_set(home / "scoped", corpus, questions)
 
 
 def n_paid(folder: Path) -> int:
@@ -72,9 +70,9 @@ def test_a_kill_before_the_scratch_folder_is_gone_counts_no_call_twice(
 
 
 def test_the_expected_cost_of_building_stands_beside_the_actual_one(fake: FakeOpenAI) -> None:
-    held = metrics(run_folder(*TOY, *served(fake.scenario(reads=True))))
-    assert held["estimate"]["extraction"]["calls"] == 16
-    assert held["cost"]["steps"]["extraction"]["paid"]["calls"] == 16
+    numbers = metrics(run_folder(*TOY, *served(fake.scenario(reads=True))))
+    assert numbers["estimate"]["extraction"]["calls"] == 16
+    assert numbers["cost"]["steps"]["extraction"]["paid"]["calls"] == 16
     lines = plan_of(*TOY, *served("http://127.0.0.1:9/v1")).splitlines()
     (row,) = [line for line in lines if line.split()[:1] == ["extraction"]]
     assert row.split()[1] == "0", "what is built already costs nothing"
@@ -106,16 +104,16 @@ def open_things() -> tuple[int, int]:
 
 
 def test_scopes_share_one_cache_and_keep_no_file_open(fake: FakeOpenAI) -> None:
-    asked = [*SCOPED, *served(fake.scenario(reads=True))]
+    words = [*SCOPED, *served(fake.scenario(reads=True))]
     before = open_things()
     for limit in ("limit=1", "limit=6"):
-        run_folder(*asked, limit)
+        run_folder(*words, limit)
     n_files, n_threads = open_things()
     assert n_files <= before[0]
     assert n_threads <= before[1]
 
 
-@pytest.mark.parametrize(("first", "second"), [("", "1-of-4"), ("1-of-4", "1-of-2")])
+@pytest.mark.parametrize(("first", "second"), [("", ""), ("", "1-of-4"), ("1-of-4", "1-of-2")])
 def test_two_processes_go_together_only_as_shards_of_one_number(
     home: Path, first: str, second: str
 ) -> None:

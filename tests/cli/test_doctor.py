@@ -19,9 +19,8 @@ WARSAW = {"In which city": '{"city": "Warsaw"}'}
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANTED_KEY", KEY)
-    return tmp_path
 
 
 def examined(*words: str) -> dict[str, tuple[bool, str]]:

@@ -4,6 +4,7 @@ import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import toy_runs
@@ -54,12 +55,8 @@ def test_the_shell_sees_exit_code_2_and_one_line() -> None:
     assert "'hipporag'" in ended.err
 
 
-def interrupted(options: object) -> None:
-    raise KeyboardInterrupt
-
-
 def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "main", interrupted)
+    monkeypatch.setattr(doctor, "main", Mock(side_effect=KeyboardInterrupt))
     assert command("doctor").code == 130
 
 

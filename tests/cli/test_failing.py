@@ -1,6 +1,5 @@
 """Questions that fail: exit code 1, and the operator's own file and line for who wrote it."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -36,11 +35,8 @@ generate:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_registries: None) -> Path:
-    monkeypatch.chdir(tmp_path)
-    sys.modules.pop("failing_lab", None)
-    (tmp_path / "failing_lab.py").write_text(OPERATORS)
-    return tmp_path
+def _lab(home: Path, open_registries: None) -> None:
+    (home / "failing_lab.py").write_text(OPERATORS)
 
 
 def run(op: str, *words: str) -> Ended:
@@ -49,16 +45,16 @@ def run(op: str, *words: str) -> Ended:
     return command("run", *settings, *words)
 
 
-def test_an_operator_that_always_raises_ends_in_1_with_its_own_file_and_line(here: Path) -> None:
+def test_an_operator_that_always_raises_ends_in_1_with_its_own_file_and_line(home: Path) -> None:
     ended = run("lab.raises", "answer=off")
     assert ended.code == 1
-    asked = command("ask", *TOY, "plugins=[failing_lab]", "method=./mine.yaml", "Who?")
-    assert asked.code == 1 and f'File "{here / "failing_lab.py"}", line 7' in asked.err
+    answer = command("ask", *TOY, "plugins=[failing_lab]", "method=./mine.yaml", "Who?")
+    assert answer.code == 1 and f'File "{home / "failing_lab.py"}", line 7' in answer.err
     text = (ended.folder / "failures.txt").read_text()
     for shown in (ended.err, text):
         assert "retrieve.0 lab.raises: ZeroDivisionError: division by zero" in shown
-        assert f'File "{here / "failing_lab.py"}", line 13, in raises' in shown
-        assert f'File "{here / "failing_lab.py"}", line 7, in _divided' in shown
+        assert f'File "{home / "failing_lab.py"}", line 13, in raises' in shown
+        assert f'File "{home / "failing_lab.py"}", line 7, in _divided' in shown
         assert "return n / (n - n)" in shown
         assert "graphrag_bench/pipeline" not in shown
     assert "6 of 6 questions failed" in ended.err

@@ -128,5 +128,5 @@ def test_metrics_without_a_context_go_on_where_none_was_kept(tmp_path: Path) -> 
     assert "faithfulness: the contexts of 3 answers were not kept (trace=off)" in ended.err
     metrics = {metric for metric, _ in judged(run)}
     assert metrics == {"judged_correctness", "answer_relevance"}
-    said = refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
-    assert "run it again without trace=off" in said
+    message = refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
+    assert "run it again without trace=off" in message

@@ -29,7 +29,7 @@ def lister(replies: object = None) -> Scripted:
     return Scripted(answer=answer)
 
 
-def made(*arguments: str) -> Path:
+def folder_of(*arguments: str) -> Path:
     """The folder of a set that was made."""
     ended = command("questions", *TOY, *arguments)
     assert ended.code == 0, ended.err
@@ -43,7 +43,7 @@ def rows(folder: Path) -> list[dict[str, object]]:
 
 def test_specific_questions_run_as_a_data_set_with_their_evidence(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
-    folder = made(*TEMPLATE, home)
+    folder = folder_of(*TEMPLATE, home)
     questions = rows(folder)
     assert len(questions) == 6 and {row["hops"] for row in questions} == {1, 2}
     assert all(row["answers"] and row["evidence"] for row in questions)
@@ -53,11 +53,11 @@ def test_specific_questions_run_as_a_data_set_with_their_evidence(tmp_path: Path
 
 def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
-    folder = made(*TEMPLATE, home)
-    first = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert made(*TEMPLATE, home) == folder
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
-    assert made(*TEMPLATE, home, "seed=1") != folder
+    folder = folder_of(*TEMPLATE, home)
+    first = (folder / "questions.jsonl").read_bytes()
+    assert folder_of(*TEMPLATE, home) == folder
+    assert (folder / "questions.jsonl").read_bytes() == first
+    assert folder_of(*TEMPLATE, home, "seed=1") != folder
     edited = "".join((folder / "questions.jsonl").read_text().splitlines(keepends=True)[1:])
     (folder / "questions.jsonl").write_text(edited)
     assert "out=FOLDER" in refused(*TOY, *TEMPLATE, home, name="questions")
@@ -66,13 +66,13 @@ def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: P
 
 def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path: Path) -> None:
     lists = ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister"]
-    questions = rows(made(*lists, "kind=abstract", "n=4", f"out={tmp_path}/a"))
+    questions = rows(folder_of(*lists, "kind=abstract", "n=4", f"out={tmp_path}/a"))
     assert {row["type"] for row in questions} == {"abstract"}
     assert not any(row["answers"] or row["evidence"] for row in questions)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "name"),
     [
         (["kind=abstrct"], "Did you mean 'abstract'"),
         (["n=3"], "kind=abstract or kind=specific"),
@@ -80,8 +80,8 @@ def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path
         (["kind=specific", "wordin=template"], "Did you mean 'wording'"),
     ],
 )
-def test_wrong_settings_are_told(words: list[str], said: str) -> None:
-    assert said in refused(*TOY, *words, name="questions")
+def test_wrong_settings_are_told(words: list[str], name: str) -> None:
+    assert name in refused(*TOY, *words, name="questions")
 
 
 def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path:
     words = [*TOY, "method=vanilla", "answer=off", home]
     own = run_folder(*words)
     built = sorted(path.name for path in (tmp_path / "artifacts" / "toy").iterdir())
-    folder = made(*TEMPLATE, home, f"out={tmp_path}/q/abstract")
+    folder = folder_of(*TEMPLATE, home, f"out={tmp_path}/q/abstract")
     run = run_folder(*words, f"dataset.questions={folder}")
     assert run.parent.parent.name == "toy-abstract"
     assert run.name != own.name
@@ -106,8 +106,8 @@ def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path:
 def test_a_file_of_questions_gives_its_name_to_the_set(tmp_path: Path) -> None:
     file = tmp_path / "overviews.jsonl"
     file.write_text('{"id": "a", "text": "What is it about?"}\n', encoding="utf-8")
-    found = read_dataset("toy", questions=file)
-    assert (found.name, found.corpus_name, len(found.questions)) == ("toy-overviews", "toy", 1)
+    books = read_dataset("toy", questions=file)
+    assert (books.name, books.corpus_name, len(books.questions)) == ("toy-overviews", "toy", 1)
     file.write_text('{"id": "a", "text": "Who?", "evidence": ["nowhere"]}\n', encoding="utf-8")
     with pytest.raises(UserError, match="evidence 'nowhere'"):
         read_dataset("toy", questions=file)

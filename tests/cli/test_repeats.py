@@ -12,7 +12,7 @@ from graphrag_bench.llm.scripted import Scripted
 pytestmark = pytest.mark.slow
 
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
-tried: list[int] = []
+trials: list[int] = []
 """The repeat of every call that reached the moody reader."""
 
 
@@ -20,7 +20,7 @@ class Moody(Scripted):
     """A reader that answers rightly in its first repeat, and says nothing useful in others."""
 
     def call(self, request: Request) -> Completion:
-        tried.append(request.trial)
+        trials.append(request.trial)
         return Completion("Ada Marsh" if request.trial == 0 else "I forgot", 5, 2, model="moody")
 
 
@@ -51,19 +51,19 @@ def test_three_repeats_go_on_from_one_and_keep_each_answer() -> None:
 
 def test_a_failing_repeat_is_tried_again_and_others_are_not() -> None:
     folder = run_folder(*VANILLA, "repeats=2")
-    kept = (folder / "trial-1" / "records.jsonl").read_text().splitlines()
-    (folder / "trial-1" / "records.jsonl").write_text("\n".join(kept[:4]) + "\n")
+    lines = (folder / "trial-1" / "records.jsonl").read_text().splitlines()
+    (folder / "trial-1" / "records.jsonl").write_text("\n".join(lines[:4]) + "\n")
     asked.clear()
     run_folder(*VANILLA, "repeats=2", "cache.mode=off")
     assert len(asked) == 2
-    assert (folder / "trial-1" / "records.jsonl").read_text().splitlines() == kept
+    assert (folder / "trial-1" / "records.jsonl").read_text().splitlines() == lines
 
 
 def test_mean_and_spread_are_those_of_the_repeats() -> None:
     """Right for one question of five in the first repeat, for none in two: mean 1/15."""
-    tried.clear()
+    trials.clear()
     folder = run_folder("dataset=toy", *MOODY, "method=vanilla", "repeats=3")
-    assert sorted(set(tried)) == [0, 1, 2]
+    assert sorted(set(trials)) == [0, 1, 2]
     repeats: Any = metrics(folder)["repeats"]
     assert repeats["changed"] == 6
     accuracy = repeats["metrics"]["accuracy"]

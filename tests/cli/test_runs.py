@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import time
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -25,19 +26,16 @@ QUIET = [*TOY, "answer=off", "reference_rows=off"]
 def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with BM25 on toy, and HippoRAG on its first four questions."""
     home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(home)
+    with chdir(home):
         run_folder(*QUIET, "method=bm25")
         run_folder(*QUIET, "method=hipporag", "limit=4")
     return home
 
 
 @pytest.fixture(autouse=True)
-def home(both: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _copied(both: Path, home: Path) -> None:
     """A copy of that home, which is the folder of work."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(both, tmp_path, dirs_exist_ok=True)
-    return tmp_path
+    shutil.copytree(both, home, dirs_exist_ok=True)
 
 
 def folder(home: Path, method: str) -> Path:

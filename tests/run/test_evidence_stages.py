@@ -36,9 +36,9 @@ def linking(*nodes: int) -> dict[str, Any]:
     return {"step": "retrieve.0 node.link", "wrote": wrote}
 
 
-def verdicts(stage: str, given: dict[str, Any], built: Built = BUILT) -> list[bool | None]:
+def verdicts(stage: str, line: dict[str, Any], built: Built = BUILT) -> list[bool | None]:
     """What the stage says of the documents a, b and c."""
-    return [one.verdicts.get(stage) for one in fates(given, ["a", "b", "c"], built, True)]
+    return [one.verdicts.get(stage) for one in fates(line, ["a", "b", "c"], built, True)]
 
 
 def piece(kind: str, name: str, *documents: str) -> dict[str, Any]:
@@ -50,9 +50,9 @@ def context(*pieces: dict[str, Any], cut: tuple[tuple[str, str], ...] = ()) -> d
 
 
 def without_chunks(**wrote: Any) -> dict[str, Any]:
-    given = row(trace=[{"step": "x", "wrote": wrote}])
-    del given["documents"]
-    return given
+    line = row(trace=[{"step": "x", "wrote": wrote}])
+    del line["documents"]
+    return line
 
 
 NAMED_ALONE = replace(BUILT, graph=Graph.from_arrays([], [], NODE_CHUNK, n_nodes=5))
@@ -61,7 +61,7 @@ CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1
 
 
 @pytest.mark.parametrize(
-    ("stage", "given", "built", "expected"),
+    ("stage", "line", "built", "expected"),
     [
         # a relationship that a chunk states; a node where chunks state none
         ("extracted", row(), BUILT, [True, True, False]),
@@ -85,9 +85,9 @@ CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1
     ],
 )  # fmt: skip
 def test_a_stage_says_which_documents_passed_it(
-    stage: str, given: dict[str, Any], built: Built, expected: list[bool | None]
+    stage: str, line: dict[str, Any], built: Built, expected: list[bool | None]
 ) -> None:
-    assert verdicts(stage, given, built) == expected
+    assert verdicts(stage, line, built) == expected
 
 
 @pytest.mark.parametrize("built", [BUILT, CHUNK_NODES])
@@ -95,16 +95,16 @@ def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_th
     built: Built,
 ) -> None:
     """Of the documents b and c alone: node 0 is no node of theirs, so starting there misses."""
-    found = fates(row(trace=[linking(0)]), ["b", "c"], built, True)
-    assert [one.verdicts["linked"] for one in found] == [False, False]
+    documents = fates(row(trace=[linking(0)]), ["b", "c"], built, True)
+    assert [one.verdicts["linked"] for one in documents] == [False, False]
 
 
 def test_a_row_of_the_graph_in_the_prompt_says_what_its_document_says() -> None:
-    held = piece("relationship", "0+1", "a", "b")
-    given = row(documents=["c"], context=context(held, cut=(("chunk", "c"),)))
-    found = {stage: verdicts(stage, given) for stage in ("prompt", "cut", "retrieved")}
-    assert found["prompt"] == found["cut"] == [True, True, False]
-    assert found["retrieved"] == [True, True, True]
+    packed = piece("relationship", "0+1", "a", "b")
+    line = row(documents=["c"], context=context(packed, cut=(("chunk", "c"),)))
+    for stage in ("prompt", "cut"):
+        assert verdicts(stage, line) == [True, True, False]
+    assert verdicts("retrieved", line) == [True, True, True]
 
 
 def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
@@ -113,32 +113,32 @@ def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
         {"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
         {"nodes": [1, 2], "relationships": [1], "score": 0.9, "transition": 0},
     ]
-    held = context(piece("path", "0", "b"), cut=(("path", "1"),))
-    given = row(context=held, trace=[{"step": "x", "wrote": {"paths": paths}}])
-    assert verdicts("prompt", given) == [False, True, False]
-    assert verdicts("cut", given) == [False, True, None]
+    packed = context(piece("path", "0", "b"), cut=(("path", "1"),))
+    line = row(context=packed, trace=[{"step": "x", "wrote": {"paths": paths}}])
+    assert verdicts("prompt", line) == [False, True, False]
+    assert verdicts("cut", line) == [False, True, None]
 
 
 def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:
     chunks = ChunkTable.of([("a", "", "same"), ("b", "", "same")])
     built = replace(BUILT, chunks=chunks, graph=None)
     of_both = {"kind": "chunk", "id": "a", "also": ["b"]}
-    given = row(documents=["a", "b"], context={"pieces": [of_both], "cut": []})
-    found = fates(given, ["a", "b"], built, True)
-    assert [one.verdicts["prompt"] for one in found] == [True, True]
+    line = row(documents=["a", "b"], context={"pieces": [of_both], "cut": []})
+    documents = fates(line, ["a", "b"], built, True)
+    assert [one.verdicts["prompt"] for one in documents] == [True, True]
 
 
 def test_after_a_failure_what_was_written_before_is_still_told() -> None:
     failed = {"question": "q", "status": "failed", "trace": [linking(0)]}
     assert verdicts("linked", failed) == [True, True, False]
     assert verdicts("retrieved", failed) == [None, None, None]
-    found = fates(failed, ["a", "b", "c"], BUILT, None)
-    assert [one.lost for one in found] == ["replied", "replied", "extracted"]
+    documents = fates(failed, ["a", "b", "c"], BUILT, None)
+    assert [one.lost for one in documents] == ["replied", "replied", "extracted"]
 
 
 def test_a_file_has_come_as_far_as_any_of_its_parts() -> None:
     gold = Gold(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
-    found = fates_of(row(documents=["a"]), gold, BUILT, True)
-    assert [one.document for one in found] == ["notes.md", "c"]
-    assert [one.verdicts["extracted"] for one in found] == [True, False]
-    assert [one.verdicts["retrieved"] for one in found] == [True, False]
+    documents = fates_of(row(documents=["a"]), gold, BUILT, True)
+    assert [one.document for one in documents] == ["notes.md", "c"]
+    assert [one.verdicts["extracted"] for one in documents] == [True, False]
+    assert [one.verdicts["retrieved"] for one in documents] == [True, False]

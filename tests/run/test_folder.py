@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.errors import UserError
-from graphrag_bench.run.folder import METRICS, RunFolder, is_narrower, read_lines, write_whole
+from graphrag_bench.run.folder import METRICS, RunFolder, is_narrower, read_lines
 
 Row = dict[str, Any]
 
@@ -110,14 +109,6 @@ def test_rows_that_the_end_of_a_run_did_not_reach_are_still_there(folder: RunFol
     assert names(folder.file("records")) == ["a", "b"]
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
-    for text in ("old", "new"):
-        write_whole(tmp_path / "metrics.json", text)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
-        ("metrics.json", "new")
-    ]
-
-
 # ---- times and metrics
 
 
@@ -173,14 +164,6 @@ def test_shards_write_files_of_their_own_and_a_whole_run_takes_them_in(folder: R
     folder.finish(["a", "b"])
     assert names(folder.file("records")) == ["a", "b"]
     assert files(folder) == {"records.jsonl"}
-
-
-def test_a_run_is_held_by_one_process(folder: RunFolder) -> None:
-    refused = pytest.raises(UserError, match="Another process is at work on this run")
-    with folder.alone(), refused, RunFolder(folder.path).alone():
-        pass
-    with folder.alone():
-        pass
 
 
 def test_contexts_are_kept_in_question_order_each_once_and_shards_are_joined(

@@ -1,7 +1,5 @@
 """What plan, run and their notes say of texts that are longer than the embedder reads."""
 
-from pathlib import Path
-
 import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import TOY, metrics, plan_of, ran
@@ -12,10 +10,7 @@ ALONE = ["method=vanilla", "reference_rows=off", "limit=2"]
 LONGER = "chunks are longer than the embedder's 15 tokens"
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def served(url: str, *more: str) -> list[str]:
@@ -26,22 +21,17 @@ def served(url: str, *more: str) -> list[str]:
     return [*words, "embedder=openai_compatible", *(f"embedder.{one}" for one in own), *more]
 
 
-def test_plan_says_what_the_embedder_reads_and_counts_what_is_built(fake: FakeOpenAI) -> None:
+def test_plan_and_run_say_what_the_embedder_reads_and_the_table_counts_it(fake: FakeOpenAI) -> None:
     words = served(fake.scenario(), *ALONE)
     assert "overlapping windows" in plan_of(*words) and LONGER not in plan_of(*words)
-    ran(*words)
-    assert LONGER in plan_of(*words)
+    ended = ran(*words)
+    assert LONGER in ended.err.splitlines()[0] and LONGER in plan_of(*words)
     assert "longer ones are cut" in plan_of(*words, "embedder.long_texts=cut")
-
-
-def test_run_says_it_before_it_embeds_and_the_table_after(fake: FakeOpenAI) -> None:
-    ended = ran(*served(fake.scenario(), *ALONE))
-    assert LONGER in ended.err.splitlines()[0]
     (row,) = metrics(ended.folder)["long_texts"]
     assert row["what"] == "chunks" and row["n_long"] and row["long_texts"] == "windows"
     table = (ended.folder / "table.md").read_text()
     assert f"toy: {row['n_long']} of {row['n_texts']} {LONGER}" in " ".join(table.split())
-    again = ran(*served(fake.scenario(), *ALONE))
+    again = ran(*words)
     assert metrics(again.folder)["long_texts"] == [row]
     assert LONGER not in again.err
 

@@ -41,19 +41,18 @@ QUESTION = Question("q", "which land holds the mountain that Ada Marsh chose?")
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _plugins(home: Path) -> None:
     load_plugins()
-    monkeypatch.chdir(tmp_path)
 
 
 def method(name: str, **settings: Any) -> dict[str, Any]:
-    made: dict[str, Any] = composed(method={**method_file(name), **settings})["method"]
-    return made
+    values: dict[str, Any] = composed(method={**method_file(name), **settings})["method"]
+    return values
 
 
-def final(made: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:
+def final(values: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:
     """The state that a method packs for the question in the planted world."""
-    pipeline, problems = build(made, StepOptions(pooling=pooling or None))
+    pipeline, problems = build(values, StepOptions(pooling=pooling or None))
     assert not problems
     resources = {**CHAIN.resources, "context_budget": ContextBudget(budget)}
     start = RetrievalState(QUESTION)
@@ -86,8 +85,8 @@ def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(
     assert sorted(without_numbers(before)) == sorted(without_numbers(after))
     assert before.n_tokens == after.n_tokens and before.share == after.share
     for slot in ("nodes", "chunks", "communities"):
-        held = [state.get(slot) for state in (base, new)]
-        assert held[0] is held[1] or held[0].ids.tolist() == held[1].ids.tolist()
+        one, other = (state.get(slot) for state in (base, new))
+        assert one is other or one.ids.tolist() == other.ids.tolist()
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -154,8 +153,8 @@ def test_reselected_rows_that_do_not_fit_are_cut_from_the_lowest_scores() -> Non
 def test_cosines_are_made_scores_and_names_are_found_as_the_method_finds_them(
     name: str, asks: bool, scores: str, finder: str
 ) -> None:
-    given = {"conversion": "llm"} if asks else {}
-    pipeline, _ = build(method(name, **given), RERANK)
+    settings = {"conversion": "llm"} if asks else {}
+    pipeline, _ = build(method(name, **settings), RERANK)
     (step,) = [op for op in pipeline.operators() if op.operator.name == "path.pool"]
     assert step.settings["scores"] == scores
     finders = [one for one in pipeline.names if one.startswith("question.entities")]
@@ -175,8 +174,8 @@ def test_without_pooling_the_packer_stands_alone_under_its_own_label() -> None:
 @pytest.mark.parametrize("mode", ["rerank", "reselect"])
 def test_exactly_the_methods_that_pack_relationships_can_be_pooled(mode: str) -> None:
     assert set(able_to_pool()) == set(ALL)
-    said = refused(*TOY, "method=hipporag", f"pooling={mode}", name="plan")
-    assert "hipporag" in said and "fastgraphrag, glightrag" in said
+    message = refused(*TOY, "method=hipporag", f"pooling={mode}", name="plan")
+    assert "hipporag" in message and "fastgraphrag, glightrag" in message
     for name in ALL:
         pipeline, problems = build(method(name), StepOptions(pooling={"mode": mode}))
         assert (problems, "path.pool" in pipeline.names) == ([], True)

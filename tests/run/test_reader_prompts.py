@@ -26,8 +26,9 @@ def experiment(method: str, *settings: str, **own: object) -> Experiment:
 
 def shown(*pieces: Piece, dependencies: tuple[tuple[str, str], ...] = ()) -> str:
     """The common prompt about some pieces, or of a closed book."""
-    asking = reader_values(Question("q", "Who?"), pieces or None, dependencies)
-    return text_of(COMMON.render(asking))
+    return text_of(
+        COMMON.render(reader_values(Question("q", "Who?"), pieces or None, dependencies))
+    )
 
 
 def text_of(chat: Sequence[Message]) -> str:
@@ -43,7 +44,7 @@ def final_prompt(method: str, *settings: str) -> Prompt:
     return prompt
 
 
-def asking(prompt: Prompt, form: FormName) -> str:
+def wording(prompt: Prompt, form: FormName) -> str:
     """What the prompt says of one passage, with a question that wants this form."""
     values = reader_values(Question("q", "Who?", form=form), [piece("chunk", "Ada.")])
     return text_of(prompt.render({**values, "points": (), "triples": (), "reasoning": ""}))
@@ -54,10 +55,10 @@ def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str)
     prompt = final_prompt(name, "reader_prompt=auto")
     for form in ("short", "list", "choice", "paragraph", "summary"):
         licence = answer_form(form).licence
-        said = asking(prompt, form)
-        assert said.count(licence) == 1
-        assert said.count(REFUSAL) == 1 and "do not know" not in said and "general" not in said
-        assert (said == asking(COMMON, form)) == answer_form(form).prose
+        text = wording(prompt, form)
+        assert text.count(licence) == 1
+        assert text.count(REFUSAL) == 1 and "do not know" not in text and "general" not in text
+        assert (text == wording(COMMON, form)) == answer_form(form).prose
 
 
 def test_own_is_the_wording_of_the_source() -> None:
@@ -65,9 +66,9 @@ def test_own_is_the_wording_of_the_source() -> None:
                            ("tog", "from what you know"), ("pathcorag", "do not know"),
                            ("vanilla", "from them with a few words")):  # fmt: skip
         for form in ("short", "summary"):
-            said = asking(final_prompt(method, "reader_prompt=own"), form)
-            assert REFUSAL not in said
-            assert wanted in said or form == "summary" and method == "vanilla"
+            text = wording(final_prompt(method, "reader_prompt=own"), form)
+            assert REFUSAL not in text
+            assert wanted in text or form == "summary" and method == "vanilla"
 
 
 def test_a_refusal_is_one_and_scores_nothing_where_the_answer_is_yes_or_no() -> None:
@@ -90,8 +91,8 @@ def piece(kind: str, text: str) -> Piece:
 
 @pytest.mark.parametrize("name", names("method"))
 def test_every_method_ends_with_the_common_prompt_and_keeps_its_search(name: str) -> None:
-    made = experiment(name)
-    pipeline = made.method.pipeline
+    run = experiment(name)
+    pipeline = run.method.pipeline
     final = [op for step in pipeline.generate for op in step.operators()]
     answering = [op for op in final if "answer" in op.operator.returns]
     assert answering
@@ -99,7 +100,7 @@ def test_every_method_ends_with_the_common_prompt_and_keeps_its_search(name: str
     search = [op for step in (*pipeline.convert, *pipeline.retrieve) for op in step.operators()]
     used = [value.name for op in search for value in op.settings.values() if hasattr(value, "name")]
     assert COMMON.name not in used
-    assert own_answers(made.method.pipeline) == IN_SEARCH.get(name, [])
+    assert own_answers(run.method.pipeline) == IN_SEARCH.get(name, [])
 
 
 def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:
@@ -125,9 +126,9 @@ def test_rows_of_tables_have_their_head_and_plain_texts_of_the_same_kind_have_no
 
 
 def test_sub_answers_are_shown_and_a_closed_book_is_told_of_no_context() -> None:
-    held = shown(piece("path", "a -> b"), dependencies=(("Who built it?", "Ada"),))
-    assert "Known: Who built it? Answer: Ada" in held
-    assert "was retrieved" in held
+    text = shown(piece("path", "a -> b"), dependencies=(("Who built it?", "Ada"),))
+    assert "Known: Who built it? Answer: Ada" in text
+    assert "was retrieved" in text
     assert "retrieved" not in shown() and REFUSAL not in shown()
     empty = text_of(COMMON.render(reader_values(Question("q", "Who?"), ())))
     assert REFUSAL in empty
