@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, command, metrics, refused, run_folder, write_set
+from toy_runs import TOY, WEIGHTLESS, metrics, run_folder, write_set
 
 from graphrag_bench.cli.diff import diff_lines
 from graphrag_bench.cli.runs import listed_runs
@@ -56,9 +56,6 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares(tmp_pa
     listed = runs_table("", listed_runs(home)[0])
     corpora = {row[listed.heads.index("corpus")] for row in listed.rows}
     assert corpora == {str(metrics(run)["corpus"])[:8] for run in (one, two)}
-    assert "jsonl-mine" in refused("--home", str(home), "rows=title", name="table")
-    shown = command("table", "--home", str(home), "values=mrr", "cols=corpus")
-    assert shown.code == 0 and "! jsonl-mine: " in shown.out
 
 
 def test_a_run_is_not_compared_with_a_baseline_over_another_corpus() -> None:
