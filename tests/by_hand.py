@@ -20,10 +20,10 @@ def falling(*ids: int) -> Ranked[Any]:
     return Ranked(np.array(ids, np.int64), np.linspace(1.0, 0.5, len(ids)))
 
 
-def check(found: Ranked[Any], ids: Sequence[int], scores: Sequence[float]) -> None:
+def check(result: Ranked[Any], ids: Sequence[int], scores: Sequence[float]) -> None:
     """Assert that rows come in this order with these scores, to six decimals."""
-    assert found.ids.tolist() == list(ids), found.items()
-    np.testing.assert_allclose(found.scores, scores, atol=1e-6)
+    assert result.ids.tolist() == list(ids), result.items()
+    np.testing.assert_allclose(result.scores, scores, atol=1e-6)
 
 
 def angle(degrees: float | str) -> tuple[float, float]:

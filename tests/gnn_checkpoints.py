@@ -45,14 +45,14 @@ def config(embedder: str = "tests/hashing", **network: Any) -> dict[str, Any]:
 
 
 def checkpoint(
-    folder: Path, held: Mapping[str, np.ndarray] | None = None, told: Any = None
+    folder: Path, weights: Mapping[str, np.ndarray] | None = None, settings: Any = None
 ) -> Path:
     """The folder with `config.json` and `model.pth`, the parameters under `model` as released."""
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config() if told is None else told))
-    named = parameters() if held is None else held
+    (folder / "config.json").write_text(json.dumps(config() if settings is None else settings))
+    named = parameters() if weights is None else weights
     state = {name: torch.from_numpy(np.array(values)) for name, values in named.items()}
     torch.save({"model": state}, folder / "model.pth")
     return folder

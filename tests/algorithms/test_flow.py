@@ -25,23 +25,23 @@ def rules(theta: float = 0.05, **changes) -> Rules:
     return Rules(0.7, theta, 3)._replace(**changes)
 
 
-def best(graph: Graph, nodes, given: Rules, *, top_k=None, **ways):
+def best(graph: Graph, nodes, bounds: Rules, *, top_k=None, **ways):
     ways = {"direction": "both", "dedup": "reversal", **ways}
-    return flow_paths(graph, nodes, given, ways["direction"], Selection(ways["dedup"], top_k))
+    return flow_paths(graph, nodes, bounds, ways["direction"], Selection(ways["dedup"], top_k))
 
 
-def named(graph: Graph, nodes, given: Rules, **ways) -> dict[str, float]:
-    paths = best(graph, nodes, given, **ways)
+def named(graph: Graph, nodes, bounds: Rules, **ways) -> dict[str, float]:
+    paths = best(graph, nodes, bounds, **ways)
     return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in paths}
 
 
-def flow(graph: Graph, start: int, end: int, given: Rules, *, outward: bool = False) -> Flow:
+def flow(graph: Graph, start: int, end: int, bounds: Rules, *, outward: bool = False) -> Flow:
     view = graph.outward if outward else graph.neighbours
     n = graph.n_nodes
     state = Flow(np.full(n, -1, np.int8), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.int32))
     wanted = np.array([end], np.int32)
     ways = Ways(view.starts, view.nodes, *wanted_neighbours(view.starts, view.nodes, wanted, n))
-    flow_from(ways, start, end, given, state)
+    flow_from(ways, start, end, bounds, state)
     return state
 
 

@@ -35,9 +35,9 @@ def random_walk(seed: int, n_nodes: int = 200, n_relationships: int = 300) -> Wa
     return walk_of_nodes(graph)
 
 
-def dense(found, n_nodes: int) -> np.ndarray:
+def dense(mass, n_nodes: int) -> np.ndarray:
     values = np.zeros(n_nodes)
-    values[found.rows] = found.values
+    values[mass.rows] = mass.values
     return values
 
 

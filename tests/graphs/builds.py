@@ -67,10 +67,10 @@ class Told:
     identity = "told"
 
     def __init__(self, *sentences: Sentence) -> None:
-        self.told = list(sentences)
+        self.read = list(sentences)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        return iter([self.told for _ in texts])
+        return iter([self.read for _ in texts])
 
     def entities(self, text: str) -> list[str]:
         return []

@@ -41,7 +41,7 @@ class Names(Known):
             yield [Sentence(text, tuple(self._named(text)), (), ())]
 
 
-def made(texts=TEXTS, degrees=(0, 10, 80, 90), **settings) -> Graph:
+def graph_of(texts=TEXTS, degrees=(0, 10, 80, 90), **settings) -> Graph:
     return chunk_graph(
         chunk_table=table(*texts), chunk_index=VectorIndex(unit(np.deg2rad(degrees))),
         progress=QUIET, **settings,
@@ -54,7 +54,7 @@ def edges(graph: Graph) -> list[tuple[int, int, str]]:
 
 def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
     """Chunk 2 shares "ada" with 0 and 1 alike, and is joined to the lower; 3 shares nothing."""
-    assert edges(made()) == [
+    assert edges(graph_of()) == [
         (0, 1, "shares words, is similar"),
         (0, 2, "shares words"),
         (2, 3, "is similar"),
@@ -62,23 +62,23 @@ def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
 
 
 def test_each_kind_of_neighbour_can_be_left_out_and_more_can_be_taken():
-    assert edges(made(semantic=0)) == [(0, 1, "shares words"), (0, 2, "shares words")]
-    assert edges(made(lexical=0)) == [(0, 1, "is similar"), (2, 3, "is similar")]
-    by_words = edges(made(lexical=2, semantic=0))
+    assert edges(graph_of(semantic=0)) == [(0, 1, "shares words"), (0, 2, "shares words")]
+    assert edges(graph_of(lexical=0)) == [(0, 1, "is similar"), (2, 3, "is similar")]
+    by_words = edges(graph_of(lexical=2, semantic=0))
     assert [ends[:2] for ends in by_words] == [(0, 1), (0, 2), (1, 2)]
 
 
 def test_frequent_words_join_nothing_and_are_counted():
-    graph = made(semantic=0, max_df=2)
+    graph = graph_of(semantic=0, max_df=2)
     assert edges(graph) == [(0, 1, "shares words")]
     assert graph.statistics == {"words": 7, "too_frequent": 1}
-    assert made(max_df=None).statistics["too_frequent"] == 0
+    assert graph_of(max_df=None).statistics["too_frequent"] == 0
 
 
 def test_chunks_without_a_word_are_joined_by_vectors_alone_and_never_to_themselves():
     similar = [(0, 1, "is similar"), (2, 3, "is similar")]
-    assert edges(made(texts=["!", "?", "the", "--"])) == similar
-    equal = edges(made(degrees=(0, 0, 0, 90), lexical=0))
+    assert edges(graph_of(texts=["!", "?", "the", "--"])) == similar
+    equal = edges(graph_of(degrees=(0, 0, 0, 90), lexical=0))
     assert [pair[:2] for pair in equal] == [(0, 1), (0, 2), (0, 3)]
 
 

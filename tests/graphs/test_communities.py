@@ -85,11 +85,11 @@ def plain_graph(source, target, n_nodes: int) -> Graph:
 
 
 def detection(graph: Graph, vectors, **settings) -> _Detection:
-    given = {
+    inputs = {
         "struct_weight": 0.3, "members_per_cluster": 10, "most_clusters": 200,
         "min_similarity": 0.5, "most_members": 100, "seed": 0, **settings,
     }  # fmt: skip
-    return _Detection(graph, np.asarray(vectors, np.float64), _leading_to(graph), **given)
+    return _Detection(graph, np.asarray(vectors, np.float64), _leading_to(graph), **inputs)
 
 
 def test_a_node_states_its_triples_as_a_head_and_its_attributes_or_else_its_name() -> None:

@@ -43,7 +43,7 @@ class Words:
         return Sentence(text, tuple((name, kinds.get(name, "PERSON")) for name in names), (), ())
 
 
-def made(table: ChunkTable = TABLE, documents=(), nlp: object = None, **settings) -> Graph:
+def graph_of(table: ChunkTable = TABLE, documents=(), nlp: object = None, **settings) -> Graph:
     return entity_passage(
         corpus=dataset(*documents), chunk_table=table, nlp=nlp or Words(counts="Ten"),
         progress=QUIET, **settings,
@@ -51,24 +51,31 @@ def made(table: ChunkTable = TABLE, documents=(), nlp: object = None, **settings
 
 
 def test_titles_without_brackets_and_names_are_nodes_in_order_of_first_mention() -> None:
-    assert list(made().names) == ["hello", "otto", "history of velia", "history", "velia", "ada"]
+    assert list(graph_of().names) == [
+        "hello",
+        "otto",
+        "history of velia",
+        "history",
+        "velia",
+        "ada",
+    ]
 
 
 def test_the_title_of_a_passage_weighs_more_than_other_names_and_numbers_are_none() -> None:
-    graph = made()
+    graph = graph_of()
     inside = [[3, 0, 0], [1, 1, 0], [0, 3, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
     assert graph.node_chunk.toarray().tolist() == inside
-    assert made(title_weight=1).node_chunk.max() == 1
+    assert graph_of(title_weight=1).node_chunk.max() == 1
     assert graph.n_relationships == 0
 
 
 def test_names_that_differ_in_accents_are_one_node_under_the_first_one_read() -> None:
     """Without titles only the texts are read."""
-    assert list(made(title_weight=0).names) == ["otto", "hello", "velià", "ada"]
+    assert list(graph_of(title_weight=0).names) == ["otto", "hello", "velià", "ada"]
 
 
 def test_names_in_too_few_passages_are_left_out_unless_they_are_titles() -> None:
-    graph = made(min_chunks=2)
+    graph = graph_of(min_chunks=2)
     assert list(graph.names) == ["hello", "otto", "history of velia"]
     assert graph.node_chunk.toarray().tolist() == [[3, 0, 0], [1, 1, 0], [0, 3, 0]]
 
@@ -78,7 +85,7 @@ NOTHING = ChunkTable.of([("a", "", "nothing here")])
 
 def test_a_corpus_without_a_name_is_refused() -> None:
     with pytest.raises(UserError, match="no entities"):
-        made(NOTHING)
+        graph_of(NOTHING)
     with pytest.raises(UserError, match="no entities"):
         tri_graph(chunk_table=NOTHING, nlp=SPEAKERS, progress=QUIET)
 
@@ -92,7 +99,7 @@ KNOWN = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
 
 
 def curies(**settings: object) -> Graph:
-    return made(CURIES, KNOWN, Words("Marie Curie", "Pierre Curie"), **settings)
+    return graph_of(CURIES, KNOWN, Words("Marie Curie", "Pierre Curie"), **settings)
 
 
 def test_a_name_is_joined_to_the_passage_under_the_name_it_stands_for() -> None:

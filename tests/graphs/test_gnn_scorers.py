@@ -78,7 +78,7 @@ def test_a_file_that_would_run_code_is_refused(tmp_path: Path, capsys) -> None:
 def test_an_embedder_that_the_checkpoint_does_not_name_is_refused_until_it_is_said_to_be_ours(
     tmp_path: Path, name: str, message: str
 ) -> None:
-    folder = checkpoint(tmp_path, told=config(name))
+    folder = checkpoint(tmp_path, settings=config(name))
     with pytest.raises(UserError, match=message):
         read(folder)
     assert read(folder, embedder_check="length").shape == SHAPE
@@ -107,7 +107,7 @@ def test_vectors_of_another_length_are_refused_even_under_the_same_name(tmp_path
     ],
 )
 def test_a_network_that_is_not_the_one_described_is_refused(tmp_path, network, message):
-    folder = checkpoint(tmp_path, told=config(**network))
+    folder = checkpoint(tmp_path, settings=config(**network))
     with pytest.raises(UserError, match=message):
         read(folder)
 

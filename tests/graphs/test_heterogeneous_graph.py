@@ -14,7 +14,7 @@ ADA, BO = (EntityRecord(name, "person", MET) for name in ("Ada", "Bo"))
 ROWS = [[ADA, BO, related("Ada", "Bo", MET)], [EntityRecord("Ada", "person", "Ada wrote.")]]
 
 
-def made(rows=ROWS, **settings) -> Graph:
+def graph_of(rows=ROWS, **settings) -> Graph:
     return heterogeneous(
         text_extraction=described(*rows), chunk_table=texts(len(rows)), embedder=Lengths(),
         progress=QUIET, **{"neighbours": 0, "llm_build": None, **settings},
@@ -27,7 +27,7 @@ def joined(graph: Graph) -> set[tuple[str, str]]:
 
 def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
     """Two communities: Bo with all that tells of both, and Ada with what tells of her alone."""
-    graph = made()
+    graph = graph_of()
     assert list(zip(graph.types, graph.descriptions, strict=True)) == [
         ("entity", "ada"),
         ("entity", "bo"),
@@ -47,7 +47,7 @@ def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
 def test_each_node_is_joined_to_what_it_tells_of() -> None:
     met, wrote = "semantic unit: 0", "semantic unit: 1"
     of_ada, of_bo = "high-level element: 0", "high-level element: 1"
-    assert joined(made()) == {
+    assert joined(graph_of()) == {
         ("relationship: 0", "ada"),
         ("relationship: 0", "bo"),
         (met, "ada"),
@@ -66,21 +66,21 @@ def test_each_node_is_joined_to_what_it_tells_of() -> None:
 
 def test_an_edge_weighs_one_by_the_higher_degree_of_its_ends() -> None:
     """Four neighbours: of Ada the relationship, both units and the attribute."""
-    graph = made()
+    graph = graph_of()
     weights = dict(zip(ends(graph), graph.weight, strict=True))
     assert (weights[3, 0], weights[3, 10], weights[4, 11]) == (1 / 4, 1 / 4, 1 / 3)
-    assert set(made(balance=False).weight) == {1.0}
+    assert set(graph_of(balance=False).weight) == {1.0}
 
 
 def test_nodes_are_in_the_chunks_that_they_are_read_from() -> None:
-    stored = [row.indices.tolist() for row in made().node_chunk]
+    stored = [row.indices.tolist() for row in graph_of().node_chunk]
     both = [0, 1]
     assert stored == [both, [0], [0], [0], [1], both, both, both, [0], [0], [0], [1]]
 
 
 def test_similar_units_attributes_elements_and_texts_are_joined() -> None:
     """The two texts are equally long, and so is nothing else."""
-    new = joined(made(neighbours=1)) - joined(made())
+    new = joined(graph_of(neighbours=1)) - joined(graph_of())
     assert ("text: 0", "text: 1") in new
     assert not any("entity" in end or "relationship" in end for pair in new for end in pair)
 
@@ -93,13 +93,13 @@ def test_important_nodes_are_in_the_core_or_between_many_others() -> None:
 
 def test_records_that_describe_nothing_are_refused() -> None:
     with pytest.raises(UserError, match="no semantic unit"):
-        made([[EntityRecord("Ada")]])
+        graph_of([[EntityRecord("Ada")]])
 
 
 def written(answer) -> dict[str, list[str]]:
     """The texts of attributes and elements that a model writes, and what it was asked."""
     scripted = Scripted(answer=answer)
-    graph = made(llm_build=scripted)
+    graph = graph_of(llm_build=scripted)
     pairs = list(zip(graph.types, graph.descriptions, strict=True))
     result = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
     return {**result, "asked": [chat[-1].content for chat in scripted.asked]}

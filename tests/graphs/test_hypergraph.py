@@ -30,7 +30,7 @@ ROWS = [
 """The first fact is told twice; the second time it does not name Ys."""
 
 
-def made(rows=ROWS, build=hypergraph, **settings) -> Graph:
+def graph_of(rows=ROWS, build=hypergraph, **settings) -> Graph:
     extraction = FactExtraction.of(rows, {})
     return build(fact_extraction=extraction, chunk_table=texts(len(rows)), **settings)
 
@@ -42,7 +42,7 @@ def edges(graph: Graph) -> dict[tuple[str, str], float]:
 
 
 def test_entities_and_distinct_facts_are_nodes_with_their_texts():
-    graph = made()
+    graph = graph_of()
     assert list(zip(graph.names, graph.types, graph.descriptions, strict=True)) == [
         ("ada", "entity", "ada: Ada there. ADA there."),
         ("bo", "entity", "bo: Bo there."),
@@ -54,17 +54,17 @@ def test_entities_and_distinct_facts_are_nodes_with_their_texts():
 
 def test_a_fact_is_joined_to_all_its_entities_by_how_complete_it_was_told():
     """8 / 10 and 10 / 10 of two places: 1.8."""
-    assert edges(made()) == pytest.approx(
+    assert edges(graph_of()) == pytest.approx(
         {(MET, "ada"): 1.8, (MET, "bo"): 1.8, (MET, "ys"): 1.8, (WROTE, "ada"): 1.0}
     )
 
 
 def test_an_edge_of_a_fact_that_is_not_complete_at_all_has_a_weight():
-    assert edges(made([ChunkFacts((fact(MET, "Ada", complete=0.0),))])) == {(MET, "ada"): 0.1}
+    assert edges(graph_of([ChunkFacts((fact(MET, "Ada", complete=0.0),))])) == {(MET, "ada"): 0.1}
 
 
 def test_nodes_and_edges_are_in_the_chunks_that_tell_them():
-    graph = made()
+    graph = graph_of()
     assert chunks_of(graph.node_chunk) == [[0, 1], [0, 1], [0], [0, 1], [0]]
     assert chunks_of(graph.relationship_chunk) == [[0, 1], [0, 1], [0], [0]]
 
@@ -74,14 +74,14 @@ def test_nodes_and_edges_are_in_the_chunks_that_tell_them():
     [(None, "ada: Ada there. ADA there."), (0, "ada"), (1, "ada: Ada there.")],
 )
 def test_an_entity_is_told_of_by_as_much_as_fits_one_text_at_least(tokens, described):
-    graph = made(description_tokens=tokens)
+    graph = graph_of(description_tokens=tokens)
     assert graph.descriptions[0] == described
 
 
 @pytest.mark.parametrize("rows", [[ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]])
 def test_without_a_fact_the_graph_is_refused(rows):
     with pytest.raises(UserError, match="no fact that names an entity"):
-        made(rows)
+        graph_of(rows)
 
 
 def by_initial(text: str) -> np.ndarray:
@@ -94,7 +94,7 @@ def by_initial(text: str) -> np.ndarray:
 def synonyms(**settings) -> dict[tuple[str, str], float]:
     """The synonymy edges of Ada, Adah and Bo, who met in one fact."""
     rows = [ChunkFacts((fact(MET, "Ada", "Bo", "Adah"),))]
-    graph = made(
+    graph = graph_of(
         rows, hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET, **settings
     )
     assert graph.statistics["synonyms"] == graph.synonym.sum()
@@ -108,5 +108,5 @@ def test_entities_of_similar_names_are_joined_by_their_cosine():
 
 
 def test_with_synonyms_entities_are_described_by_their_names_alone():
-    graph = made(build=hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET)
+    graph = graph_of(build=hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET)
     assert graph.descriptions.take(range(3)) == ["ada", "bo", "ys"]

@@ -22,19 +22,19 @@ def records() -> TextExtraction:
     return described([*people, *(related("Ada", other, "Ada met Bo.") for other in ("Bo", "Cy"))])
 
 
-def named(made: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Entity]]:
-    return [[Entity("+".join(made.first_names(family)), kind, "")] for family in families]
+def named(layers: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Entity]]:
+    return [[Entity("+".join(layers.first_names(family)), kind, "")] for family in families]
 
 
 def grown(*layers: Sequence[Sequence[int]], tell: Summarise = named, **growth: float) -> Graph:
     """The layers of given clusters: rows of the pool of each layer."""
-    given = iter([[np.array(rows) for rows in layer] for layer in layers])
+    clusters = iter([[np.array(rows) for rows in layer] for layer in layers])
 
     def no_vectors(texts: Sequence[str]) -> Vectors:
         return np.zeros((len(texts), 1), np.float32)
 
     base = text_graph(records(), keywords=False)
-    return grow(base, tell, no_vectors, lambda _: next(given), **{**ALWAYS, **growth})
+    return grow(base, tell, no_vectors, lambda _: next(clusters), **{**ALWAYS, **growth})
 
 
 def above(graph: Graph) -> dict[str, list[str]]:
@@ -71,7 +71,7 @@ def test_layers_end_when_two_entities_are_left() -> None:
 
 
 def test_a_summary_of_a_name_that_is_there_is_that_node() -> None:
-    def same(made: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Entity]]:
+    def same(layers: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Entity]]:
         return [[Entity("ada", kind, "Others.")] for _ in families]
 
     graph = grown([[0, 1, 2], [3, 4]], tell=same)
@@ -108,8 +108,8 @@ def test_summaries_have_no_chunk_and_members_keep_theirs() -> None:
 
 
 def built(**settings) -> Graph:
-    given = {"text_extraction": records(), "embedder": Lengths(), "progress": QUIET}
-    return layered(**given, **{"llm_build": None, **settings})
+    inputs = {"text_extraction": records(), "embedder": Lengths(), "progress": QUIET}
+    return layered(**inputs, **{"llm_build": None, **settings})
 
 
 def test_without_a_language_model_a_summary_is_named_and_told_by_its_members() -> None:

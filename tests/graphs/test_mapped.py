@@ -47,20 +47,20 @@ OURS = {
 """What is made of the files and kept, with its most rows: one number for each node at most."""
 
 
-def arrays(held: object, name: str) -> Iterator[tuple[str, np.ndarray]]:
+def arrays(value: object, name: str) -> Iterator[tuple[str, np.ndarray]]:
     """Every array that an object holds, cached views included, by its name."""
-    if isinstance(held, np.ndarray):
-        yield name, held
-    elif isinstance(held, dict):
-        for part in held.values():
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, dict):
+        for part in value.values():
             yield from arrays(part, name)
-    elif hasattr(held, "indptr"):
+    elif hasattr(value, "indptr"):
         for part in ("data", "indices", "indptr"):
-            yield f"{name}.{part}", getattr(held, part)
-    elif is_dataclass(held):
-        names = {field.name for field in fields(held)} | set(vars(held))
+            yield f"{name}.{part}", getattr(value, part)
+    elif is_dataclass(value):
+        names = {field.name for field in fields(value)} | set(vars(value))
         for part in sorted(names):
-            yield from arrays(getattr(held, part), f"{name}.{part}")
+            yield from arrays(getattr(value, part), f"{name}.{part}")
 
 
 def is_mapped(array: object) -> bool:
@@ -77,11 +77,12 @@ def opened(tmp_path) -> dict[str, object]:
     result = leiden(graph=graph, seed=SEED)
     vectors = np.random.default_rng(0).normal(size=(N_NODES, 8)).astype(np.float32)
     reports = extractive(communities=result, graph=graph, embedder=Hashing(64), progress=QUIET)
-    made = {"graph": graph, "communities": result, "reports": reports}
-    for name, one in (made := {**made, "node_index": VectorIndex(vectors)}).items():
+    parts = {"graph": graph, "communities": result, "reports": reports}
+    parts["node_index"] = VectorIndex(vectors)
+    for name, one in parts.items():
         (tmp_path / name).mkdir()
         one.save(tmp_path / name)
-    return {name: loaded(type(one), tmp_path / name) for name, one in made.items()}
+    return {name: loaded(type(one), tmp_path / name) for name, one in parts.items()}
 
 
 def ask(opened: dict[str, object], seeds: list[int]) -> None:

@@ -30,7 +30,7 @@ def titled_table(*chunks: tuple[str, str]) -> ChunkTable:
     return ChunkTable.of([(f"d{row}", *chunk) for row, chunk in enumerate(chunks)])
 
 
-def made(**settings) -> Graph:
+def graph_of(**settings) -> Graph:
     return passage(chunk_table=titled_table(*TEXTS), nlp=NAMES, progress=QUIET, **settings)
 
 
@@ -41,7 +41,7 @@ def edges(graph: Graph) -> list[tuple[int, int, str, float]]:
 
 def test_passages_that_share_an_entity_are_joined_and_the_edge_names_and_counts_all_of_them():
     """Norvik is the title of passage 0, and titles count as entities."""
-    assert edges(made()) == [
+    assert edges(graph_of()) == [
         (0, 1, "norvik, ada marsh", 2.0),
         (0, 2, "ada marsh", 1.0),
         (1, 2, "ada marsh", 1.0),
@@ -51,13 +51,13 @@ def test_passages_that_share_an_entity_are_joined_and_the_edge_names_and_counts_
 
 def test_frequent_entities_are_left_out():
     """Ada Marsh is in three passages, the others in two."""
-    graph = made(max_df=2)
+    graph = graph_of(max_df=2)
     assert edges(graph) == [(0, 1, "norvik", 1.0), (2, 4, "mira holt", 1.0)]
     assert graph.statistics == {"entities": 3, "too_frequent": 1}
 
 
 def test_node_and_chunk_are_one_and_an_edge_is_of_both_its_passages():
-    graph = made()
+    graph = graph_of()
     assert list(graph.names) == [f"chunk {row}" for row in range(5)]
     assert graph.descriptions[0] == "Norvik\nAda Marsh founded it."
     assert graph.node_chunk.toarray().tolist() == [[a == b for b in range(5)] for a in range(5)]
@@ -75,8 +75,8 @@ ASKED = [
 """Chunk, whether it answers, text, names and angle of each question."""
 
 
-def hopped(given=ASKED, n_chunks=3, n_names=3, **settings) -> Graph:
-    chunks, answered, texts, names, degrees = zip(*given, strict=True)
+def hopped(rows=ASKED, n_chunks=3, n_names=3, **settings) -> Graph:
+    chunks, answered, texts, names, degrees = zip(*rows, strict=True)
     questions = PseudoQuestions(
         Texts.of(list(texts)),
         np.array(chunks, np.int64),
@@ -108,9 +108,9 @@ def test_a_question_leads_to_the_passage_that_answers_the_most_similar_one():
 
 def test_frequent_names_propose_nothing():
     """Two answered questions name b: chunk 1's, and chunk 2's, which is nearer by its vector."""
-    given = [*ASKED[:4], (2, True, "Where is b now?", [B], 80), (3, True, "Who is c?", [C], 0)]
-    assert hops(hopped(given, 4))[0] == (0, 2, "Where is b now?", "name1", 0.586824)
-    assert hops(hopped(given, 4, max_df=1))[0] == (0, 3, "Who is c?", "name1; name2", 0.5)
+    rows = [*ASKED[:4], (2, True, "Where is b now?", [B], 80), (3, True, "Who is c?", [C], 0)]
+    assert hops(hopped(rows, 4))[0] == (0, 2, "Where is b now?", "name1", 0.586824)
+    assert hops(hopped(rows, 4, max_df=1))[0] == (0, 3, "Who is c?", "name1; name2", 0.5)
 
 
 def test_the_most_similar_edges_are_kept_of_a_pair_and_of_all_ties_to_the_lower_passages():
@@ -126,25 +126,25 @@ def test_one_passage_leads_nowhere():
 
 def test_the_match_is_the_best_of_all_pairs():
     rng = np.random.default_rng(3)
-    given = [
+    rows = [
         (chunk, answered, f"{chunk} {answered} {number}", rng.permutation(30)[:2].tolist(), degree)
         for chunk in range(30)
         for answered in (True, False)
         for number, degree in enumerate(rng.integers(0, 180, 3).tolist())
     ]
     wanted: dict[tuple[int, int], float] = {}
-    for chunk, answered, _, names, degree in given:
+    for chunk, answered, _, names, degree in rows:
         if answered:
             continue
         best = (0.0, -1)
-        for other, answers, _, stored, angle in given:
+        for other, answers, _, stored, angle in rows:
             if answers and other != chunk:
                 jaccard = len({*names} & {*stored}) / len({*names} | {*stored})
                 similarity = round((jaccard + np.cos(np.deg2rad(degree - angle))) / 2, 5)
                 best = max(best, (similarity, -other))
         pair = chunk, -best[1]
         wanted[pair] = max(wanted.get(pair, 0.0), best[0])
-    graph = hopped(given, n_chunks=30, n_names=30, edges_per_chunk=30.0, max_df=None)
+    graph = hopped(rows, n_chunks=30, n_names=30, edges_per_chunk=30.0, max_df=None)
     result = {edge[:2]: round(edge[4], 5) for edge in hops(graph)}
     assert sum(wanted.values()) == pytest.approx(sum(result.values()), abs=1e-3)
     assert result.keys() == wanted.keys()
@@ -153,11 +153,11 @@ def test_the_match_is_the_best_of_all_pairs():
 NONSENSE = "I would rather not."
 
 
-def question_rows(made: PseudoQuestions) -> list[tuple[int, bool, str, list[str]]]:
+def question_rows(those: PseudoQuestions) -> list[tuple[int, bool, str, list[str]]]:
     """Chunk, whether it answers, text and names of every question."""
-    stored = [made.names.take(made.question_name[row].indices) for row in range(len(made))]
-    columns = zip(made.chunk.tolist(), made.answered.tolist(), made.texts, stored, strict=True)
-    return list(columns)
+    names = [those.names.take(those.question_name[row].indices) for row in range(len(those))]
+    columns = those.chunk.tolist(), those.answered.tolist(), those.texts, names
+    return list(zip(*columns, strict=True))
 
 
 def test_a_passage_answers_its_sentences_and_raises_its_other_names():
@@ -175,11 +175,11 @@ def test_a_passage_answers_its_sentences_and_raises_its_other_names():
     ]
 
 
-def said(*questions: str) -> str:
+def reply(*questions: str) -> str:
     return json.dumps({"questions": questions})
 
 
-def asked(*replies: str, chunks: ChunkTable) -> list[tuple[int, bool, str, list[str]]]:
+def by_model(*replies: str, chunks: ChunkTable) -> list[tuple[int, bool, str, list[str]]]:
     model = replying(*replies, *[NONSENSE] * 9)
     result = llm_questions(chunk_table=chunks, llm_build=model, nlp=NAMES, progress=QUIET)
     return question_rows(result)
@@ -187,8 +187,8 @@ def asked(*replies: str, chunks: ChunkTable) -> list[tuple[int, bool, str, list[
 
 def test_the_model_is_asked_for_what_a_passage_answers_and_for_what_it_raises():
     chunks = titled_table(("", "Ada Marsh founded Norvik."))
-    result = asked(
-        said("Who founded Norvik?", " "), said("Where was Ada Marsh born?"), chunks=chunks
+    result = by_model(
+        reply("Who founded Norvik?", " "), reply("Where was Ada Marsh born?"), chunks=chunks
     )
     assert result == [
         (0, True, "Who founded Norvik?", ["norvik"]),
@@ -198,9 +198,9 @@ def test_the_model_is_asked_for_what_a_passage_answers_and_for_what_it_raises():
 
 def test_a_passage_without_a_readable_reply_has_no_question_and_all_without_one_are_refused():
     chunks = titled_table(("", "Ada Marsh sang."), ("", "Norvik stands."))
-    answered = [NONSENSE, said("Where does Norvik stand?"), NONSENSE]
-    raised = [said("Who is Ada Marsh?"), said("Who founded Norvik?")]
-    result = [row[:2] for row in asked(*answered, *raised, chunks=chunks)]
+    answered = [NONSENSE, reply("Where does Norvik stand?"), NONSENSE]
+    raised = [reply("Who is Ada Marsh?"), reply("Who founded Norvik?")]
+    result = [row[:2] for row in by_model(*answered, *raised, chunks=chunks)]
     assert result == [(0, False), (1, True), (1, False)]
     with pytest.raises(UserError, match="questions answered"):
-        asked(chunks=chunks)
+        by_model(chunks=chunks)

@@ -24,8 +24,8 @@ def planted(**settings: object) -> Extraction:
     return planted_extraction(chunk_table=TINY, **settings)  # type: ignore[arg-type]
 
 
-def triples(found: Extraction) -> list[tuple[str, str, str]]:
-    return [(one.head, one.relation, one.tail) for row in found.rows for one in row.triples]
+def triples(extraction: Extraction) -> list[tuple[str, str, str]]:
+    return [(one.head, one.relation, one.tail) for row in extraction.rows for one in row.triples]
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def rows_of(data: Dataset, question: Question) -> Ranked[Relationship]:
     return in_scope(question, graph=graph_of(data), chunk_table=presplit(corpus=data))
 
 
-def said(graph: Graph, rows: np.ndarray) -> list[tuple[str, str, str]]:
+def triples_of(graph: Graph, rows: np.ndarray) -> list[tuple[str, str, str]]:
     return [
         (graph.names[graph.source[row]], graph.relations[row], graph.names[graph.target[row]])
         for row in rows.tolist()
@@ -61,7 +61,7 @@ def test_a_triple_of_two_questions_is_one_row_that_weighs_two(cwq: Dataset) -> N
 def test_a_question_is_asked_of_its_own_triples(cwq: Dataset) -> None:
     team, river, empty = cwq.questions
     assert rows_of(cwq, team).ids.tolist() == [0, 1, 2, 3, 4]
-    assert said(graph_of(cwq), rows_of(cwq, river).ids) == [
+    assert triples_of(graph_of(cwq), rows_of(cwq, river).ids) == [
         ("m.011zsc4_", "location.location.contains", "Norvik"),
         ("NORVIK", "is.not", "Norvik"),
     ]
@@ -80,7 +80,7 @@ def test_a_graph_of_normalised_names_is_made_of_the_same_triples(cwq: Dataset) -
 def test_blank_parts_are_left_out_and_equal_ends_stay() -> None:
     triples = {"d": [("a", "r", "a"), ("a", " ", "b"), ("", "r", "b")]}
     graph = graph_of(holding(triples))
-    assert said(graph, np.arange(graph.n_relationships)) == [("a", "r", "a")]
+    assert triples_of(graph, np.arange(graph.n_relationships)) == [("a", "r", "a")]
 
 
 def test_a_graph_needs_triples_and_a_chunk_for_each_document(cwq: Dataset) -> None:
@@ -113,6 +113,6 @@ def test_each_question_finds_exactly_its_own_distinct_triples(given_triples):
     graph = graph_of(data)
     assert len(set(graph.names)) == graph.n_nodes
     for at, own in enumerate(given_triples):
-        result = said(graph, rows_of(data, Question("q", "?", str(at))).ids)
+        result = triples_of(graph, rows_of(data, Question("q", "?", str(at))).ids)
         assert len(result) == len(set(result))
         assert set(result) == set(own)

@@ -21,7 +21,7 @@ def test_the_first_descriptions_that_fit_are_taken_and_one_at_least():
         assert list(graph.descriptions) == [expected]
 
 
-entity, told = EntityRecord, related
+entity = EntityRecord
 
 
 def merged(*chunks: list, keywords: bool = False) -> Graph:
@@ -29,7 +29,7 @@ def merged(*chunks: list, keywords: bool = False) -> Graph:
 
 
 def test_nodes_stand_in_order_of_first_mention_and_entities_come_first():
-    graph = merged([told("Otto", "Mira"), entity("Velia")], [entity("Ada")])
+    graph = merged([related("Otto", "Mira"), entity("Velia")], [entity("Ada")])
     assert list(graph.names) == ["velia", "otto", "mira", "ada"]
 
 
@@ -54,8 +54,8 @@ def test_the_type_is_the_most_frequent_one_ties_to_the_first_and_no_type_does_no
 
 def test_a_pair_is_one_row_whatever_the_direction_and_its_weight_the_sum_of_strengths():
     graph = merged(
-        [told("b", "a", "b paints a.", strength=2)],
-        [told("a", "b", "a knows b.", strength=0.5), told("b", "a", "b paints a.")],
+        [related("b", "a", "b paints a.", strength=2)],
+        [related("a", "b", "a knows b.", strength=0.5), related("b", "a", "b paints a.")],
     )
     assert list(graph.names) == ["b", "a"]
     assert (graph.source.tolist(), graph.target.tolist()) == ([0], [1])
@@ -66,7 +66,7 @@ def test_a_pair_is_one_row_whatever_the_direction_and_its_weight_the_sum_of_stre
 
 
 def test_an_end_without_an_entity_record_is_a_node_without_type_and_description():
-    graph = merged([entity("a", "geo", "A place."), told("a", "b", "a is near b.")])
+    graph = merged([entity("a", "geo", "A place."), related("a", "b", "a is near b.")])
     assert list(graph.names) == ["a", "b"]
     assert (list(graph.types), list(graph.descriptions)) == (["geo", ""], ["A place.", ""])
     assert dense(graph.node_chunk) == [[1], [1]]
@@ -74,7 +74,7 @@ def test_an_end_without_an_entity_record_is_a_node_without_type_and_description(
 
 def test_keywords_are_the_distinct_ones_in_order_of_first_mention():
     graph = merged(
-        [told("a", "b", "", "trade", "art")], [told("b", "a", "", "art", "war")],
+        [related("a", "b", "", "trade", "art")], [related("b", "a", "", "art", "war")],
         keywords=True,
     )  # fmt: skip
     assert list(graph.keywords) == ["trade, art, war"]
@@ -82,7 +82,7 @@ def test_keywords_are_the_distinct_ones_in_order_of_first_mention():
 
 def test_nothing_extracted_and_a_rich_graph_without_any_keyword_are_refused():
     with pytest.raises(UserError, match=r"build\.text_extraction\.keywords=true"):
-        merged([told("a", "b")], keywords=True)
+        merged([related("a", "b")], keywords=True)
     with pytest.raises(UserError, match="The graph has no entities"):
         merged([], [])
 
@@ -104,7 +104,7 @@ def test_only_descriptions_of_enough_tokens_are_summarised():
     model = Scripted([("About: ada", " Ada was a painter. "), ("About: ada; otto", "Painters.")])
     graph = summarised(
         model,
-        [entity("Ada", "", LONG), entity("Otto", "", "Short."), told("Ada", "Otto", "Met.")],
+        [entity("Ada", "", LONG), entity("Otto", "", "Short."), related("Ada", "Otto", "Met.")],
         summary_from=20,
     )
     assert list(graph.descriptions) == ["Ada was a painter.", "Short."]

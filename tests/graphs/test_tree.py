@@ -13,7 +13,6 @@ from graphrag_bench.graphs.tree import tree
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.tables.measures import layer_share
 from graphrag_bench.text import count_tokens
 
 EMBEDDER = Hashing(32)
@@ -78,14 +77,6 @@ def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one():
     eight = [[float(row // 2 * 10 + row % 2)] for row in range(8)]
     depths = [len(set(grown(eight, max_layers=n).types)) for n in (1, 2, 5)]
     assert depths == [2, 3, 3]
-
-
-def test_a_table_reads_the_layers_of_a_tree_from_the_names_of_its_nodes():
-    graph = grown([[float(row // 2 * 10 + row % 2)] for row in range(8)])
-    row = {"context": {"pieces": [{"kind": "node", "id": name} for name in graph.names]}}
-    expected = [list(graph.types).count(f"layer {layer}") / graph.n_nodes for layer in range(3)]
-    shares = [layer_share([row], layer) for layer in ("0", "1", ">1")]
-    assert [one.value for one in shares if one] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("clustering", ["gmm", "kmeans"])

@@ -180,9 +180,9 @@ def test_weights_of_another_embedder_are_refused(weights: MlpWeights) -> None:
 def test_the_trained_scorer_finds_more_of_the_chains_of_a_world_than_cosine(world, weights) -> None:
     table = presplit(corpus=world)
     graph = kg(extraction=planted_extraction(chunk_table=table), chunk_table=table)
-    given = {"graph": graph, "embedder": WORDS, "progress": QUIET}
-    mlp = mlp_scorer(triple_weights=weights, **given)
-    cosine = triple_index(**given)
+    inputs = {"graph": graph, "embedder": WORDS, "progress": QUIET}
+    mlp = mlp_scorer(triple_weights=weights, **inputs)
+    cosine = triple_index(**inputs)
     by_mlp, by_cosine = (recall_of_chains(world, graph, scorer) for scorer in (mlp, cosine))
     assert by_mlp > by_cosine + 0.15
 
