@@ -100,81 +100,41 @@ A, B, C = range(3)
 def test_a_leaf_stands_for_its_chunk_and_a_summary_for_none():
     """Nodes 0 and 1 are leaves, 2 their summary."""
     tree = Graph.from_arrays([2, 2], [0, 1], node_chunk=[[1, 0], [0, 1], [0, 0]])
-    found = leaves(ranked(2, 1, 0, scores=(0.9, 0.8, 0.7)), graph=tree)
-    assert found.items() == [(1, 0.8), (0, 0.7)]
+    rows = leaves(ranked(2, 1, 0, scores=(0.9, 0.8, 0.7)), graph=tree)
+    assert rows.items() == [(1, 0.8), (0, 0.7)]
 
 
-N_NODES, N_ROWS, N_CHUNKS = 40, 150, 70
-
-
-def made_up(seed: int) -> Graph:
-    """A graph with hubs, self-loops and empty rows."""
-    chance = np.random.default_rng(seed)
-    odds = 1.0 / np.arange(1, N_NODES + 1)
-    source, target = chance.choice(N_NODES, (2, N_ROWS), p=odds / odds.sum())
+@pytest.fixture
+def named():
+    """A - B from chunk 0, B - C from 1 and 2, A - C from none; which chunks name each node."""
     return Graph.from_arrays(
-        source,
-        target,
-        node_chunk=chance.random((N_NODES, N_CHUNKS)) < 0.9 * chance.random((N_NODES, 1)) ** 3,
-        relationship_chunk=chance.random((N_ROWS, N_CHUNKS)) < 0.03,
-        n_nodes=N_NODES,
+        [A, B, A],
+        [B, C, C],
+        node_chunk=[[1, 1, 0], [1, 1, 0], [0, 1, 1]],
+        relationship_chunk=[[1, 0, 0], [0, 1, 1], [0, 0, 0]],
     )
 
 
-def some(seed: int, n: int) -> Ranked:
-    """Rows of which some are given twice, with falling scores."""
-    return Ranked(np.random.default_rng(seed).integers(n, size=60), np.linspace(1.0, 0.2, 60))
+def test_each_row_brings_its_chunks_by_id_and_one_that_is_there_keeps_its_score(named):
+    rows = ranked(1, 0, 1, scores=(0.9, 0.5, 0.4))
+    assert fromrel(rows, graph=named).items() == [(1, 0.9), (2, 0.9), (0, 0.5)]
+    assert fromrel(rows, graph=named, top_k=1).items() == [(1, 0.9)]
+    nodes = ranked(C, A, scores=(0.9, 0.5))
+    assert leaves(nodes, graph=named, top_k=None).items() == [(1, 0.9), (2, 0.9), (0, 0.5)]
 
 
-def cells_of(matrix, row: int) -> dict[int, int]:
-    return {chunk: int(w) for chunk, w in enumerate(matrix[row].toarray()[0].tolist()) if w}
+def test_chunks_that_name_both_ends_count_once_for_each_row_and_ties_come_by_id(named):
+    """Row 0: chunks 0 and 1; row 1: chunk 1 alone, since B is not in chunk 2."""
+    assert occurrence(ranked(0, 1), graph=named, top_k=9).items() == [(1, 2.0), (0, 1.0)]
+    assert occurrence(ranked(0, 0), graph=named, top_k=9).items() == [(0, 2.0), (1, 2.0)]
+    assert occurrence(ranked(1, 0), graph=named, top_k=1).items() == [(1, 2.0)]
 
 
-@pytest.mark.parametrize("top_k", [1, 7, None])
-@pytest.mark.parametrize("seed", range(6))
-def test_fromrel_and_leaves_are_those_of_dicts(seed, top_k):
-    graph = made_up(seed)
-    for function, matrix in ((fromrel, graph.relationship_chunk), (leaves, graph.node_chunk)):
-        given = some(seed, matrix.shape[0])
-        expected: dict[int, float] = {}
-        for row, score in given.items():
-            for chunk in sorted(cells_of(matrix, row)):
-                expected.setdefault(chunk, score)
-        assert function(given, graph=graph, top_k=top_k).items() == list(expected.items())[:top_k]
-
-
-@pytest.mark.parametrize("top_k", [1, 7, N_CHUNKS])
-@pytest.mark.parametrize("seed", range(6))
-def test_occurrence_is_that_of_dicts(seed, top_k):
-    graph = made_up(seed)
-    given = some(seed, N_ROWS)
-    counts: dict[int, float] = {}
-    for row in given.ids.tolist():
-        head = cells_of(graph.node_chunk, int(graph.source[row]))
-        tail = cells_of(graph.node_chunk, int(graph.target[row]))
-        for chunk in head.keys() & tail.keys():
-            counts[chunk] = counts.get(chunk, 0.0) + head[chunk] * tail[chunk]
-    expected = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:top_k]
-    assert occurrence(given, graph=graph, top_k=top_k).items() == expected
-
-
-@pytest.mark.parametrize("top_k", [1, 30, N_CHUNKS])
-@pytest.mark.parametrize("seed", range(6))
-def test_occurrence_by_entities_is_that_of_dicts(seed, top_k):
-    graph = made_up(seed)
-    nodes = some(seed, N_NODES)
-    expected: dict[int, float] = {}
-    for node in dict.fromkeys(nodes.ids.tolist()):
-        near = [cells_of(graph.node_chunk, other) for other in cells_of(graph.adjacency, node)]
-        named = {
-            chunk: float(sum(cells.get(chunk, 0) for cells in near))
-            for chunk in cells_of(graph.node_chunk, node)
-            if chunk not in expected
-        }
-        expected.update(sorted(named.items(), key=lambda item: (-item[1], item[0])))
-    rows = some(0, N_ROWS)
-    found = occurrence(rows, nodes, graph=graph, scoring="entity_order", top_k=top_k)
-    assert found.items() == list(expected.items())[:top_k]
+def test_each_entity_brings_its_chunks_by_how_many_neighbours_they_name(named):
+    """C's: chunk 1 names A and B, chunk 2 neither. A's: chunk 0 names B, and 1 is there already."""
+    by = {"graph": named, "scoring": "entity_order"}
+    assert occurrence(ranked(0), ranked(C, A, C), **by, top_k=9).items() == [(1, 2), (2, 0), (0, 1)]
+    assert occurrence(ranked(0), ranked(C, A), **by, top_k=2).items() == [(1, 2), (2, 0)]
 
 
 def test_of_several_texts_the_best_score_counts():
