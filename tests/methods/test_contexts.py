@@ -111,9 +111,9 @@ def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
     before = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
     ways: dict[str, Any] = {"share": 0.5, "top_k": 3}
     bound = ContextBudget(budget)
-    found = fitting(BEST_LAST, before, graph=LINE, tokenizer=TENS, context_budget=bound, **ways)
-    assert [str(row) for row in found.ids] == ids_of(block(BEST_LAST, before, budget, **ways))[1:]
-    assert found.scores.tolist() == BEST_LAST.scores[: len(found)].tolist()
+    result = fitting(BEST_LAST, before, graph=LINE, tokenizer=TENS, context_budget=bound, **ways)
+    assert [str(row) for row in result.ids] == ids_of(block(BEST_LAST, before, budget, **ways))[1:]
+    assert result.scores.tolist() == BEST_LAST.scores[: len(result)].tolist()
 
 
 def test_a_block_with_tokens_of_its_own_takes_no_more_and_hands_none_on():
@@ -136,10 +136,10 @@ PATHS = RankedPaths((LONG, BACK, SHORT))
 
 def texts(context: Context | None = None, budget: int | None = None, **settings: Any) -> list[str]:
     bound = ContextBudget(budget)
-    found = paths_context(
+    result = paths_context(
         PATHS, context, graph=TRIANGLE, tokenizer=BytePairs(), context_budget=bound, **settings
     )
-    return [piece.text for piece in found.pieces]
+    return [piece.text for piece in result.pieces]
 
 
 LINES = {
@@ -152,20 +152,20 @@ LINES = {
 def test_the_most_reliable_path_stands_last_and_the_least_is_cut_whatever_the_order() -> None:
     assert texts() == [LINES["short"], LINES["back"], LINES["long"]]
     assert texts(order="descending") == [LINES["long"], LINES["back"], LINES["short"]]
-    found = [texts(order="hop_first", seed=seed) for seed in range(9)]
-    assert all(order[0] == LINES["long"] and len(order) == 3 for order in found)
-    assert {order[1] for order in found} == {LINES["short"], LINES["back"]}
-    assert texts(order="hop_first", seed=3) == found[3]
+    result = [texts(order="hop_first", seed=seed) for seed in range(9)]
+    assert all(order[0] == LINES["long"] and len(order) == 3 for order in result)
+    assert {order[1] for order in result} == {LINES["short"], LINES["back"]}
+    assert texts(order="hop_first", seed=3) == result[3]
     for order in ("ascending", "descending", "hop_first"):
         assert LINES["short"] not in texts(order=order, budget=20)
         assert LINES["long"] in texts(order=order, budget=20)
 
 
 def test_a_flat_prompt_has_each_row_once_and_paths_by_names_are_numbered() -> None:
-    found = [texts(form="flat", seed=seed) for seed in range(9)]
-    for flat in found:
+    result = [texts(form="flat", seed=seed) for seed in range(9)]
+    for flat in result:
         assert sorted(flat[:3]) == ["ada", "norvik", "tarn"] and flat[3:] == 3 * ["related to"]
-    assert len(set(map(tuple, found))) > 1 and texts(form="flat", seed=3) == found[3]
+    assert len(set(map(tuple, result))) > 1 and texts(form="flat", seed=3) == result[3]
     assert texts(form="names") == [
         '[S1:1] "ada" → "norvik" → "tarn"', '[S1:2] "ada" → "tarn"', '[S2:1] "norvik" → "ada"'
     ]  # fmt: skip
@@ -182,10 +182,10 @@ def test_nodes_and_relationships_are_told_with_what_the_graph_knows_of_them() ->
     rich = replace(graph, **columns)
     one = RankedPaths((Path((0, 1), (0,), 1.0),))
     pack = {"graph": rich, "tokenizer": BytePairs(), "context_budget": UNBOUNDED}
-    found = paths_context(one, **pack)
-    assert found.pieces[0].text == "ada (person): An astronomer. -> Ada founded it. -> norvik"
-    found = paths_context(one, edge_text="keywords", **pack)
-    assert "-> founding ->" in found.pieces[0].text
+    result = paths_context(one, **pack)
+    assert result.pieces[0].text == "ada (person): An astronomer. -> Ada founded it. -> norvik"
+    result = paths_context(one, edge_text="keywords", **pack)
+    assert "-> founding ->" in result.pieces[0].text
 
 
 ADA, BO, YS, MET, MOVED = range(5)

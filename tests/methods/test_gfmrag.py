@@ -34,9 +34,9 @@ def test_a_chunk_adds_up_its_entities_each_by_one_over_the_chunks_that_name_it(
 ):
     """Weights: Ada and Norvik 1/2, Tarn 1; with scores 2, -1 and -1 they are 1, -1/2 and -1."""
     nodes = Ranked.of({ADA: 2.0, NORVIK: -1.0, TARN: -1.0, LONELY: -3.0})
-    found = by_entities(nodes, graph=graph, **settings)
-    assert dict(found.items()) == expected
-    assert found.ids.tolist() == list(expected)
+    result = by_entities(nodes, graph=graph, **settings)
+    assert dict(result.items()) == expected
+    assert result.ids.tolist() == list(expected)
 
 
 WORDS_OF_RUN = (

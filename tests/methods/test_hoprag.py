@@ -32,7 +32,7 @@ def graph() -> Graph:
     )
 
 
-def held(graph: Graph) -> dict[str, object]:
+def library(graph: Graph) -> dict[str, object]:
     return {"graph": graph, "relationship_index": at(90, 30, 60, 60, 0), "embedder": Planted(angle)}
 
 
@@ -42,10 +42,10 @@ def items(ranked: Ranked) -> list[tuple[int, float]]:
 
 def test_edges_are_ranked_by_vectors_and_names_and_hops_follow_the_nearest(graph: Graph) -> None:
     """Row 1: (1 + 0.866) / 2; row 0: (0.5 + 0) / 2, which ties with rows 2 and 3."""
-    found = alone(hybrid)(ASKED, Mentions(("Ada",)), **held(graph))
-    assert items(found) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]
+    result = alone(hybrid)(ASKED, Mentions(("Ada",)), **library(graph))
+    assert items(result) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]
     # Visits: 1 and 2; then 2 from 1 and 0 from 2; then 2 from 0.
-    assert items(nearest(ASKED, ENTRY, **held(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
+    assert items(nearest(ASKED, ENTRY, **library(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
 
 
 def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
@@ -64,10 +64,10 @@ def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
 
 def test_helpful_passages_are_similar_and_visited() -> None:
     """Passage 0: (0.2 + 1) / 2; passage 2: (0.6 + 0.5) / 2."""
-    given = Ranked(np.array([2, 0, 1]), np.array([0.6, 0.2, 0.2]))
+    visited = Ranked(np.array([2, 0, 1]), np.array([0.6, 0.2, 0.2]))
     index = at(0, 90, 60)
-    found = alone(helpful)(ASKED, given, chunk_index=index, embedder=Planted(angle), top_k=2)
-    assert items(found) == [(0, 0.6), (2, 0.55)]
+    result = alone(helpful)(ASKED, visited, chunk_index=index, embedder=Planted(angle), top_k=2)
+    assert items(result) == [(0, 0.6), (2, 0.55)]
     empty = alone(helpful)(ASKED, Ranked.empty(), chunk_index=index, embedder=Planted(angle))
     assert len(empty) == 0
 
@@ -75,10 +75,10 @@ def test_helpful_passages_are_similar_and_visited() -> None:
 @pytest.fixture
 def names() -> PseudoQuestions:
     """Passage 0 names Ada, 1 Ada and Norvik, 2 nothing, 3 Mira."""
-    held = csr_matrix(np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], bool))
+    library = csr_matrix(np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], bool))
     chunk, answered = np.array([0, 1, 1, 3]), np.array([True, True, False, True])
     of = Texts.of(["ada", "norvik", "mira"])
-    return PseudoQuestions(Texts.of(list("abcd")), chunk, answered, of, held)
+    return PseudoQuestions(Texts.of(list("abcd")), chunk, answered, of, library)
 
 
 def by_similarity(
@@ -97,8 +97,8 @@ def test_passages_that_help_are_counted_up_others_down_as_far_and_wide_as_said(
 
     2 (30 degrees) helps and is there three times: 1 + 3. 0 helps twice. 1 and 3 do not help.
     """
-    found = by_similarity(graph, names)
-    assert items(found) == [(2, 4.0), (0, 3.0), (1, 0.5), (3, 0.0)]
+    result = by_similarity(graph, names)
+    assert items(result) == [(2, 4.0), (0, 3.0), (1, 0.5), (3, 0.0)]
     # One hop judges the ends alone; width 1 begins at 1, and visits 0 and 2 after it.
     assert items(by_similarity(graph, names, n_hops=1)) == [(2, 2.0), (1, 0.5)]
     assert items(by_similarity(graph, names, n_hops=2, width=1)) == [(0, 2.0), (2, 1.0), (1, 0.5)]
@@ -109,6 +109,6 @@ def test_the_model_judges_each_passage_once(graph, names) -> None:
     """Passage 2 alone helps; what is neither yes nor no is a fallback."""
     scripted = Scripted(answer=lambda chat: "Yes." if "Passage 2" in chat[-1].content else "so")
     llm = scripted
-    found = judged(ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
-    assert items(found) == [(2, 4.0), (0, 1.0), (1, 0.5), (3, 0.0)]
+    result = judged(ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
+    assert items(result) == [(2, 4.0), (0, 1.0), (1, 0.5), (3, 0.0)]
     assert (len(scripted.asked), llm.meter.fallbacks) == (4, 3)

@@ -37,8 +37,8 @@ def graph() -> Graph:
     ],
 )
 def test_a_name_is_found_as_whole_words_in_entities_and_titles(graph, name, expected):
-    found = phrase(Mentions((name,)), graph=graph, types=("entity", "title"))
-    assert found.ids.tolist() == expected
+    result = phrase(Mentions((name,)), graph=graph, types=("entity", "title"))
+    assert result.ids.tolist() == expected
 
 
 def test_at_each_step_half_of_the_mass_goes_on_through_all_types(graph):

@@ -59,8 +59,8 @@ def read(text: str, *, cut: bool = False) -> Plan:
     return plan_of(read_json(text, PlanReply, repair=not cut), ORIGINAL)
 
 
-def needs(found: Plan) -> dict[str, tuple[str, ...]]:
-    return {one.id: one.dependencies for one in found.sub_questions}
+def needs(result: Plan) -> dict[str, tuple[str, ...]]:
+    return {one.id: one.dependencies for one in result.sub_questions}
 
 
 WHOLE = json.dumps(GOOD)
@@ -87,17 +87,17 @@ WHOLE = json.dumps(GOOD)
          "python's false", "dots", "other ids", "hops", "numbers", "flags as text", "without path"],
 )  # fmt: skip
 def test_a_damaged_plan_means_the_same(text: str) -> None:
-    found = read(text)
-    assert needs(found) == {"1-1": (), "1-2": ("1-1",)}
-    assert found.final.dependencies == ("1-2",)
-    assert found.sub_questions[0].text == "Which {prize}?"
+    result = read(text)
+    assert needs(result) == {"1-1": (), "1-2": ("1-1",)}
+    assert result.final.dependencies == ("1-2",)
+    assert result.sub_questions[0].text == "Which {prize}?"
 
 
 @pytest.mark.parametrize("nothing", ["null", '"none"', "none", "None", "[]", '""'])
 def test_no_sequences_in_any_spelling_is_no_decomposition(nothing: str) -> None:
     text = '{"query": "q", "path": {"sequences": %s, "final_query": "Which film?"}}' % nothing
-    found = read(text)
-    assert len(found) == 0 and found.final.text == ORIGINAL and found.final.dependencies == ()
+    result = read(text)
+    assert len(result) == 0 and result.final.text == ORIGINAL and result.final.dependencies == ()
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_no_sequences_in_any_spelling_is_no_decomposition(nothing: str) -> None:
     ],
 )
 def test_the_final_question_may_be_an_object_or_a_list(final: Any) -> None:
-    given = {**GOOD, "path": {**GOOD["path"], "final_query": final}}
-    found = plan_of(PlanReply.model_validate(given), ORIGINAL)
-    assert found.final.kind == "abstract"
-    assert found.final.dependencies == ("1-2",)
+    reply_of_final = {**GOOD, "path": {**GOOD["path"], "final_query": final}}
+    result = plan_of(PlanReply.model_validate(reply_of_final), ORIGINAL)
+    assert result.final.kind == "abstract"
+    assert result.final.dependencies == ("1-2",)
 
 
 def test_a_final_question_in_words_and_ids_missing_or_repeated_are_put_right() -> None:
@@ -120,22 +120,22 @@ def test_a_final_question_in_words_and_ids_missing_or_repeated_are_put_right() -
         "1-2",
     )
     sequence = {"sequence_id": "2", "hop": [hop(None, "a?"), hop("2-1", "b?"), hop("2-1", "c?")]}
-    found = read(json.dumps(reply(sequence)))
-    assert list(needs(found)) == ["2-1", "2-1.2", "2-1.3"]
-    assert any("two sub-questions are called 2-1" in said for said in found.fixes)
+    result = read(json.dumps(reply(sequence)))
+    assert list(needs(result)) == ["2-1", "2-1.2", "2-1.3"]
+    assert any("two sub-questions are called 2-1" in fix for fix in result.fixes)
     sequences = [
         {"sequence_id": "1", "hop": [hop("1-1", "Which prize?")]},
         {"sequence_id": "2", "hop": [hop("2-1", "When was <A1-1> founded? See [A7-7].")]},
     ]
-    found = read(json.dumps(reply(*sequences)))
-    assert needs(found)["2-1"] == ("1-1",)
-    assert "2-1 speaks of 1-1 and depends on it now" in found.fixes
+    result = read(json.dumps(reply(*sequences)))
+    assert needs(result)["2-1"] == ("1-1",)
+    assert "2-1 speaks of 1-1 and depends on it now" in result.fixes
     sequence = {"sequence_id": "1", "hop": [
         hop("1-1", "a?", "1-2", "3-9", "1-1"), hop("1-2", "b?", "1-1"), hop("1-3", ""),
     ]}  # fmt: skip
-    found = read(json.dumps(reply(sequence, {"sequence_id": "3", "hop": []})))
-    assert needs(found) == {"1-1": (), "1-2": ("1-1",)}
-    assert len(found.fixes) == 4
+    result = read(json.dumps(reply(sequence, {"sequence_id": "3", "hop": []})))
+    assert needs(result) == {"1-1": (), "1-2": ("1-1",)}
+    assert len(result.fixes) == 4
 
 
 @pytest.mark.parametrize(
@@ -170,15 +170,15 @@ def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
     longest = reply(*[{"sequence_id": "1", "hop": [one] * 4}] * 4)
     assert count_tokens(json.dumps(longest, indent=2)) < 2000
     many = reply({"sequence_id": "1", "hop": [hop(f"1-{n}", f"{n}?") for n in range(1, 9)]})
-    found = bounded_reply(1, 3).model_validate(many)
-    assert len(plan_of(found, ORIGINAL).sub_questions) == 8
+    result = bounded_reply(1, 3).model_validate(many)
+    assert len(plan_of(result, ORIGINAL).sub_questions) == 8
 
 
 def test_a_plan_cut_off_is_not_guessed_and_an_unreadable_one_is_no_decomposition() -> None:
     with pytest.raises(UnreadableReply):
         read(WHOLE[:-60], cut=True)
-    found = plan(Question("q", "Broken"), llm=LLM)
-    assert len(found) == 0 and found.final.text == "Broken"
+    result = plan(Question("q", "Broken"), llm=LLM)
+    assert len(result) == 0 and result.final.text == "Broken"
     asked = Question("q", "Who won <A1-1>?")
     assert rephrase(asked, KNOWN, llm=LLM).text == "Who won the Marsh Prize?"
     assert rephrase(asked, KNOWN, llm=LLM, when="never") == asked
@@ -223,8 +223,8 @@ def test_the_golden_example(
 
 def test_points_are_ranked_likewise_and_the_clip_comes_after_the_mean() -> None:
     points = Points(NAMES, (90, 80, 50, 40))
-    found = rerank_points(points, ONE, embedder=Planted(PLANTED))
-    assert found == Points(("c1", "c2", "c3", "c4"), (90, 80, 50, 40))
+    result = rerank_points(points, ONE, embedder=Planted(PLANTED))
+    assert result == Points(("c1", "c2", "c3", "c4"), (90, 80, 50, 40))
     other = rerank_points(points, ONE, embedder=Planted(PLANTED), alpha=0.6)
     assert other.texts[:2] == ("c2", "c1")
     assert rerank_points(points, ONE, embedder=Planted(PLANTED), alpha=0.6, rerank="off") == points

@@ -98,8 +98,8 @@ def plain(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 def check_plan(one: Logged) -> None:
     """Ours reads the steps and queries, by position and by the text of their step."""
-    for given in (one.queries, dict(zip(one.steps, one.queries, strict=True))):
-        reply = json.dumps({"reasoning_steps": one.steps, "extended_queries": given})
+    for inputs in (one.queries, dict(zip(one.steps, one.queries, strict=True))):
+        reply = json.dumps({"reasoning_steps": one.steps, "extended_queries": inputs})
         read = reasoning_steps_llm(
             Question("q", one.question), llm=Scripted(answer=lambda chat, text=reply: text)
         )
@@ -194,8 +194,8 @@ def test_the_same_steps_in_many_forms(reply: Any) -> None:
 
 
 def test_missing_queries_are_the_step_itself_and_few_steps_stay_few() -> None:
-    found = steps({"reasoning_steps": ["a"], "extended_queries": [["a1"]]}, n_queries=3)
-    assert found == ReasoningSteps(("a",), (("a1", "a", "a"),))
+    result = steps({"reasoning_steps": ["a"], "extended_queries": [["a1"]]}, n_queries=3)
+    assert result == ReasoningSteps(("a",), (("a1", "a", "a"),))
 
 
 @pytest.mark.parametrize("reply", ["no steps", {"reasoning_steps": [], "extended_queries": []}])
@@ -204,5 +204,5 @@ def test_without_steps_the_question_is_the_only_one(reply: Any) -> None:
 
 
 def test_without_a_model_names_come_before_the_question() -> None:
-    found = reasoning_steps_nlp(Question("q", "what of Norvik and Ostra?"), nlp=Capitals())
-    assert found.queries == (("Norvik", "Ostra"), ("what of Norvik and Ostra?",))
+    result = reasoning_steps_nlp(Question("q", "what of Norvik and Ostra?"), nlp=Capitals())
+    assert result.queries == (("Norvik", "Ostra"), ("what of Norvik and Ostra?",))

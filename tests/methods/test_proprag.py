@@ -57,14 +57,14 @@ def searched(graph: Graph, *chunks: int, embedder=None, **settings) -> RankedPat
     )
 
 
-def told(paths: RankedPaths) -> list[tuple[tuple[int, ...], float]]:
+def scored(paths: RankedPaths) -> list[tuple[tuple[int, ...], float]]:
     return [(path.nodes, pytest.approx(path.score, abs=1e-6)) for path in paths.paths]
 
 
 def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_vectors(graph):
     """30 degrees alone; with `led` 10, and with `sang`, which shares Cy with `led`, 40."""
     paths = searched(graph)
-    assert told(paths) == [
+    assert scored(paths) == [
         ((MET, BO, LED), at(10)),
         ((MET,), at(30)),
         ((MET, BO, LED, CY, SANG), at(40)),
@@ -73,15 +73,15 @@ def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_v
     # `led` begins in chunks 1 and 2 with `sang` after it; here `met`, the best, comes in too.
     apart = typed(Graph.from_arrays([MET, SANG], [ADA, CY], node_chunk=graph.node_chunk.toarray()))
     alone_ = searched(apart, 0, 2, n_parallel=0)
-    assert told(alone_) == [((MET,), at(30))]
+    assert scored(alone_) == [((MET,), at(30))]
     paths = searched(apart, 0, 2, n_parallel=2)
-    assert told(paths) == [((MET, SANG), at(20)), ((MET,), at(30))]
+    assert scored(paths) == [((MET, SANG), at(20)), ((MET,), at(30))]
     assert [path.relationships for path in paths.paths] == [(), ()]
     # Met names Ada, sang names Cy, and Ada is called Cy too.
     base = Graph.from_arrays([MET, SANG, ADA], [ADA, CY, CY], node_chunk=np.ones((6, 1)))
     alike = typed(replace(base, synonym=np.array([False, False, True])))
     paths = searched(alike, 0, max_facts=2)
-    assert told(paths) == [((MET, ADA, CY, SANG), at(20)), ((MET,), at(30))]
+    assert scored(paths) == [((MET, ADA, CY, SANG), at(20)), ((MET,), at(30))]
     assert paths.paths[0].relationships == (0, 2, 1)
     # From `met` at 30: the mean with `led` is at 45, with `sang` at 55; `led` alone is read.
     shared = typed(
@@ -92,7 +92,7 @@ def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_v
     embedder = Planted(lambda text: angle(ANGLES[text]))
     paths = searched(shared, max_facts=2, n_rescored=1, embedder=embedder)
     assert embedder.asked == [["?"], ["met led"]]
-    assert told(paths) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
+    assert scored(paths) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
 
 
 PATHS = RankedPaths((Path((MET, BO, LED), (1, 2), 0.8), Path((SANG,), (), 0.4)))
@@ -100,8 +100,8 @@ PATHS = RankedPaths((Path((MET, BO, LED), (1, 2), 0.8), Path((SANG,), (), 0.4)))
 
 def test_entities_come_by_the_sum_of_their_paths_and_start_with_their_best_score(graph):
     """Of both paths: Bo 2 * 0.8, Cy 0.8 + 0.4, Ada 0.8, all at best 0.8. Of `sang` alone: Cy."""
-    found = of_paths(PATHS, graph=graph, types=("entity",), top_k=2)
-    assert found.items() == [(BO, 1.0), (CY, 1.0)]
+    result = of_paths(PATHS, graph=graph, types=("entity",), top_k=2)
+    assert result.items() == [(BO, 1.0), (CY, 1.0)]
     first = of_paths(PATHS, graph=graph, types=("entity",), top_k=1)
     assert first.items() == [(BO, 1.0), (CY, 1.0)]
 
@@ -115,24 +115,24 @@ def test_the_walk_stays_among_the_given_chunks():
     """Damping 1/2: c0 = a/4, c1 = a/4 + b/2, b = c1/4, so that c1 = 2a/7 and c0 : c1 = 7 : 8."""
     # Ada in chunks 0, 1 and 2, Bo in chunk 1, and no edge between nodes.
     shared = Graph.from_arrays([], [], node_chunk=[[1, 1, 1], [0, 1, 0]], n_nodes=2)
-    found = walked(shared, ranked(ADA), 0, 1, damping=0.5)
-    check(found, [1, 0], [1.0, 7 / 8])
+    result = walked(shared, ranked(ADA), 0, 1, damping=0.5)
+    check(result, [1, 0], [1.0, 7 / 8])
 
 
-def plain_walk(facts, synonyms, held, seeds, dense, damping):
+def plain_walk(facts, synonyms, named, seeds, dense, damping):
     """PageRank of two chunks as the released code makes its graph: one edge for each direction.
 
     `facts` list their entities, `synonyms` are pairs with a cosine, `held` the entities of a chunk.
     """
     n = 3
-    weights = np.zeros((n + len(held), n + len(held)))
+    weights = np.zeros((n + len(named), n + len(named)))
     for entities in facts:
         for one in entities:
             for other in entities:
                 weights[one, other] += 2.0 if one != other else 0.0
     for one, other, cosine in synonyms:
         weights[[one, other], [other, one]] += 2 * cosine
-    for chunk, entities in enumerate(held):
+    for chunk, entities in enumerate(named):
         for entity in entities:
             weights[[entity, n + chunk], [n + chunk, entity]] += 1.0
     reset = np.zeros(len(weights))
@@ -147,18 +147,18 @@ def plain_walk(facts, synonyms, held, seeds, dense, damping):
 
 def test_both_walks_are_those_of_the_released_code_over_cliques_of_entities():
     """Ada, Bo and Cy met, Ada and Bo led (chunk 0); Cy sang (chunk 1); Ada is like Cy."""
-    held = [[1, 0], [1, 0], [1, 1], [1, 0], [1, 0], [0, 1]]
+    named = [[1, 0], [1, 0], [1, 1], [1, 0], [1, 0], [0, 1]]
     ends = [MET, MET, MET, LED, LED, SANG, ADA], [ADA, BO, CY, ADA, BO, CY, CY]
-    base = Graph.from_arrays(*ends, node_chunk=held, weight=[0.3] * 6 + [0.9])
+    base = Graph.from_arrays(*ends, node_chunk=named, weight=[0.3] * 6 + [0.9])
     graph = typed(replace(base, synonym=np.array([False] * 6 + [True])))
     facts, chunks = [[ADA, BO, CY], [ADA, BO], [CY]], [[ADA, BO, CY], [CY]]
     dense = ChunkScores(np.array([0.2, 1.0]))
     released = {"graph": graph, "cliques": FACTS, "contains_weight": 0.5}
-    for damping, found in (
+    for damping, result in (
         (0.75, alone(ppr)(ranked(BO), dense, damping=0.75, top_k=2, **released)),
         (0.45, focused_ppr(ranked(BO), ranked(0, 1), dense, damping=0.45, **released)),
     ):
         wanted = plain_walk(facts, [(ADA, CY, 0.9)], chunks, [BO], dense.values, damping)
-        assert dict(found.items()) == pytest.approx(dict(enumerate(wanted)), abs=1e-6)
+        assert dict(result.items()) == pytest.approx(dict(enumerate(wanted)), abs=1e-6)
     ours = focused_ppr(ranked(BO), ranked(0, 1), dense, graph=graph)
-    assert ours.scores[1] != pytest.approx(found.scores[1], abs=1e-2)
+    assert ours.scores[1] != pytest.approx(result.scores[1], abs=1e-2)

@@ -46,32 +46,32 @@ def context(form: Form, relationships: Ranked[Relationship], budget: int = 8000)
     )
 
 
-def texts(found: Context) -> list[str]:
-    return [piece.text for piece in found.pieces]
+def texts(result: Context) -> list[str]:
+    return [piece.text for piece in result.pieces]
 
 
 def test_paths_go_on_while_the_tail_of_a_triple_is_the_head_of_the_next() -> None:
     """The merge-only test of golden G5."""
-    found = context("paths", ranked(*[1.0] * 5))
-    assert texts(found) == ["e->r6->q->r1->a->r2->b", "x->r5->y", "a->r4->d"]
-    assert [piece.id for piece in found.pieces] == ["0+1+2", "3", "4"]
+    result = context("paths", ranked(*[1.0] * 5))
+    assert texts(result) == ["e->r6->q->r1->a->r2->b", "x->r5->y", "a->r4->d"]
+    assert [piece.id for piece in result.pieces] == ["0+1+2", "3", "4"]
     # Its seven triples in ascending order of pooled score: u7 u6 u3 u5 u4 u2 u1.
     triples = [("q", "r7", "a"), ("a", "r6", "b"), ("a", "r3", "c"), ("c", "r5", "q"),
                ("b", "r4", "c"), ("q", "r2", "b"), ("q", "r1", "a")]  # fmt: skip
-    found = triples_context(
+    result = triples_context(
         ranked(0.4, 0.5, 0.65, 0.75, 0.85, 0.95, 1.0), graph=graph_of(triples),
         tokenizer=BytePairs(), context_budget=UNBOUNDED, form="paths",
     )  # fmt: skip
-    assert texts(found) == [
+    assert texts(result) == [
         "q->r7->a->r6->b", "a->r3->c->r5->q", "b->r4->c", "q->r2->b", "q->r1->a",
     ]  # fmt: skip
 
 
 def test_the_best_triple_stands_last_and_the_lowest_scores_are_left_out_of_a_small_budget() -> None:
     one = BytePairs().count("(e, r6, q)")
-    found = context("triplets", ranked(0.1, 0.2, 0.9, 0.3, 0.8), budget=2 * one)
-    assert texts(found) == ["(a, r2, b)", "(a, r4, d)"]
-    assert found.cut == (("relationship", "3"), ("relationship", "1"), ("relationship", "0"))
+    result = context("triplets", ranked(0.1, 0.2, 0.9, 0.3, 0.8), budget=2 * one)
+    assert texts(result) == ["(a, r2, b)", "(a, r4, d)"]
+    assert result.cut == (("relationship", "3"), ("relationship", "1"), ("relationship", "0"))
     assert texts(context("triplets", ranked(0.1, 0.2, 0.9), budget=1)) == []
     scores = ranked(0.5, 0.9, 0.5, 0.1)
     assert placed(scores).ids.tolist() == [3, 2, 0, 1]
@@ -82,9 +82,9 @@ def test_the_best_triple_stands_last_and_the_lowest_scores_are_left_out_of_a_sma
 def test_the_cosine_is_brought_to_zero_and_one() -> None:
     index = VectorIndex(np.array([[-1, 0], [0, 1], [1, 0], [0.6, 0.8], [0, -1]], np.float32))
     resources = {"triple_scorer": index, "graph": graph_of(TRIPLES), "embedder": Planted()}
-    found = alone(triple_scores)(Question("q", "?"), **resources)
-    assert found.ids.tolist() == [2, 3, 1, 4, 0]
-    assert found.scores == pytest.approx([1.0, 0.8, 0.5, 0.5, 0.0])
+    result = alone(triple_scores)(Question("q", "?"), **resources)
+    assert result.ids.tolist() == [2, 3, 1, 4, 0]
+    assert result.scores == pytest.approx([1.0, 0.8, 0.5, 0.5, 0.0])
     among = Ranked[Relationship](np.array([3, 0]), np.zeros(2))
     few = alone(triple_scores)(Question("q", "?"), among, **resources, top_k=1)
     assert (few.ids.tolist(), few.scores.tolist()) == ([3], pytest.approx([0.8]))

@@ -48,10 +48,10 @@ def shown(llm: Scripted) -> list[str]:
 
 
 def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
-    found = relationship.agent(
+    result = relationship.agent(
         ASKED, falling(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
     )
-    return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in found.chosen]
+    return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in result.chosen]
 
 
 def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
@@ -95,10 +95,10 @@ def test_a_relation_is_not_walked_back(graph):
 
 def test_only_the_relationships_given_few_topics_and_few_relations_count(graph):
     llm = replying("{founded (Score: 0.5)}\n{taught (Score: 0.5)}")
-    found = relationship.agent(
+    result = relationship.agent(
         ASKED, falling(ADA), Exploration(), falling(3, 1), graph=graph, llm=llm
     )
-    assert [one.relation for one in found.chosen] == ["taught"]
+    assert [one.relation for one in result.chosen] == ["taught"]
     llm = replying("{founded (Score: 1)}")
     chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
     (prompt,) = shown(llm)
@@ -197,20 +197,20 @@ def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() 
     base = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     graph = replace(base, relations=Texts.of(["founded", "stands on"]))
     explored = Exploration((), ((Hop(1, True, 0.5),), (Hop(0, True, 0.25), Hop(1, True, 0.75))))
-    found = exploration_context(
+    result = exploration_context(
         explored, graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED
     )
-    assert [(piece.id, piece.text, piece.score) for piece in found.pieces] == [
+    assert [(piece.id, piece.text, piece.score) for piece in result.pieces] == [
         ("1", "norvik, stands on, tarn", 0.5),
         ("0", "ada, founded, norvik", 0.25),
     ]
     explored = Exploration((), ((Hop(0, True, 0.5), Hop(1, True, 0.5)),))
     small = BytePairs().count("ada, founded, norvik")
-    found = exploration_context(
+    result = exploration_context(
         explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
     )
-    assert [piece.id for piece in found.pieces] == ["0"]
-    assert found.cut == (("relationship", "1"),)
+    assert [piece.id for piece in result.pieces] == ["0"]
+    assert result.cut == (("relationship", "1"),)
 
 
 def test_the_model_sees_the_triples_of_the_context_and_a_failed_call_is_raised() -> None:

@@ -34,9 +34,9 @@ class Labels:
 
 
 def involved(text: str, *entities: tuple[str, str]) -> tuple[str, ...]:
-    query, found = typed_nlp(Question("q", text), nlp=Labels(*entities))
+    query, result = typed_nlp(Question("q", text), nlp=Labels(*entities))
     assert query == Query((text,))
-    return found.nodes
+    return result.nodes
 
 
 @pytest.mark.parametrize(
@@ -109,27 +109,29 @@ def decomposed(graph: Graph, reply: str, **settings) -> tuple[Query, Involved, s
 
 
 def test_the_model_decomposes_by_the_schema_of_the_graph(graph):
-    query, found, asked = decomposed(graph, json.dumps(REPLY))
+    query, result, prompt = decomposed(graph, json.dumps(REPLY))
     assert query == Query(("Who founded Norvik?", "When was Ada born?"))
-    assert found == Involved(("person", "work of art"), ("founded",), ("born",))
-    assert "Entity types: person, gpe, work of art\n" in asked
-    assert "Relations: founded, met\nAttributes: born, length\n" in asked
+    assert result == Involved(("person", "work of art"), ("founded",), ("born",))
+    assert "Entity types: person, gpe, work of art\n" in prompt
+    assert "Relations: founded, met\nAttributes: born, length\n" in prompt
 
 
 def test_members_of_communities_come_by_their_own_similarity():
     """Communities {0, 1} and {2, 3}; node 4 is in none. Cosines: 0.6, 1, 0, 0.8, 1."""
     empty = incidence([(), ()], 0)
-    held = Communities(np.zeros(2, np.int64), np.full(2, -1), incidence([(0, 1), (2, 3)], 5), empty)
+    pairs = Communities(
+        np.zeros(2, np.int64), np.full(2, -1), incidence([(0, 1), (2, 3)], 5), empty
+    )
     vectors = np.array([[0.6, 0.8], [1, 0], [0, 1], [0.8, 0.6], [1, 0]], np.float32)
-    given = {
-        "communities": held,
+    library = {
+        "communities": pairs,
         "node_index": VectorIndex(vectors),
         "embedder": Planted(lambda text: (0, 1) if text[0] == "b" else (1, 0)),
     }
     question, both = Question("q", "?"), Ranked(np.array([1, 0]), np.ones(2))
     first = both.take(np.array([False, True]))
-    assert members(question, both, **given).ids.tolist() == [1, 3, 0, 2]
-    assert members(question, first, **given).ids.tolist() == [1, 0]
-    assert members(question, both, Query(("b",)), top_k=2, **given).ids.tolist() == [2, 0]
-    assert not len(members(question, both, Query(()), **given))
-    assert not len(members(question, both.head(0), **given))
+    assert members(question, both, **library).ids.tolist() == [1, 3, 0, 2]
+    assert members(question, first, **library).ids.tolist() == [1, 0]
+    assert members(question, both, Query(("b",)), top_k=2, **library).ids.tolist() == [2, 0]
+    assert not len(members(question, both, Query(()), **library))
+    assert not len(members(question, both.head(0), **library))

@@ -24,7 +24,7 @@ from operators.chunk.occurrence import occurrence
 from operators.chunk.search import bm25, min_max, vdb
 
 
-def asked(text: str) -> Question:
+def question_of(text: str) -> Question:
     return Question("q", text)
 
 
@@ -44,11 +44,11 @@ def graph():
 
 
 def test_a_chunk_scores_the_sum_of_its_relationships_or_of_its_nodes(graph):
-    found = aggregator(scores(0.8, 0.5), graph=graph)
-    check(found, [1, 0], [1.3, 0.8])
+    result = aggregator(scores(0.8, 0.5), graph=graph)
+    check(result, [1, 0], [1.3, 0.8])
     mass = NodeScores(np.array([0.5, 0.3, 0.2]))
-    found = aggregator(scores(0.0, 0.0), mass, graph=graph, by="nodes")
-    check(found, [1, 0], [1.0, 0.8])
+    result = aggregator(scores(0.0, 0.0), mass, graph=graph, by="nodes")
+    check(result, [1, 0], [1.0, 0.8])
     with pytest.raises(UserError, match=r"use: \[node_scores\]"):
         aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
 
@@ -61,14 +61,14 @@ def test_a_pair_counts_by_its_best_row():
         node_chunk=[[1, 1], [1, 1]],
         relationship_chunk=[[1, 0], [1, 1]],
     )
-    found = aggregator(scores(0.2, 0.8), graph=parallel)
-    np.testing.assert_allclose(found.scores, [0.8, 0.8])
+    result = aggregator(scores(0.2, 0.8), graph=parallel)
+    np.testing.assert_allclose(result.scores, [0.8, 0.8])
 
 
 def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
     """12, 6 and 2 lie 10, 4 and 0 above the lowest."""
-    found = min_max(Ranked(np.array([4, 9, 1]), np.array([12.0, 6.0, 2.0])), weight=0.5)
-    check(found, [4, 9, 1], [0.5, 0.2, 0.0])
+    result = min_max(Ranked(np.array([4, 9, 1]), np.array([12.0, 6.0, 2.0])), weight=0.5)
+    check(result, [4, 9, 1], [0.5, 0.2, 0.0])
     assert min_max(Ranked(np.array([3]), np.array([-0.2]))).scores.tolist() == [1.0]
     assert min_max(Ranked(np.array([3, 5]), np.array([2.0, 2.0])), weight=3).scores.tolist() == [
         3,
@@ -84,12 +84,12 @@ def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts():
     """
     # Four chunks of two words; `dog` is in two of them, `cat` in one, `the` is a stop word.
     animals = Bm25.of(["red dog", "blue dog", "green cat", "blue bird"])
-    found = bm25(asked("Is the cat or the dog here?"), bm25=animals)
-    assert found.ids.tolist() == [2, 0, 1]
+    result = bm25(question_of("Is the cat or the dog here?"), bm25=animals)
+    assert result.ids.tolist() == [2, 0, 1]
     cat, dog = math.log(1 + 3.5 / 1.5) / 2.5, math.log(2) / 2.5
-    np.testing.assert_allclose(found.scores, [cat, dog, dog], atol=1e-6)
-    both = bm25(asked("ignored"), Query(("blue", "bird")), bm25=animals)
-    one = bm25(asked("blue bird"), bm25=animals)
+    np.testing.assert_allclose(result.scores, [cat, dog, dog], atol=1e-6)
+    both = bm25(question_of("ignored"), Query(("blue", "bird")), bm25=animals)
+    one = bm25(question_of("blue bird"), bm25=animals)
     assert both.ids.tolist() == one.ids.tolist() == [3, 1]
     np.testing.assert_allclose(both.scores, one.scores)
 
@@ -142,9 +142,9 @@ def test_of_several_texts_the_best_score_counts():
     embedder = Hashing()
     index = VectorIndex(embedder.encode(texts, kind="passage"))
     library = {"chunk_index": index, "embedder": embedder}
-    found = alone(vdb)(asked(""), Query(("a red dog", "the green cat")), **library, top_k=3)
-    assert found.ids.tolist() == [0, 2, 1]
-    np.testing.assert_allclose(found.scores[:2], 1.0, atol=1e-6)
+    result = alone(vdb)(question_of(""), Query(("a red dog", "the green cat")), **library, top_k=3)
+    assert result.ids.tolist() == [0, 2, 1]
+    np.testing.assert_allclose(result.scores[:2], 1.0, atol=1e-6)
 
 
 COSINES = (0.9, 0.5, 0.7, 0.1)
@@ -162,8 +162,8 @@ ROOM = {"graph": GRAPH, "chunk_index": INDEX, "embedder": Planted()}
 
 
 def picked(operator, nodes, relationships, **settings) -> list[int]:
-    given = Question("q", "asked"), ranked(*nodes), ranked(*relationships), ranked(3)
-    return alone(operator)(*given, **ROOM, **settings).ids.tolist()
+    reads = Question("q", "asked"), ranked(*nodes), ranked(*relationships), ranked(3)
+    return alone(operator)(*reads, **ROOM, **settings).ids.tolist()
 
 
 def test_chunks_of_nodes_and_rows_come_in_turn_behind_similar_ones_of_the_whole_corpus():
@@ -196,17 +196,17 @@ def channel():
     }
 
 
-def found(channel, text="0", **settings):
+def result(channel, text="0", **settings):
     return alone(by_keyword)(Question("q", text), **settings, **channel)
 
 
 def test_chunks_of_keywords_are_ranked_by_similarity_among_those_that_the_pool_holds(channel):
-    ranked = found(channel)
+    ranked = result(channel)
     check(ranked, [2, 1, 0], [1.0, 0.866025, 0.5])
     # Chunk 2 is the most similar one, but keyword 0 fills the pool.
-    assert found(channel, pool=2).ids.tolist() == [1, 0]
-    assert found(channel, n_keywords=1).ids.tolist() == [1, 0]
+    assert result(channel, pool=2).ids.tolist() == [1, 0]
+    assert result(channel, n_keywords=1).ids.tolist() == [1, 0]
     # Keyword 0 hands in 5 tokens: of 4, chunk 1 (2) alone fits the pool. Of 6, chunk 2 too.
-    assert found(channel, tokens=2).ids.tolist() == [1]
-    assert found(channel, tokens=3).ids.tolist() == [2, 1]
-    assert found(channel, tokens=6, pool=1, top_k=1).ids.tolist() == [2, 1, 0]
+    assert result(channel, tokens=2).ids.tolist() == [1]
+    assert result(channel, tokens=3).ids.tolist() == [2, 1]
+    assert result(channel, tokens=6, pool=1, top_k=1).ids.tolist() == [2, 1, 0]

@@ -30,21 +30,21 @@ def test_the_most_similar_nodes_come_first_by_cosine_or_share():
     angles = np.deg2rad([0, 60, 90])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     circle = {"node_index": VectorIndex(vectors), "embedder": Planted(angle), "graph": NO_TYPES}
-    found = alone(vdb)(Question("q", "0"), top_k=2, **circle)
-    check(found, [0, 1], [1.0, 0.5])
+    result = alone(vdb)(Question("q", "0"), top_k=2, **circle)
+    check(result, [0, 1], [1.0, 0.5])
     # Cosines 1 and 0.5 become 1 and 0.75, of 1.75 together.
-    found = alone(vdb)(Question("q", "0"), top_k=2, score="share", **circle)
-    np.testing.assert_allclose(found.scores, [1 / 1.75, 0.75 / 1.75], atol=1e-6)
+    result = alone(vdb)(Question("q", "0"), top_k=2, score="share", **circle)
+    np.testing.assert_allclose(result.scores, [1 / 1.75, 0.75 / 1.75], atol=1e-6)
 
 
 def test_nodes_that_share_the_rarest_words_come_first_among_candidates():
     """Of four texts dog and blue are in two, red and cat in one."""
     passages = Tfidf.of(["red dog", "blue dog", "blue cat sleeps", "green frog"])
-    found = tfidf(Question("q", "a red dog"), tfidf=passages)
-    assert found.ids.tolist() == [0, 1]
-    assert found.scores[0] == pytest.approx(1.0)
-    found = tfidf(Question("q", "blue dog"), nodes=ranked(2, 0), tfidf=passages)
-    assert found.ids.tolist() == [0, 2]
+    result = tfidf(Question("q", "a red dog"), tfidf=passages)
+    assert result.ids.tolist() == [0, 1]
+    assert result.scores[0] == pytest.approx(1.0)
+    result = tfidf(Question("q", "blue dog"), nodes=ranked(2, 0), tfidf=passages)
+    assert result.ids.tolist() == [0, 2]
 
 
 @pytest.fixture
@@ -54,17 +54,17 @@ def star():
 
 
 def test_neighbours_come_by_weight_and_ends_in_order_without_the_given_nodes_or_behind_them(star):
-    found = onehop(ranked(A), graph=star)
-    assert found.items() == [(C, 3.0), (B, 1.0), (D, 1.0)]
+    result = onehop(ranked(A), graph=star)
+    assert result.items() == [(C, 3.0), (B, 1.0), (D, 1.0)]
     assert onehop(ranked(A, C), graph=star).ids.tolist() == [B, D]
-    found = onehop(ranked(C, B, scores=(0.9, 0.8)), graph=star, include_seeds=True)
-    assert found.items() == [(C, 0.9), (B, 0.8), (A, 3.0), (D, 2.0)]
+    result = onehop(ranked(C, B, scores=(0.9, 0.8)), graph=star, include_seeds=True)
+    assert result.items() == [(C, 0.9), (B, 0.8), (A, 3.0), (D, 2.0)]
     graph = Graph.from_arrays([A, A, C, C], [B, C, A, C], weight=[4, 2, 3, 9])
-    found = onehop(ranked(A), graph=graph)
-    assert found.items() == [(C, 5.0), (B, 4.0)]
+    result = onehop(ranked(A), graph=graph)
+    assert result.items() == [(C, 5.0), (B, 4.0)]
     # Rows 3 and 1: C - D, then A - C, of which C is there already.
-    found = relnode(ranked(3, 1, scores=(0.9, 0.4)), graph=star)
-    assert found.items() == [(C, 0.9), (D, 0.9), (A, 0.4)]
+    result = relnode(ranked(3, 1, scores=(0.9, 0.4)), graph=star)
+    assert result.items() == [(C, 0.9), (D, 0.9), (A, 0.4)]
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_neighbours_come_by_weight_and_ends_in_order_without_the_given_nodes_or_
 )
 def test_neighbours_are_scored_by_the_nodes_that_bring_them(star, score, expected):
     """C (0.9) brings A and D, B (0.5) brings A. Degrees: A 3, B 1, C 2, D 2."""
-    found = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
-    check(found, [node for node, _ in expected], [value for _, value in expected])
+    result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
+    check(result, [node for node, _ in expected], [value for _, value in expected])
 
 
 def test_alike_they_keep_their_order_and_lose_their_scores(star):
-    found = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, alike=True)
-    assert found.items() == [(A, 1.0), (D, 1.0)]
+    result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, alike=True)
+    assert result.items() == [(A, 1.0), (D, 1.0)]
 
 
 QUESTION = Question("q", "0 0 1")
@@ -105,8 +105,8 @@ X, Y = "1 0 0", "0.6 0.8 0"
 
 def test_keywords_take_turns_and_take_the_next_node_that_is_left():
     """X likes 0, 1, then 2; Y likes 1 (.96), 2 (.8), 0 (.6): X takes 0, Y 1, X 2, Y 3."""
-    found = alone(by_keyword)(QUESTION, Keywords((X, Y), ()), top_k=4, **world(*THREE))
-    check(found, [0, 1, 2, 3], [1.0, 0.96, 0.0, 0.0])
+    result = alone(by_keyword)(QUESTION, Keywords((X, Y), ()), top_k=4, **world(*THREE))
+    check(result, [0, 1, 2, 3], [1.0, 0.96, 0.0, 0.0])
     turned = alone(by_keyword)(QUESTION, Keywords((Y, X), ()), top_k=3, **world(*THREE))
     assert turned.ids.tolist() == [1, 0, 2]
 
@@ -159,14 +159,14 @@ def test_each_name_gives_its_most_similar_node_with_its_cosine_or_a_share():
         "node_index": VectorIndex(np.array([[0, 1], [1, 0]], np.float32)),
         "embedder": Planted(DIRECTIONS),
     }
-    found = alone(link)(Mentions(("east", "north")), ASKED, **directions)
-    assert found.items() == [(1, 1.0), (0, 1.0)]
-    found = alone(link)(Mentions(("northeast", "south")), ASKED, **directions)
-    check(found, [0, 1], [0.8, 0.0])
-    found = alone(link)(Mentions(("northeast",)), ASKED, score="share", **directions)
-    assert found.items() == [(0, 1.0)]
-    found = alone(link)(Mentions(("northeast", "east", "north")), ASKED, dedupe=True, **directions)
-    check(found, [0, 1], [0.8, 1.0])
+    result = alone(link)(Mentions(("east", "north")), ASKED, **directions)
+    assert result.items() == [(1, 1.0), (0, 1.0)]
+    result = alone(link)(Mentions(("northeast", "south")), ASKED, **directions)
+    check(result, [0, 1], [0.8, 0.0])
+    result = alone(link)(Mentions(("northeast",)), ASKED, score="share", **directions)
+    assert result.items() == [(0, 1.0)]
+    result = alone(link)(Mentions(("northeast", "east", "north")), ASKED, dedupe=True, **directions)
+    check(result, [0, 1], [0.8, 1.0])
 
 
 @pytest.fixture
@@ -187,25 +187,25 @@ def meant(name: str) -> tuple[float, ...]:
 
 
 def linked(town, text: str, *names: str, **settings):
-    found = alone(link)(Mentions(names), Question("q", text), **town, **settings)
-    return found.ids.tolist(), found.scores.round(6).tolist()
+    result = alone(link)(Mentions(names), Question("q", text), **town, **settings)
+    return result.ids.tolist(), result.scores.round(6).tolist()
 
 
 def test_names_that_are_no_nodes_are_found_by_vectors_after_the_longest_exact_ones(town):
     assert linked(town, "Did Ada Marsh stay?") == ([1], [1.0])
     assert linked(town, "Did Ada stay?") == ([0], [1.0])
     assert linked(town, "Is Ada Marsh Road in Norvik?") == ([1, 3], [1.0, 1.0])
-    found = linked(town, "Did the Observatory know Ada Marsh?", "the observatory", "ada marsh")
-    assert found == ([1, 3], [1.0, 0.9])
-    found = linked(town, "Where is the Norvik Museum?", "norvik museum")
-    assert found == ([3, 0], [1.0, 0.5])
-    found = linked(town, "Is Ada Marsh Road in Norvik?", "marsh road", "the observatory")
-    assert found == ([1, 3, 2, 3], [1.0, 1.0, 1.0, 0.9])
+    result = linked(town, "Did the Observatory know Ada Marsh?", "the observatory", "ada marsh")
+    assert result == ([1, 3], [1.0, 0.9])
+    result = linked(town, "Where is the Norvik Museum?", "norvik museum")
+    assert result == ([3, 0], [1.0, 0.5])
+    result = linked(town, "Is Ada Marsh Road in Norvik?", "marsh road", "the observatory")
+    assert result == ([1, 3, 2, 3], [1.0, 1.0, 1.0, 0.9])
     assert linked(town, "Norvik, the Norvik?") == ([3], [1.0])
     assert linked(town, "Norvik?", "the observatory") == ([3, 3], [1.0, 0.9])
     assert linked(town, "Norvik?", "the observatory", dedupe=True) == ([3], [1.0])
-    found = linked(town, "Norvik?", "the observatory", parts=("dictionary", "mentions"))
-    assert found == ([3], [1.0])
+    result = linked(town, "Norvik?", "the observatory", parts=("dictionary", "mentions"))
+    assert result == ([3], [1.0])
 
 
 def test_vectors_leave_no_name_for_a_part_behind_them():
@@ -238,11 +238,11 @@ TABLE = ChunkTable.of([("a", "Hello Love (song)", "x"), ("b", "Love", "y")])
 
 
 def matched(text: str, *mentions: str, **settings) -> list[str]:
-    found = match(
+    result = match(
         Mentions(mentions), Question("q", text), graph=GRAPH, chunk_table=TABLE, **settings
     )
-    assert found.scores.tolist() == [1.0] * len(found)
-    return [NAMES[row] for row in found.ids]
+    assert result.scores.tolist() == [1.0] * len(result)
+    return [NAMES[row] for row in result.ids]
 
 
 def test_matched_names_come_before_mentions_outside_of_them_part_by_part() -> None:

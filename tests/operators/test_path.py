@@ -19,34 +19,34 @@ SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F])
 QUESTION = Question("q", "anything")
 
 
-def names(found: RankedPaths) -> list[str]:
-    return ["".join("ABCDEF"[node] for node in path.nodes) for path in found.paths]
+def names(result: RankedPaths) -> list[str]:
+    return ["".join("ABCDEF"[node] for node in path.nodes) for path in result.paths]
 
 
 def test_every_setting_reaches_the_search():
-    given = ranked(A, D, E)
-    assert names(flow_prune(given, graph=SQUARES, direction="out", max_hops=1)) == ["DE"]
-    assert names(flow_prune(given, graph=SQUARES, max_hops=1)) == ["ED"]
-    no_start = flow_prune(given, graph=SQUARES, theta=0.05, reliability="exclude_start", top_k=1)
+    ends = ranked(A, D, E)
+    assert names(flow_prune(ends, graph=SQUARES, direction="out", max_hops=1)) == ["DE"]
+    assert names(flow_prune(ends, graph=SQUARES, max_hops=1)) == ["ED"]
+    no_start = flow_prune(ends, graph=SQUARES, theta=0.05, reliability="exclude_start", top_k=1)
     assert no_start.paths[0].score == pytest.approx(0.35)
 
 
 def test_fewest_hops_first_and_chance_keep_other_paths_best_first():
     """All six: ED 1.35, ABD and ACD .777083, ABDE, ACDE and EFCA .533935. Of two that are kept by
     hops one is ABD or ACD, by chance."""
-    given = ranked(A, D, E)
+    ends = ranked(A, D, E)
     ways = {"graph": SQUARES, "theta": 0.05}
-    best = names(flow_prune(given, **ways))
+    best = names(flow_prune(ends, **ways))
     assert best == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
-    assert names(flow_prune(given, select="hop_first", top_k=3, **ways)) == ["ED", "ABD", "ACD"]
-    tied = [names(flow_prune(given, select="hop_first", seed=s, top_k=2, **ways)) for s in range(9)]
-    assert {tuple(found) for found in tied} == {("ED", "ABD"), ("ED", "ACD")}
+    assert names(flow_prune(ends, select="hop_first", top_k=3, **ways)) == ["ED", "ABD", "ACD"]
+    tied = [names(flow_prune(ends, select="hop_first", seed=s, top_k=2, **ways)) for s in range(9)]
+    assert {tuple(result) for result in tied} == {("ED", "ABD"), ("ED", "ACD")}
     drawn = [
-        names(flow_prune(given, select="random", seed=seed, top_k=3, **ways)) for seed in range(10)
+        names(flow_prune(ends, select="random", seed=seed, top_k=3, **ways)) for seed in range(10)
     ]
-    assert all(found == sorted(found, key=best.index) and len(found) == 3 for found in drawn)
+    assert all(result == sorted(result, key=best.index) and len(result) == 3 for result in drawn)
     assert len(set(map(tuple, drawn))) > 3
-    again = names(flow_prune(given, select="random", seed=4, top_k=3, **ways))
+    again = names(flow_prune(ends, select="random", seed=4, top_k=3, **ways))
     assert again == drawn[4]
 
 
@@ -66,8 +66,8 @@ STEPS = StepNodes(np.arange(6), np.array([1, 1, 2, 2, 3, 3]), np.ones(6), 3)
 def test_the_least_likely_pairs_are_left_out():
     scores = np.array([0.9, 0.5, 0.9, 0.5, 0.9, 0.5])
     steps = StepNodes(STEPS.ids, STEPS.steps, scores, 3)
-    found = k_shortest(QUESTION, steps, k=1, max_pairs_per_transition=1, **LIKE)
-    assert names(found) == ["AC", "CE"]
+    result = k_shortest(QUESTION, steps, k=1, max_pairs_per_transition=1, **LIKE)
+    assert names(result) == ["AC", "CE"]
     every = k_shortest(QUESTION, steps, k=1, max_pairs_per_transition=None, **LIKE)
     assert len(every) == 8
 
@@ -95,8 +95,8 @@ def test_paths_lead_to_the_chunks_that_their_relationships_were_read_from():
         node_chunk=np.ones((3, 3)), relationship_chunk=[[0, 0, 1], [1, 0, 0], [0, 1, 0]],
     )  # fmt: skip
     paths = RankedPaths((Path((B, C), (2,), 0.9), Path((A, B), (0,), 0.4)))
-    found = frompaths(paths, graph=graph)
-    assert found.ids.tolist() == [1, 0, 2] and found.scores.tolist() == [0.9, 0.4, 0.4]
+    result = frompaths(paths, graph=graph)
+    assert result.ids.tolist() == [1, 0, 2] and result.scores.tolist() == [0.9, 0.4, 0.4]
     assert frompaths(paths, graph=graph, unit="fact").ids.tolist() == [1, 2]
     assert frompaths(paths, graph=graph, top_k=2).ids.tolist() == [1, 0]
 
@@ -112,8 +112,8 @@ def test_pooling_keeps_the_best_of_the_base_or_the_pooled_and_shifts_cosines():
     assert pool(base, ranked(Q), mode="reselect", **ways).ids.tolist() == [1, 2, 0, 4]
     assert len(pool(base, ranked(Q), mode="reselect", coarse_k=3, **ways)) == 3
     one = Graph.from_arrays([Q, A], [A, B])
-    given = ranked(0, 1, scores=(0.5, -0.5))
-    found = pool(given, ranked(Q), graph=one, order="best_first")
-    assert found.scores.tolist() == pytest.approx([0.5, 0.25])
-    shifted = pool(given, ranked(Q), graph=one, order="best_first", scores="cosine")
+    ends = ranked(0, 1, scores=(0.5, -0.5))
+    result = pool(ends, ranked(Q), graph=one, order="best_first")
+    assert result.scores.tolist() == pytest.approx([0.5, 0.25])
+    shifted = pool(ends, ranked(Q), graph=one, order="best_first", scores="cosine")
     assert shifted.scores.tolist() == pytest.approx([1.0, 0.625])

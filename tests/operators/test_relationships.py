@@ -48,18 +48,18 @@ def kite():
 
 def test_relationships_at_nodes_come_by_degree_weight_and_id_or_those_between_first(kite):
     """Rows 0, 3 and 4 have 3 + 2, row 3 the most weight."""
-    found = onehop(falling(0), graph=kite)
-    assert found.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]
+    result = onehop(falling(0), graph=kite)
+    assert result.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]
     # A star of four: every relationship has degrees 4 + 1 and weight 1.
     star = Graph.from_arrays([0, 0, 0, 0], [1, 2, 3, 4])
-    found = onehop(falling(3, 0, 1), graph=star, ties="nodes")
-    assert found.ids.tolist() == [2, 0, 1, 3]
+    result = onehop(falling(3, 0, 1), graph=star, ties="nodes")
+    assert result.ids.tolist() == [2, 0, 1, 3]
     assert onehop(falling(3, 0, 1), graph=star).ids.tolist() == [0, 1, 2, 3]
     # Of nodes 0 and 1: row 3 is between them; node 2 is joined to both, 3 and 4 to one each.
     # Degrees 3, 3, 2, 2, 2: rows 1 and 2 lead to node 2, row 0 to 3, and row 4 to 4.
     graph = Graph.from_arrays([0, 0, 2, 0, 1, 3], [3, 2, 1, 1, 4, 4])
-    found = onehop(falling(0, 1), graph=graph, order="links")
-    assert found.items() == [(3, 6.0), (1, 5.0), (2, 5.0), (0, 5.0), (4, 5.0)]
+    result = onehop(falling(0, 1), graph=graph, order="links")
+    assert result.items() == [(3, 6.0), (1, 5.0), (2, 5.0), (0, 5.0), (4, 5.0)]
     assert onehop(falling(0, 1), graph=graph, order="links", per_node=1).ids.tolist() == [3, 1, 2]
 
 
@@ -72,11 +72,11 @@ def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(kite)
         "embedder": Planted(lambda text: np.eye(5)[int(text)]),
         "graph": kite,
     }
-    found = alone(vdb)(Question("q", "0"), top_k=3, **search)
-    check(found, [0, 1, 2], [0.9, 0.8, 0.7])
+    result = alone(vdb)(Question("q", "0"), top_k=3, **search)
+    check(result, [0, 1, 2], [0.9, 0.8, 0.7])
     # Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0.
-    found = alone(vdb)(Question("q", "0"), order="degree_weight", **search)
-    check(found, [3, 0, 1, 2], [0.6, 0.9, 0.8, 0.7])
+    result = alone(vdb)(Question("q", "0"), order="degree_weight", **search)
+    check(result, [3, 0, 1, 2], [0.6, 0.9, 0.8, 0.7])
 
 
 ASKED = Question("q", "Who built the lighthouse?")
@@ -95,11 +95,11 @@ def facts():
 
 
 def test_facts_come_by_their_place_between_the_least_and_the_most_similar(facts):
-    found = alone(link)(ASKED, **facts)
-    check(found, [3, 2, 0], [1.0, 0.6, 0.0])
+    result = alone(link)(ASKED, **facts)
+    check(result, [3, 2, 0], [1.0, 0.6, 0.0])
     # To `north` the cosines are 1, 0.8 and 0: the edge's 0 would change nothing but be there.
-    found = alone(link)(ASKED, Query(("north",)), top_k=4, **facts)
-    assert found.ids.tolist() == [0, 2, 3]
+    result = alone(link)(ASKED, Query(("north",)), top_k=4, **facts)
+    assert result.ids.tolist() == [0, 2, 3]
 
 
 def test_the_model_keeps_numbered_facts_in_order_and_all_where_no_reply_can_be_read(facts):
@@ -116,8 +116,8 @@ def test_the_model_keeps_numbered_facts_in_order_and_all_where_no_reply_can_be_r
 
 def test_a_node_may_have_the_mean_of_its_relationships(facts):
     """Row 0 joins ada and norvik, row 3 ada and ostra."""
-    found = relnode(ranked(3, 0, scores=(1.0, 0.5)), graph=facts["graph"], score="mean")
-    assert found.items() == [(0, 0.75), (3, 1.0), (1, 0.5)]
+    result = relnode(ranked(3, 0, scores=(1.0, 0.5)), graph=facts["graph"], score="mean")
+    assert result.items() == [(0, 0.75), (3, 1.0), (1, 0.5)]
 
 
 def scattered(seed: int) -> Graph:

@@ -20,18 +20,18 @@ ASKED = Question("q", "Who?")
 
 
 def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_them():
-    found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=replying('{"order": [3, 1, 2]}'))
-    check(found, [7, 5, 2], [1, 1 / 2, 1 / 3])
+    result = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=replying('{"order": [3, 1, 2]}'))
+    check(result, [7, 5, 2], [1, 1 / 2, 1 / 3])
     llm = replying('{"order": [1, 2]}')
     rerank(ASKED, ranked(5, 2), chunk_table=TABLE, llm=llm)
     text = last_user_message(llm.asked[0])
     assert "[1] T5 text of chunk 5\n[2] T2 text of chunk 2\nQuestion: Who?" in text
     llm = replying('{"order": [2, 1]}')
-    found = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
-    assert found.ids.tolist() == [2, 5, 7]
+    result = rerank(ASKED, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
+    assert result.ids.tolist() == [2, 5, 7]
     llm = replying('Sure: {"order": [4, 9, 4, 0]}')
-    found = rerank(ASKED, ranked(5, 2, 7, 1), chunk_table=TABLE, llm=llm)
-    assert found.ids.tolist() == [1, 5, 2, 7]
+    result = rerank(ASKED, ranked(5, 2, 7, 1), chunk_table=TABLE, llm=llm)
+    assert result.ids.tolist() == [1, 5, 2, 7]
     assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 0, 1)
 
 
@@ -48,8 +48,8 @@ def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(no
 def test_a_good_chunk_climbs_through_windows_of_which_the_last_begins_at_the_first():
     """Rows 0 to 4, windows of 4 by 2: rows 1-4 first, then 0-3; each turns its last one up."""
     llm = replying('{"order": [4, 1, 2, 3]}', '{"order": [2, 1, 3, 4]}')
-    found = rerank(ASKED, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=4)
-    assert found.ids.tolist() == [4, 0, 1, 2, 3]
+    result = rerank(ASKED, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=4)
+    assert result.ids.tolist() == [4, 0, 1, 2, 3]
 
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
@@ -71,10 +71,10 @@ class Fixed:
 
 def test_the_given_chunks_come_by_the_score_of_the_model_and_ties_by_id() -> None:
     model = Fixed(T7=0.9, T2=0.4)
-    found = cross_encoder_rerank(
+    result = cross_encoder_rerank(
         ASKED, ranked(5, 2, 7, 3), chunk_table=TABLE, cross_encoder=model, top_k=3
     )
-    check(found, [7, 2, 3], [0.9, 0.4, 0.1])
+    check(result, [7, 2, 3], [0.9, 0.4, 0.1])
     assert model.asked[0] == ("Who?", TABLE.passage(2))
 
 

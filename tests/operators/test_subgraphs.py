@@ -32,10 +32,10 @@ def line():
 
 
 def test_paths_hold_their_hops_and_prized_nodes_are_joined_and_ranked(line):
-    found = khop_path(falling(A, C, D), graph=line)
-    assert found.paths == (Path((A, B, C, D), (0, 1, 2)),)
-    assert found.nodes == (A, B, C, D)
-    assert found.relationships == (0, 1, 2)
+    result = khop_path(falling(A, C, D), graph=line)
+    assert result.paths == (Path((A, B, C, D), (0, 1, 2)),)
+    assert result.nodes == (A, B, C, D)
+    assert result.relationships == (0, 1, 2)
     # D has the prize 2, A 1; B and C only connect them, at 3 times 0.5.
     subgraph, nodes, rows = steiner(falling(D, A), falling(), graph=line)
     assert nodes.items() == [(D, 2.0), (A, 1.0), (B, 0.0), (C, 0.0)]
@@ -43,21 +43,21 @@ def test_paths_hold_their_hops_and_prized_nodes_are_joined_and_ranked(line):
     assert subgraph == Subgraph((D, A, B, C), (0, 1, 2))
 
 
-def chosen(line, reply, **given):
+def chosen(line, reply, **inputs):
     llm = Scripted([("", reply)])
-    given = given or {"relationships": falling(0, 1, 2)}
-    return agent_path(ASKED, graph=line, llm=llm, **given), llm
+    inputs = inputs or {"relationships": falling(0, 1, 2)}
+    return agent_path(ASKED, graph=line, llm=llm, **inputs), llm
 
 
 def test_the_triples_of_the_reply_become_their_rows_or_stay_texts(line):
     first = "Reranked Triple 1: carla -> related to -> dina"
-    found, _ = chosen(line, f"{first}\nReranked Triple2: ada——>related to——>bruno")
-    assert found == Subgraph((C, D, A, B), (2, 0))
-    found, _ = chosen(line, "1. Bruno → related to → Carla\n2) dina --> carla")
-    assert found.relationships == (1, 2)
-    found, _ = chosen(line, "ada -> taught -> bruno\nada -> related to -> bruno")
-    assert found.relationships == (0,)
-    assert found.texts == ("ada -> taught -> bruno",)
+    result, _ = chosen(line, f"{first}\nReranked Triple2: ada——>related to——>bruno")
+    assert result == Subgraph((C, D, A, B), (2, 0))
+    result, _ = chosen(line, "1. Bruno → related to → Carla\n2) dina --> carla")
+    assert result.relationships == (1, 2)
+    result, _ = chosen(line, "ada -> taught -> bruno\nada -> related to -> bruno")
+    assert result.relationships == (0,)
+    assert result.texts == ("ada -> taught -> bruno",)
 
 
 def test_the_model_is_shown_paths_whole_and_triples_as_they_are_stored(line):
@@ -71,19 +71,19 @@ def test_the_model_is_shown_paths_whole_and_triples_as_they_are_stored(line):
 
 
 def test_a_reply_without_a_triple_is_asked_for_again_and_a_cut_line_not_read(line):
-    found, llm = chosen(line, "I do not know.")
-    assert found.relationships == (0, 1, 2)
+    result, llm = chosen(line, "I do not know.")
+    assert result.relationships == (0, 1, 2)
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
     cut = Completion("carla -> related to -> dina\nada -> related to -> bru", 9, 9, finish="length")
-    found, _ = chosen(line, cut)
-    assert (found.relationships, found.texts) == ((2,), ())
+    result, _ = chosen(line, cut)
+    assert (result.relationships, result.texts) == ((2,), ())
 
 
 X, Y, Z, BARE, FINE = range(5)
 
 
 @pytest.fixture
-def held():
+def layers():
     """X and Y at level 0, Z at level 1, BARE without a report, FINE at level 3.
 
     X holds the nodes 0, 1 (rating 3, 2 chunks), Y the node 2 (rating 9, 2 chunks), Z the node 0
@@ -102,49 +102,49 @@ def held():
     return {"communities": communities, "reports": Reports(texts, texts, ratings)}
 
 
-def test_communities_come_by_the_nodes_they_hold_down_to_a_level(held):
+def test_communities_come_by_the_nodes_they_hold_down_to_a_level(layers):
     """X holds two of the nodes, Y and Z one; of these Y has the better rating."""
-    found = entity(ranked(0, 1, 2), **held)
-    check(found, [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
-    assert entity(ranked(3), **held).ids.tolist() == []
-    assert entity(ranked(3), level=3, **held).ids.tolist() == [FINE]
-    assert entity(ranked(0), level=0, **held).ids.tolist() == [X]
+    result = entity(ranked(0, 1, 2), **layers)
+    check(result, [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
+    assert entity(ranked(3), **layers).ids.tolist() == []
+    assert entity(ranked(3), level=3, **layers).ids.tolist() == [FINE]
+    assert entity(ranked(0), level=0, **layers).ids.tolist() == [X]
     reports = Reports(
-        held["reports"].titles, held["reports"].texts, np.array([99.0, -5, 0.5, 0, 0])
+        layers["reports"].titles, layers["reports"].texts, np.array([99.0, -5, 0.5, 0, 0])
     )
-    found = entity(ranked(0, 1, 2), communities=held["communities"], reports=reports)
-    check(found, [X, Z, Y], [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
+    result = entity(ranked(0, 1, 2), communities=layers["communities"], reports=reports)
+    check(result, [X, Z, Y], [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
 
 
-def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_below_0(held):
+def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_below_0(layers):
     """X and Y are in two chunks each, and Y has the better rating; Z is in one."""
-    found = layer(**held)
-    check(found, [Y, X, Z], [2 + 9 / 11, 2 + 3 / 11, 1 + 5 / 11])
-    reports = held["reports"]
+    result = layer(**layers)
+    check(result, [Y, X, Z], [2 + 9 / 11, 2 + 3 / 11, 1 + 5 / 11])
+    reports = layers["reports"]
     rated = Reports(reports.titles, reports.texts, np.array([3.0, -1.0, 5.0, 10.0, 8.0]))
-    assert layer(communities=held["communities"], reports=rated).ids.tolist() == [X, Z]
+    assert layer(communities=layers["communities"], reports=rated).ids.tolist() == [X, Z]
 
 
-def test_the_most_similar_reports_come_first_and_no_community_without_one(held):
+def test_the_most_similar_reports_come_first_and_no_community_without_one(layers):
     # Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 not at
     # all.
     vectors = np.zeros((5, 2), np.float32)
     vectors[:, 0] = [0.2, 0.8, 0.6, 0.0, 0.4]
     vectors[X, 1] = -0.5
     search = {
-        **held,
+        **layers,
         "community_index": VectorIndex(vectors),
         "embedder": Planted({"0": (1, 0), "1": (0, 1)}),
     }
-    found = alone(vdb)(Question("q", "0"), **search)
-    check(found, [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
-    found = alone(vdb)(Question("q", "1"), top_k=5, **search)
-    assert found.ids.tolist() == [Y, Z, FINE, X]
+    result = alone(vdb)(Question("q", "0"), **search)
+    check(result, [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
+    result = alone(vdb)(Question("q", "1"), top_k=5, **search)
+    assert result.ids.tolist() == [Y, Z, FINE, X]
 
 
 @pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])
 def test_at_a_level_come_its_communities_and_the_coarser_ones_that_none_divides(
-    held, level, expected
+    layers, level, expected
 ):
     """Z divides X, and FINE divides Z; nothing divides Y."""
-    assert layer(level=level, levels="at", **held).ids.tolist() == expected
+    assert layer(level=level, levels="at", **layers).ids.tolist() == expected

@@ -90,19 +90,19 @@ def shares(*scores: float, n_dense: int) -> list[float]:
 
 
 def test_nodes_and_chunks_restart_by_their_share() -> None:
-    found = node_restart(Ranked[Node](np.array([0, 1]), np.ones(2)), graph=GRAPH)
-    check(found, [1, 0], [0.75, 0.25])
+    result = node_restart(Ranked[Node](np.array([0, 1]), np.ones(2)), graph=GRAPH)
+    check(result, [1, 0], [0.75, 0.25])
     given = Ranked[Node](np.array([2, 1, 2]), np.array([0.5, 1.0, 1.0]))
-    found = node_restart(given, graph=GRAPH)
-    assert (found.ids.tolist(), found.scores.tolist()) == ([1, 2], [0.5, 0.5])
+    result = node_restart(given, graph=GRAPH)
+    assert (result.ids.tolist(), result.scores.tolist()) == ([1, 2], [0.5, 0.5])
     assert shares(0.5, 0.9, 0.2, 0.6, n_dense=3) == [0.0, 0.8, 0.0, 0.2]
 
 
 ASKED = Question("q", "east")
 
 
-def weights(found) -> dict[int, float]:
-    return dict(zip(found.ids.tolist(), found.scores.round(6).tolist(), strict=True))
+def weights(result) -> dict[int, float]:
+    return dict(zip(result.ids.tolist(), result.scores.round(6).tolist(), strict=True))
 
 
 def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_once():
@@ -121,18 +121,18 @@ def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_onc
         "sentence_index": VectorIndex(vectors),
         "embedder": Planted(),
     }
-    found, active = alone(activate)(ranked(A), ASKED, rounds=1, **three_sentences)
-    assert weights(found) == {A: 1.8, B: 0.8}  # A is in its own sentence
+    result, active = alone(activate)(ranked(A), ASKED, rounds=1, **three_sentences)
+    assert weights(result) == {A: 1.8, B: 0.8}  # A is in its own sentence
     assert active.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.0]  # 0.8 / 2
     # B passes 0.8 * 0.96 = 0.768 to B and D; A passes 0.8 * 0.6 = 0.48, which is too little.
-    found, active = alone(activate)(ranked(A), ASKED, rounds=2, **three_sentences)
-    assert weights(found) == {A: 1.8, B: 1.568, D: 0.768}
+    result, active = alone(activate)(ranked(A), ASKED, rounds=2, **three_sentences)
+    assert weights(result) == {A: 1.8, B: 1.568, D: 0.768}
     assert active.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.256]  # 0.768 / 3
     # A has its sentence with C left for the second round: 0.8 * 0.6 = 0.48.
-    found, _ = alone(activate)(ranked(A), ASKED, rounds=2, threshold=0.4, **three_sentences)
-    assert weights(found) == {A: 2.28, B: 1.568, D: 0.768, C: 0.48}
-    found, _ = alone(activate)(ranked(A), ASKED, rounds=1, sentences_per_node=2, **three_sentences)
-    assert weights(found) == {A: 2.4, B: 0.8, C: 0.6}
+    result, _ = alone(activate)(ranked(A), ASKED, rounds=2, threshold=0.4, **three_sentences)
+    assert weights(result) == {A: 2.28, B: 1.568, D: 0.768, C: 0.48}
+    result, _ = alone(activate)(ranked(A), ASKED, rounds=1, sentences_per_node=2, **three_sentences)
+    assert weights(result) == {A: 2.4, B: 0.8, C: 0.6}
     other = {**three_sentences, "graph": Graph.from_arrays([], [], n_nodes=3)}
     with pytest.raises(UserError, match="build.graph=entities"):
         alone(activate)(ranked(A), ASKED, **other)
@@ -146,9 +146,9 @@ def test_a_node_in_two_chunks_weighs_half():
         node_chunk=[[1, 1], [1, 0], [1, 1], [0, 1]],
         relationship_chunk=[[1, 0], [0, 1]],
     )
-    found = specificity(ranked(A, B, C, scores=(0.9, 0.6, 0.3)), graph=of_chunks)
-    assert weights(found) == {B: 0.6, A: 0.45, C: 0.3}
-    assert found.ids.tolist() == [B, A, C]
+    result = specificity(ranked(A, B, C, scores=(0.9, 0.6, 0.3)), graph=of_chunks)
+    assert weights(result) == {B: 0.6, A: 0.45, C: 0.3}
+    assert result.ids.tolist() == [B, A, C]
 
 
 def scores(*values: float) -> ChunkScores:
@@ -168,8 +168,8 @@ def test_the_least_similar_chunk_has_0_and_the_most_similar_1():
         "chunk_index": VectorIndex(vectors),
         "embedder": Planted({"east": (1, 0), "north": (0, 1)}),
     }
-    found = alone(similarity)(ASKED, **three_ways)
-    np.testing.assert_allclose(found.values, [1.0, 0.8, 0.0], atol=1e-6)  # (0.6 + 1) / 2 = 0.8
+    result = alone(similarity)(ASKED, **three_ways)
+    np.testing.assert_allclose(result.values, [1.0, 0.8, 0.0], atol=1e-6)  # (0.6 + 1) / 2 = 0.8
 
 
 @pytest.fixture
@@ -206,19 +206,19 @@ def test_a_node_goes_to_its_neighbours_and_its_chunks_by_weight(chain):
 
 def test_chunks_gain_by_the_walk_what_nodes_and_dense_scores_restart_with(chain):
     nothing = seeds()
-    found = alone(chunk_ppr)(nothing, scores(0.5, 1.0, 0.0), graph=chain, damping=0.0)
-    assert found.items() == [(1, 1.0), (0, 0.5), (2, 0.0)]
+    result = alone(chunk_ppr)(nothing, scores(0.5, 1.0, 0.0), graph=chain, damping=0.0)
+    assert result.items() == [(1, 1.0), (0, 0.5), (2, 0.0)]
     # Restart: C 1, chunk 1 at 0.05 * 1. Chunk 2 gets 1/3 of C's walk, chunk 1 less than 0.05.
-    found = alone(chunk_ppr)(seeds(c=1.0), scores(0, 1.0, 0), graph=chain, top_k=1)
-    assert found.ids.tolist() == [2]
+    result = alone(chunk_ppr)(seeds(c=1.0), scores(0, 1.0, 0), graph=chain, top_k=1)
+    assert result.ids.tolist() == [2]
     heavy = alone(chunk_ppr)(
         seeds(c=1.0), scores(0, 1.0, 0), graph=chain, passage_weight=5.0, top_k=1
     )
     assert heavy.ids.tolist() == [1]
     # C and its chunk alone: c = 0.5 * p + 0.5, p = 0.5 * c, so c = 2/3 and p = 1/3.
     two = Graph.from_arrays([], [], node_chunk=[[1, 0], [0, 1]], n_nodes=2)
-    found = alone(chunk_ppr)(seeds(a=3.0, b=1.0), scores(0, 0), graph=two)
-    check(found, [0, 1], [1.0, 1 / 3])
+    result = alone(chunk_ppr)(seeds(a=3.0, b=1.0), scores(0, 0), graph=two)
+    check(result, [0, 1], [1.0, 1 / 3])
     twice = Ranked(np.array([A, A, C]), np.array([0.2, 1.0, -1.0]))
     once = alone(chunk_ppr)(seeds(a=1.0), scores(0, 0, -1.0), graph=chain, top_k=3)
     again = alone(chunk_ppr)(twice, scores(0, 0, 0), graph=chain, top_k=3)
@@ -232,5 +232,7 @@ def test_a_chunk_gains_by_what_it_names_and_how_often():
     counts = csr_matrix(np.array([[1, 3], [0, 1]], np.int64))
     none = csr_matrix((2, 0), dtype=bool)
     mentions = TriGraph(Texts.of(["a", "b"]), Texts.of([]), none, counts)
-    found = alone(activated)(scores(1.0, 0.0), NodeScores(np.array([1.0, 0.5])), tri_graph=mentions)
-    np.testing.assert_allclose(found.values, [2.026589, 1.005352], atol=1e-6)
+    result = alone(activated)(
+        scores(1.0, 0.0), NodeScores(np.array([1.0, 0.5])), tri_graph=mentions
+    )
+    np.testing.assert_allclose(result.values, [2.026589, 1.005352], atol=1e-6)

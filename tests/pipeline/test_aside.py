@@ -26,17 +26,17 @@ def test_only_what_is_kept_is_there_afterwards_and_a_failure_fails_the_question(
 
 
 def problems(*steps: dict[str, Any]) -> list[str]:
-    pipeline, found = build({"retrieve": [START, *steps]})
+    pipeline, result = build({"retrieve": [START, *steps]})
     scope = Checker()
     for step in pipeline.steps():
         step.check(scope)
-    return [*found, *scope.problems]
+    return [*result, *scope.problems]
 
 
 def test_what_is_not_kept_cannot_be_read_and_what_nobody_read_may_be_written_anew():
     assert problems(aside(["nodes"], NAMES, GROW), GROW) == []
-    (said,) = problems(aside(["nodes"], NAMES, GROW), QUERY)
-    assert "reads 'mentions', which no earlier step writes" in said
+    (message,) = problems(aside(["nodes"], NAMES, GROW), QUERY)
+    assert "reads 'mentions', which no earlier step writes" in message
     unread = problems(GROW, {"op": "tiny.start"})
     assert "overwrites 'nodes'" in unread[0]
     assert problems(GROW, aside(["nodes"], {"op": "tiny.start"}), GROW) == []
@@ -44,8 +44,8 @@ def test_what_is_not_kept_cannot_be_read_and_what_nobody_read_may_be_written_ane
 
 
 def test_what_is_kept_must_be_a_list_that_is_written_and_is_part_of_the_run_key():
-    (said,) = problems(aside(["query"], GROW))
-    assert said == "retrieve.1 aside keeps 'query', which none of its steps writes."
+    (message,) = problems(aside(["query"], GROW))
+    assert message == "retrieve.1 aside keeps 'query', which none of its steps writes."
     assert "a list of slots was expected, not 'nodes'" in problems(aside("nodes", GROW))[0]
     described = [build({"retrieve": [START, step]})[0].describe() for step in (
         aside(["nodes"], GROW), aside(["nodes"], GROW, GROW), aside(["nodes", "query"], GROW)

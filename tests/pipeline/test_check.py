@@ -23,8 +23,8 @@ def problems(
     attributes: Iterable[str] | None = None,
 ) -> list[str]:
     """The problems of a method, those of its settings first."""
-    pipeline, found = build({"retrieve": retrieve, "generate": list(generate)})
-    return found + pipeline.check(
+    pipeline, result = build({"retrieve": retrieve, "generate": list(generate)})
+    return result + pipeline.check(
         None if resources is None else frozenset(resources),
         None if attributes is None else frozenset(attributes),
     )
@@ -90,29 +90,29 @@ def test_a_sound_pipeline_has_no_problem(steps: Sequence[Any]) -> None:
     ],
 )  # fmt: skip
 def test_a_problem_is_told_with_its_place(steps: Any, place: str, problem: str) -> None:
-    found = problems(steps)
-    assert any(one.startswith(place) and problem in one for one in found), found
+    result = problems(steps)
+    assert any(one.startswith(place) and problem in one for one in result), result
 
 
 def test_given_slots_resources_and_attributes_are_checked() -> None:
     pipeline, _ = build({"generate": [ANSWER]})
     assert pipeline.check(slots=frozenset({"chunks"})) == []
-    (found,) = problems([], [ECHO], resources={"graph", "bm25"})
-    assert found.startswith("generate.0 tiny.echo needs 'llm'") and "bm25, graph" in found
+    (result,) = problems([], [ECHO], resources={"graph", "bm25"})
+    assert result.startswith("generate.0 tiny.echo needs 'llm'") and "bm25, graph" in result
     steps = [{"op": "tiny.typed"}, CHUNKS]
     assert problems(steps, attributes={"node.name", "node.type"}) == problems(steps) == []
-    (found,) = problems(steps, attributes={"node.name"})
-    assert found.startswith("retrieve.0 tiny.typed requires node.type")
+    (result,) = problems(steps, attributes={"node.name"})
+    assert result.startswith("retrieve.0 tiny.typed requires node.type")
 
 
 def test_all_problems_come_in_one_error() -> None:
-    found = problems(
+    result = problems(
         [QUERY, {**GROW, "by": -1, "bye": 2}, {"op": "tiny.chonks"}], resources={"graph"}
     )
     with pytest.raises(UserError) as raised:
-        refuse(found, "the pipeline of method 'mine'")
+        refuse(result, "the pipeline of method 'mine'")
     lines = str(raised.value).splitlines()
-    assert lines[0] == f"{len(found)} problem(s) in the pipeline of method 'mine':"
+    assert lines[0] == f"{len(result)} problem(s) in the pipeline of method 'mine':"
     for words in ("'tiny.chonks'", "'bye'", "'by' is -1", "reads 'mentions'", "reads 'nodes'"):
         assert any(words in line for line in lines[1:])
 

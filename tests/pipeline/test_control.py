@@ -48,8 +48,8 @@ def test_a_fallback_is_noted_for_its_questions_and_names_a_case_of_its_switch():
 
 
 def test_a_question_goes_into_the_arm_that_a_slot_names_each_arm_one_block():
-    found = outcomes([START, {"op": "tiny.names"}, SWITCH], "5", "5 ada", "6", "7 otto")
-    assert [one.get("nodes").ids.tolist() for one in found] == [[10], [6], [12], [8]]
+    result = outcomes([START, {"op": "tiny.names"}, SWITCH], "5", "5 ada", "6", "7 otto")
+    assert [one.get("nodes").ids.tolist() for one in result] == [[10], [6], [12], [8]]
     assert tiny_operators.blocks == [2]
     only = {"switch": "mentions", "cases": {"empty": [{"op": "tiny.twice"}]}}
     assert nodes([START, {"op": "tiny.names"}, only], "5 ada") == [5]
@@ -63,14 +63,14 @@ def repeat(times: int, *steps: Any, **more: Any) -> dict[str, Any]:
 
 def test_repeating_stops_at_a_sign_or_failure_each_question_for_itself():
     steps = repeat(9, {"op": "tiny.grow"}, {"op": "tiny.enough", "at": 5}, until="keywords")
-    found = outcomes([START, steps], "1", "3", "8")
-    assert [one.get("nodes").ids.tolist() for one in found] == [[5], [5], [9]]
+    result = outcomes([START, steps], "1", "3", "8")
+    assert [one.get("nodes").ids.tolist() for one in result] == [[5], [5], [9]]
     steps = repeat(9, {"op": "tiny.twice"}, {"op": "tiny.enough", "at": 5}, until="keywords")
     outcomes([START, steps], "1", "2", "5")  # 2 4 8, 4 8, 10
     assert tiny_operators.blocks == [3, 2, 1]
-    found = outcomes([START, repeat(3, {"op": "tiny.grow"}, CHUNKS)], "11", "1")
-    assert found[0].message == "unlucky"
-    assert found[1].get("chunks").ids.tolist() == [4]
+    result = outcomes([START, repeat(3, {"op": "tiny.grow"}, CHUNKS)], "11", "1")
+    assert result[0].message == "unlucky"
+    assert result[1].get("chunks").ids.tolist() == [4]
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_items_of_all_questions_are_one_block_so_many_of_each_and_fail_alone():
     assert tiny_operators.blocks == [3]
     (outcome,) = outcomes([START, each("nodes", CHUNKS, at_most=2)], "4 2 9")
     assert outcome.get("chunks").ids.tolist() == [4, 2]
-    found = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3")
-    assert found[0].message == "unlucky"
-    assert found[1].get("chunks").ids.tolist() == [2, 3]
+    result = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3")
+    assert result[0].message == "unlucky"
+    assert result[1].get("chunks").ids.tolist() == [2, 3]
 
 
 def test_combinators_nest():

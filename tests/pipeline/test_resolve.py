@@ -28,17 +28,17 @@ def test_each_sub_question_is_told_the_answers_it_hangs_on_and_circles_end() -> 
     assert answer(resolved("1-1: 5; 1-2(1-1): 7; final(1-2): 9")) == "21"
     assert answer(resolved("1-1: 5; 2-1: 7; final(1-1 2-1): 1")) == "13"
     assert answer(resolved("1-1(1-2): 1; 1-2(1-1): 2; final(1-2): 0")) == "3"
-    found = resolved("1-1: 5; final(1-1): 1", {"op": "tiny.rephrased"})
-    assert answer(found) == "56"  # what is asked is 1 and 50, and the answer 5
-    assert isinstance(found, RetrievalState) and found.question.text == "1 50"
+    result = resolved("1-1: 5; final(1-1): 1", {"op": "tiny.rephrased"})
+    assert answer(result) == "56"  # what is asked is 1 and 50, and the answer 5
+    assert isinstance(result, RetrievalState) and result.question.text == "1 50"
 
 
 def test_chunks_of_sub_questions_are_merged_and_every_step_traced_under_the_question() -> None:
-    found = resolved("1-1: 5 6; final(1-1): 9", START, CHUNKS)
-    assert isinstance(found, RetrievalState)
-    assert found.get("chunks").ids.tolist() == [5, 9, 6]
-    assert answer(found) == "20"
-    assert found.get("dependencies").answers == ("11",)
+    result = resolved("1-1: 5 6; final(1-1): 9", START, CHUNKS)
+    assert isinstance(result, RetrievalState)
+    assert result.get("chunks").ids.tolist() == [5, 9, 6]
+    assert answer(result) == "20"
+    assert result.get("dependencies").answers == ("11",)
     world = Execution({})
     resolved("1-1: 5; final(1-1): 9", world=world)
     assert [trace.operator for trace in world.traces["q0"]] == ["tiny.plan"] + 2 * ["tiny.total"]
@@ -64,7 +64,7 @@ def test_inner_steps_must_answer_and_calls_are_bounded_by_the_sub_questions_take
     step = {"resolve": "plan", "steps": [START, CHUNKS]}
     pipeline, problems = build({"retrieve": [PLAN, step]})
     assert not problems
-    assert any("no step of its `answer` writes" in said for said in pipeline.check())
+    assert any("no step of its `answer` writes" in message for message in pipeline.check())
     echo = {"op": "tiny.echo"}
     step = {"resolve": "plan", "at_most": 3, "steps": [echo], "answer": [echo]}
     pipeline, _ = build({"retrieve": [PLAN, step]})

@@ -32,9 +32,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-def rows(found: Retrieved) -> list[dict[str, Any]]:
-    made = [record(one, found.resources[None]["chunk_table"]) for one in found.finished]
-    return [{name: row.get(name) for name in FIELDS} for row in made]
+def rows(result: Retrieved) -> list[dict[str, Any]]:
+    base = [record(one, result.resources[None]["chunk_table"]) for one in result.finished]
+    return [{name: row.get(name) for name in FIELDS} for row in base]
 
 
 @pytest.mark.parametrize("method", ["bm25", "hipporag", "pathrag"])
@@ -55,17 +55,17 @@ def test_a_method_without_a_model_gives_the_rows_of_a_run_and_computes_them_once
 
 def test_only_what_a_change_reaches_is_computed_and_methods_share_first_steps(home: Path) -> None:
     results: Results = OrderedDict()
-    made = experiment(home, "hipporag")
-    n = len(made.dataset.questions)
-    retrieved(made, made.dataset.questions, results)
+    base = experiment(home, "hipporag")
+    n = len(base.dataset.questions)
+    retrieved(base, base.dataset.questions, results)
     changed = experiment(home, "hipporag", damping=0.85)
-    found = retrieved(changed, made.dataset.questions, results)
-    computed = {label.rpartition(" ")[2] for label, count in found.computed.items() if count}
+    result = retrieved(changed, base.dataset.questions, results)
+    computed = {label.rpartition(" ")[2] for label, count in result.computed.items() if count}
     assert "node.ppr" in computed
     assert computed <= {"node.ppr", "relationship.aggregator", "chunk.aggregator", "context.chunks"}
-    assert found.reused["retrieve.0 node.link"] == n
-    assert rows(found) == rows(retrieved(changed, made.dataset.questions))
-    other = retrieved(experiment(home, "linearrag"), made.dataset.questions, results)
+    assert result.reused["retrieve.0 node.link"] == n
+    assert rows(result) == rows(retrieved(changed, base.dataset.questions))
+    other = retrieved(experiment(home, "linearrag"), base.dataset.questions, results)
     assert other.reused["convert.0 question.entities.nlp"] == n
     assert other.computed["convert.0 question.entities.nlp"] == 0
 

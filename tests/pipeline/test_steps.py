@@ -42,18 +42,18 @@ def test_a_failing_question_is_one_failure_with_a_trace_and_the_others_go_on():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("1 nan inf 0 0 0 1 1", "2 of 3 scores for 'nodes'"),
         ("1 0 0 0 -inf 1 1 1", "1 of 3 scores for 'node_scores'"),
         ("1 0 0 0 0 1 nan 1", "1 of 2 scores for 'subgraph'"),
     ],
 )
-def test_scores_that_are_no_numbers_fail_the_question_with_their_count(text: str, said: str):
+def test_scores_that_are_no_numbers_fail_the_question_with_their_count(text: str, words: str):
     fine, wrong = outcomes([{"op": "tiny.scored"}], "2 1 0 0 0 0 1 0", text)
     assert isinstance(fine, RetrievalState)
     assert (wrong.step, wrong.kind) == ("retrieve.0 tiny.scored", "WrongReturn")
-    assert said in wrong.message
+    assert words in wrong.message
 
 
 def test_an_error_that_would_hit_every_question_stops_the_run():
@@ -72,19 +72,19 @@ def test_a_trace_holds_every_step_and_workers_answer_in_the_order_given():
     assert (second.calls.calls, second.replies) == (1, ("good day",))
     model = Scripted({f"number {i}": f"answer {i}" for i in range(9)})
     asked = [f"number {i}" for i in range(9)]
-    found = outcomes([{"op": "tiny.echo"}], *asked, world=Execution({"llm": model}, workers=3))
-    assert [one.get("answer") for one in found] == [Answer(f"answer {i}") for i in range(9)]
+    result = outcomes([{"op": "tiny.echo"}], *asked, world=Execution({"llm": model}, workers=3))
+    assert [one.get("answer") for one in result] == [Answer(f"answer {i}") for i in range(9)]
 
 
 def test_a_batch_is_given_the_whole_block_and_replaced_by_single_calls_where_it_raises():
-    found = outcomes([START, {"op": "tiny.twice"}], "1", "2", "3")
-    assert [one.get("nodes").ids.tolist() for one in found] == [[2], [4], [6]]
+    result = outcomes([START, {"op": "tiny.twice"}], "1", "2", "3")
+    assert [one.get("nodes").ids.tolist() for one in result] == [[2], [4], [6]]
     assert tiny_operators.blocks == [3]
     # One bad question becomes one failure, not a lost block.
-    found = outcomes([START, {"op": "tiny.twice"}], "1", "13", "3")
+    result = outcomes([START, {"op": "tiny.twice"}], "1", "13", "3")
     assert tiny_operators.blocks[1:] == [3, 1, 1, 1]
-    assert isinstance(found[1], Failure)
-    assert [found[row].get("nodes").ids.tolist() for row in (0, 2)] == [[2], [6]]
+    assert isinstance(result[1], Failure)
+    assert [result[row].get("nodes").ids.tolist() for row in (0, 2)] == [[2], [6]]
 
 
 def test_what_a_batch_gives_is_held_against_its_signature():
@@ -105,17 +105,17 @@ def answered(*texts: str, world: Execution | None = None, answering: bool = True
 
 def test_every_question_comes_out_once_in_order_and_without_answering_its_context_is_packed():
     texts = [str(n) for n in range(20, 20 + BLOCK + 3)]
-    found = answered(*texts)
-    assert [one.question.text for one in found] == texts
-    assert [one.outcome.get("answer").text for one in found] == texts
-    (found,) = answered("1", answering=False)
-    assert found.outcome.get("answer") is None
-    assert found.outcome.get("chunks").ids.tolist() == [1]
+    result = answered(*texts)
+    assert [one.question.text for one in result] == texts
+    assert [one.outcome.get("answer").text for one in result] == texts
+    (result,) = answered("1", answering=False)
+    assert result.outcome.get("answer") is None
+    assert result.outcome.get("chunks").ids.tolist() == [1]
     names, call = {"op": "tiny.names"}, {"op": "tiny.echo"}
     for generate, n_packed in (([names, call, names], 1), ([call], 0), ([names, names], 2)):
         pipeline, _ = build({"retrieve": [START], "generate": generate})
         assert len(pipeline.packing) == n_packed
         assert len(pipeline.steps(answering=False)) == 1 + n_packed
     pipeline, _ = build({"retrieve": [START], "generate": [names, call]})
-    (found,) = run([Question("q", "1 ada")], pipeline, Execution({}), answering=False)
-    assert found.outcome.get("mentions").names == ("ada",)
+    (result,) = run([Question("q", "1 ada")], pipeline, Execution({}), answering=False)
+    assert result.outcome.get("mentions").names == ("ada",)

@@ -136,12 +136,12 @@ def echo(question: Question, *, llm: ChatModel) -> Answer:
 
 def plan(question: Question) -> Plan:
     """A plan written as "1-1: 5; 1-2(1-1): 7 8; final(1-2): 9"; sub-questions are numbers."""
-    found = []
+    result = []
     for part in question.text.split(";"):
         head, _, text = part.strip().partition(":")
         name, _, needs = head.partition("(")
-        found.append(SubQuestion(name, text.strip(), "specific", tuple(needs.strip(")").split())))
-    return checked_plan(found[:-1], found[-1])
+        result.append(SubQuestion(name, text.strip(), "specific", tuple(needs.strip(")").split())))
+    return checked_plan(result[:-1], result[-1])
 
 
 def total(question: Question, dependencies: Dependencies) -> Answer:
