@@ -106,11 +106,6 @@ class StoredReply(_Row):
         shared = {name: getattr(self, name) for name in _SHARED}
         return Completion(key=self.key, cached=True, **shared)
 
-    @property
-    def is_reusable(self) -> bool:
-        """Whether the reply is handed out again: it is readable, or nobody has read it yet."""
-        return self.verdict in ("new", "valid", "corrected")
-
     def of(self, reply: Completion | None, **more: Any) -> "StoredReply":
         """Return the row filled with a reply, if there is one, and with `more`."""
         names = (*_SHARED, "seconds", "retries") if reply else ()

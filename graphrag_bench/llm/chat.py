@@ -216,7 +216,7 @@ class ChatModel(ABC):
         key, prompt = reply_key(self._root.identity, request)
         with store.turn(key):  # the same prompt elsewhere is waited for, and not sent again
             stored = store.get(key)
-            if stored is not None and stored.is_reusable:
+            if stored is not None and stored.verdict not in ("unreadable", "failed"):
                 return stored.completion
             row = StoredReply(key, self._root.identity, prompt, "new", created=time.time())
             try:

@@ -61,7 +61,7 @@ class Ledger:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         self._lock = threading.Lock()
-        self._end = weakref.finalize(self, os.close, self._file)
+        weakref.finalize(self, os.close, self._file)
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
@@ -93,10 +93,6 @@ class Ledger:
             self.write(Line(stage, step, own_item or item, how, kind=kind, **values))
 
         return log
-
-    def close(self) -> None:
-        """Close the file; that happens too when nobody holds the ledger any more."""
-        self._end()
 
 
 def read_ledger(*paths: str | Path) -> Iterator[Line]:

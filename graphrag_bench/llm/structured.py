@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 from pydantic import ValidationError
@@ -122,8 +123,8 @@ def ask_each(
     results: dict[int, T | UnreadableReply | CallFailed] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}
     schema = reading.schema
-    arriving = llm.arrivals(chats, max_tokens=max_tokens, schema=schema, items=items)
-    with closing(arriving):
+    arrivals = partial(llm.arrivals, max_tokens=max_tokens, schema=schema)
+    with closing(arrivals(chats, items=items)) as arriving:
         for at, outcome in arriving:
             results[at] = result = _read(outcome, reading)
             advance(1)
@@ -135,8 +136,7 @@ def ask_each(
     again = sorted(corrections)
     prompts = [corrections[at][1] for at in again]
     names = [items[at] for at in again] if items else ()
-    arriving = llm.arrivals(prompts, max_tokens=max_tokens, schema=schema, items=names)
-    with closing(arriving):
+    with closing(arrivals(prompts, items=names)) as arriving:
         for number, outcome in arriving:
             at = again[number]
             result = _read(outcome, reading)

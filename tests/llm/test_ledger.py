@@ -34,7 +34,6 @@ def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:
     log = ledger.at("answer", "answer.direct", "q1")
     for outcome in outcomes:
         log(outcome, "")
-    ledger.close()
     return ledger.path
 
 
