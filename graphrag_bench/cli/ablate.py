@@ -2,8 +2,7 @@
 
 That is the evidence retrieved without it, with the paired difference, its interval and p. A
 setting from 0 to 1 is set to 0, a switch fixed to each of its cases, a branch loses each of its
-arms. Steps upstream of a change are not recomputed. No answers are generated, and no model is
-called without --calls.
+arms. No answers are generated, and no model is called without --calls.
 
 examples
   graphrag-bench ablate dataset=sample method=hipporag

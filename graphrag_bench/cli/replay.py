@@ -1,7 +1,7 @@
 """Repeats the retrieval of a run with one or more steps changed.
 
-Only steps downstream of a change are recomputed. Prints the paired differences and the questions
-that flipped. No answers are generated, and no model is called without --calls.
+Prints the paired differences and the questions that flipped. Artifacts, vectors and replies are
+those of the run; no answers are generated, and no model is called without --calls.
 
 A step is named by its operator (node.ppr) or by its position as `plan` and `show` print it
 (retrieve.1.cases.otherwise.0).
@@ -53,7 +53,3 @@ def main(options: Namespace) -> None:
     print(flipped_line(options.metric, before.scores, after.scores))
     for line in failures(after.retrieval):
         print(f"! {line}")
-    computed, reused = after.retrieval.computed, sum(after.retrieval.reused.values())
-    labels = ", ".join(label for label, count in computed.items() if count) or "none"
-    counts = f"computed {sum(computed.values()):,} results of steps ({labels})"
-    print(f"\n{counts}; {reused:,} are those of the run")

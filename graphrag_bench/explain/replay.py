@@ -1,6 +1,5 @@
-"""A stored run with a step changed: only what comes after it is computed."""
+"""A stored run with a step changed, on the same artifacts, vectors and replies."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.answers import Reading
 from graphrag_bench.explain.changes import Change, changed
 from graphrag_bench.llm.calls import RunStopped
-from graphrag_bench.pipeline.step_cache import Results
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import Retrieved, retrieved
 from graphrag_bench.run.experiment import Experiment
@@ -39,7 +37,6 @@ class Player:
     """Retrievals of the same questions by a method and by changes of it; nothing is answered.
 
     `method` holds its steps as a resolved file has them, `make` gives the experiment of others.
-    What steps wrote is shared by all retrievals of a player.
     """
 
     method: Mapping[str, Any]
@@ -50,7 +47,6 @@ class Player:
 
     def __post_init__(self) -> None:
         self.experiment = self.make(self.method)
-        self.results: Results = OrderedDict()
 
     @classmethod
     def of_run(
@@ -96,7 +92,7 @@ class Player:
     def played(self, experiment: Experiment) -> Replayed:
         """Return the questions by an experiment of this player."""
         try:
-            retrieval = retrieved(experiment, self.questions, self.results, self.progress)
+            retrieval = retrieved(experiment, self.questions, self.progress)
         except RunStopped as stop:
             if self.calls:
                 raise

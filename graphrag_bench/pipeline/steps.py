@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphrag_bench.contract import Operator, WrongReturn, by_slot
 from graphrag_bench.errors import caught
@@ -18,9 +18,6 @@ from graphrag_bench.llm.meter import Calls, FailureGate, Meter
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
-
-if TYPE_CHECKING:
-    from graphrag_bench.pipeline.step_cache import StepCache
 
 Work = Callable[[], Any]
 Attempt = Callable[[str, Work], Any]
@@ -108,8 +105,7 @@ class Execution:
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
     failed, of that many at least.
-    `attempt` decides what becomes of a step's error. With `cache`, a step that calls no model is
-    computed only where no result is stored.
+    `attempt` decides what becomes of a step's error.
     """
 
     resources: Mapping[str, Any]
@@ -121,7 +117,6 @@ class Execution:
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
     attempt: Attempt = let_through
-    cache: "StepCache | None" = None
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
         """Keep a trace with its question."""
@@ -188,15 +183,13 @@ class OperatorStep(Step):
     use: tuple[str, ...] = ()
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """One outcome for each state; of a step without a model the stored one."""
-        if execution.cache is not None and not self._metered:
-            return execution.cache.run(self, states, execution)
-        results = self.compute(states, execution)
+        """One outcome for each state."""
+        results = self._compute(states, execution)
         return [
-            self.noted(state, done, execution) for state, done in zip(states, results, strict=True)
+            self._noted(state, done, execution) for state, done in zip(states, results, strict=True)
         ]
 
-    def compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[Done]:
+    def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[Done]:
         """What the step makes for each state: of more than one by the batch where there is one."""
         if self.operator.batch is not None and len(states) > 1 and not self._metered:
             began = time.perf_counter()
@@ -268,7 +261,7 @@ class OperatorStep(Step):
         )
         return Done(written, seconds, meters)
 
-    def noted(self, state: RetrievalState, done: Done, execution: Execution) -> Outcome:
+    def _noted(self, state: RetrievalState, done: Done, execution: Execution) -> Outcome:
         """The state with what the step wrote, or the failure, after noting its trace."""
         wrote: dict[str, Any] = {} if isinstance(done.result, Failure) else done.result
         replies = tuple(

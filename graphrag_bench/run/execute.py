@@ -1,6 +1,5 @@
 """Run an experiment: build and answer what is missing, reuse what is stored."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +12,6 @@ from graphrag_bench.data.dataset import documents_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.pipeline.pipeline import Finished, run
-from graphrag_bench.pipeline.step_cache import Results, StepCache
 from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.run.budgets import empty_blocks
@@ -222,15 +220,9 @@ def _report_failures(
 
 @dataclass
 class Retrieved:
-    """Questions after their last step before the answer, in order, and what that took.
-
-    `computed` and `reused` count the results of each step, by its label; `resources` are the
-    artifacts and models of each scope.
-    """
+    """Questions after their last step before the answer, in order, and each scope's resources."""
 
     finished: list[Finished] = field(default_factory=list)
-    computed: Counter[str] = field(default_factory=Counter)
-    reused: Counter[str] = field(default_factory=Counter)
     resources: dict[str | None, Mapping[str, Any]] = field(default_factory=dict)
 
     def of(self, one: Finished) -> Mapping[str, Any]:
@@ -240,15 +232,11 @@ class Retrieved:
 
 
 def retrieved(
-    experiment: Experiment,
-    questions: Sequence[Question],
-    results: Results | None = None,
-    progress: Progress | None = None,
+    experiment: Experiment, questions: Sequence[Question], progress: Progress | None = None
 ) -> Retrieved:
     """Take questions through the steps that pack their context; nothing is answered.
 
-    Artifacts that are missing are built. Results are taken from `results` where it has
-    them, and added to it; without it they are shared among these questions alone.
+    Artifacts that are missing are built.
     """
     progress, every = progress or Progress(quiet=True), Retrieved()
     by_id: dict[str, Finished] = {}
@@ -256,18 +244,12 @@ def retrieved(
     for scope, models in experiment.scoped(questions).items():
         mine = [q for q in questions if scope is None or q.scope == scope]
         resources = build_resources(experiment, models, progress, answering=False)
-        keys = {item.resource: item.key for item in experiment.plan_for(models)}
-        needs = experiment.method.pipeline.needs() & set(models.NAMES)
-        identities = keys | {name: models.identity(name) for name in needs}
-        steps = StepCache(identities, results)
-        execution = Execution(resources, experiment.settings.workers, cache=steps)
+        execution = Execution(resources, experiment.settings.workers)
         start = partial(start_state, experiment, table=resources["chunk_table"])
         with progress.task(f"{experiment.method.name}: retrieving", len(mine)) as advance:
             for one in run(mine, pipeline, execution, answering=False, start=start):
                 by_id[one.question.id] = one
                 advance(1)
-        every.computed.update(steps.computed)
-        every.reused.update(steps.reused)
         every.resources[scope] = resources
     every.finished = [by_id[question.id] for question in questions]
     return every
