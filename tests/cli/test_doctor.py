@@ -14,7 +14,6 @@ from graphrag_bench.run.model_check import examine
 pytestmark = pytest.mark.slow
 
 KEY = "sk-planted-0123456789abcdef"
-HASHING = "embedder=hashing"
 WARSAW = {"In which city": '{"city": "Warsaw"}'}
 
 
@@ -29,16 +28,13 @@ def examined(*words: str) -> dict[str, tuple[bool, str]]:
     return {f"{check.part} {check.name}": (check.passed, check.text) for check in checks}
 
 
-def of_server(url: str, *more: str) -> list[str]:
-    return ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}", HASHING, *more]
-
-
-def no_key(url: str, *more: str) -> list[str]:
-    return of_server(url, "llm.api_key_env=null", "llm.retries=0", *more)
+def of_server(url: str, *more: str, key: str = "PLANTED_KEY") -> list[str]:
+    return ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}", "llm.retries=0",
+            f"llm.api_key_env={key}", "embedder=hashing", *more]  # fmt: skip
 
 
 def test_a_server_that_does_all_that_is_asked_passes_everything(fake: FakeOpenAI) -> None:
-    rows = examined(*of_server(fake.scenario(key=KEY, texts=WARSAW), "llm.api_key_env=PLANTED_KEY"))
+    rows = examined(*of_server(fake.scenario(key=KEY, texts=WARSAW)))
     assert list(rows) == ["llm chat", "llm JSON", "embedder vector", "nlp sentence"]
     assert all(passed for passed, _ in rows.values())
     assert "'Warsaw' (by json_schema)" in rows["llm JSON"][1]
@@ -46,7 +42,7 @@ def test_a_server_that_does_all_that_is_asked_passes_everything(fake: FakeOpenAI
 
 
 def test_a_server_that_is_not_there_is_named_and_asked_no_more() -> None:
-    words = no_key("http://127.0.0.1:9/v1")
+    words = of_server("http://127.0.0.1:9/v1")
     rows = examined(*words)
     passed, text = rows["llm chat"]
     assert not passed and "http://127.0.0.1:9/v1" in text and "base_url" in text
@@ -68,8 +64,7 @@ def test_a_server_that_is_not_there_is_named_and_asked_no_more() -> None:
 def test_a_planted_key_is_shown_nowhere(
     fake: FakeOpenAI, home: Path, scenario: dict[str, object]
 ) -> None:
-    url = fake.scenario(**scenario)
-    ended = command("doctor", *of_server(url, "llm.api_key_env=PLANTED_KEY", "llm.retries=0"))
+    ended = command("doctor", *of_server(fake.scenario(**scenario)))
     assert ended.code == 1
     assert KEY not in ended.out + ended.err
     assert not list(home.iterdir())
@@ -80,7 +75,7 @@ def test_a_planted_key_is_shown_nowhere(
 def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(home: Path) -> None:
     sweep = ["run", "-m", "method=bm25,vanilla", "answer=off"]
     for words in (["doctor"], sweep):
-        ended = command(*words, *of_server("http://x/v1", f"llm.api_key_env={KEY}"))
+        ended = command(*words, *of_server("http://x/v1", key=KEY))
         assert ended.code == 2
         assert "NAME of the environment variable" in ended.err
         assert KEY not in ended.out + ended.err
@@ -108,7 +103,7 @@ LIKE = {**WARSAW, '"city"': WARSAW["In which city"]}
 def test_each_check_passes_or_says_what_to_fix(
     fake: FakeOpenAI, scenario: dict[str, object], setting: str, check: str, passes: bool, text: str
 ) -> None:
-    rows = examined(*no_key(fake.scenario(**scenario), *setting.split()))
+    rows = examined(*of_server(fake.scenario(**scenario), *setting.split()))
     assert all(passed for passed, _ in rows.values()) == passes
     assert rows[f"llm {check}"][0] == passes and text in rows[f"llm {check}"][1]
 

@@ -35,8 +35,8 @@ from graphrag_bench.values import (
 )
 
 QUESTION = Question("q", "Who?", scope="book")
-TABLE = ChunkTable.of([("a", "", "one"), ("b", "", "two"), ("c", "", "two"), ("d", "", "three")])
-"""Chunk 1 is the same text in the documents b and c."""
+TABLE = ChunkTable.of([("a", "", "one"), ("b", "", "two"), ("c", "", "two"), ("a", "", "three")])
+"""Chunk 1 is the same text in the documents b and c; chunk 2 is of a, as chunk 0."""
 PIECE = Piece("chunk", "b", "two", 0.50000004, 1)
 
 
@@ -54,7 +54,7 @@ def finished(*trace: StepTrace, **slots: Any) -> Finished:
 
 def test_an_answered_question_holds_answer_documents_and_context() -> None:
     context = Context((PIECE,), (("chunk", "a"),))
-    chunks = ranked((1, 0.9), (0, 0.4))
+    chunks = ranked((1, 0.9), (0, 0.4), (2, 0.1))
     row = record(finished(chunks=chunks, context=context, answer=Answer("Ada")), TABLE)
     assert row == {
         "question": "q", "scope": "book", "status": "answered", "answer": "Ada",
@@ -65,24 +65,15 @@ def test_an_answered_question_holds_answer_documents_and_context() -> None:
     }  # fmt: skip
 
 
-def test_documents_come_once_in_the_order_of_their_first_chunk() -> None:
-    table = ChunkTable.of([("a", "", "1"), ("b", "", "2"), ("a", "", "3")])
-    row = record(finished(chunks=ranked((2, 0.9), (1, 0.5), (0, 0.1))), table)
-    assert row["documents"] == ["a", "b"]
-
-
-def test_a_question_without_an_answer_is_retrieved_and_one_without_chunks_has_no_documents() -> (
-    None
-):
+def test_without_an_answer_it_is_retrieved_and_without_chunks_it_has_no_documents() -> None:
     row = record(finished(chunks=ranked((0, 1.0))), TABLE)
     assert row["status"] == "retrieved" and "answer" not in row
     assert "documents" not in record(finished(answer=Answer("Ada")), TABLE)
 
 
 def test_a_failed_question_holds_step_and_message() -> None:
-    failure = Failure("retrieve.0 node.ppr", "ZeroDivisionError", "unlucky")
-    row = record(Finished(QUESTION, failure, (step("retrieve.0"),)), TABLE)
     where = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": "unlucky"}
+    row = record(Finished(QUESTION, Failure(*where.values()), (step("retrieve.0"),)), TABLE)
     assert (row["status"], row["error"]) == ("failed", where)
     assert "documents" not in row
 

@@ -37,18 +37,13 @@ def failed(question: str, message: str = "unlucky") -> dict:
 
 
 def test_evidence_is_scored_at_every_cut():
-    found = question_scores(
-        row("two", documents=["x", "a", "y", "b"]), GOLD["two"], Scoring(cuts=(2, 4))
-    )
-    assert found == {
-        "evidence_recall@2": 0.5,
-        "all_evidence@2": 0.0,
-        "ndcg@2": pytest.approx(0.6309 / (1 + 0.6309), abs=1e-4),
-        "evidence_recall@4": 1.0,
-        "all_evidence@4": 1.0,
-        "ndcg@4": pytest.approx((0.6309 + 0.4307) / (1 + 0.6309), abs=1e-4),
-        "mrr": 0.5,
-    }
+    ranked = row("two", documents=["x", "a", "y", "b"])
+    ndcg = {"ndcg@2": 0.6309 / (1 + 0.6309), "ndcg@4": (0.6309 + 0.4307) / (1 + 0.6309)}
+    assert question_scores(ranked, GOLD["two"], Scoring(cuts=(2, 4))) == {
+        "evidence_recall@2": 0.5, "all_evidence@2": 0.0, "evidence_recall@4": 1.0,
+        "all_evidence@4": 1.0, "mrr": 0.5,
+        **{name: pytest.approx(value, abs=1e-4) for name, value in ndcg.items()},
+    }  # fmt: skip
 
 
 def test_the_way_of_containment_is_chosen():
@@ -86,19 +81,19 @@ def test_means_are_over_the_questions_that_have_the_metric():
         row("one", "retrieved", documents=["c", "x"]),
         row("abstract", answer="Rivers."),
     )
-    found = score(rows, GOLD, [], Scoring(cuts=(2,)))
-    assert (found["n"], found["failed"], found["answered"]) == (3, 0, 2)
-    assert found["metrics"]["evidence_recall@2"]["mean"] == 0.75
-    assert found["metrics"]["evidence_recall@2"]["n"] == 2
-    assert found["metrics"]["exact_match"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
+    scores = score(rows, GOLD, [], Scoring(cuts=(2,)))
+    assert (scores["n"], scores["failed"], scores["answered"]) == (3, 0, 2)
+    assert scores["metrics"]["evidence_recall@2"]["mean"] == 0.75
+    assert scores["metrics"]["evidence_recall@2"]["n"] == 2
+    assert scores["metrics"]["exact_match"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
 
 
 def test_failed_questions_are_counted_and_not_averaged_and_their_cost_is_in_the_usage():
     late = {**failed("two", "late"), "calls": 3, "prompt_tokens": 70}
-    found = score([row("one", answer="Norvik", answer_cut=True), late], GOLD, [])
-    assert (found["n"], found["failed"], found["answers_cut"]) == (2, 1, 1.0)
-    assert found["metrics"]["accuracy"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
-    assert (found["usage"]["calls"], found["usage"]["prompt_tokens"]) == (4, 170)
+    scores = score([row("one", answer="Norvik", answer_cut=True), late], GOLD, [])
+    assert (scores["n"], scores["failed"], scores["answers_cut"]) == (2, 1, 1.0)
+    assert scores["metrics"]["accuracy"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
+    assert (scores["usage"]["calls"], scores["usage"]["prompt_tokens"]) == (4, 170)
 
 
 def test_an_interval_encloses_its_mean_and_no_rows_have_none():
@@ -128,13 +123,17 @@ def test_shares_of_calls_that_went_wrong_are_given_by_step():
     assert rates["generate.0"]["calls"] == 1
 
 
-def test_usage_sums_calls_and_tokens():
+def test_usage_sums_calls_and_tokens_and_takes_the_seconds_of_the_last_try():
+    tries = (("one", "retrieve.0", 9.0), ("one", "retrieve.0", 1.0), ("one", "generate.0", 2.0),
+             ("not asked for", "retrieve.0", 5.0))  # fmt: skip
+    timing = [dict(zip(("question", "step", "seconds"), one, strict=True)) for one in tries]
     pieces = [{"kind": "chunk", "id": "a", "score": 1.0, "tokens": 30}] * 2
     rows = [row("one", context={"pieces": pieces, "cut": []}), row("two", "retrieved")]
-    usage = score(rows, GOLD, [])["usage"]
+    usage = score(rows, GOLD, timing)["usage"]
     assert (usage["calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 200, 20)
     assert usage["context_tokens_per_question"] == 60.0
     assert usage["tokens_per_question"] == 110.0
+    assert usage["seconds_per_question"] == 1.5
 
 
 def test_the_digest_of_contexts_is_that_of_their_pieces_and_room_is_what_was_left_of_cut_kinds():
@@ -142,26 +141,15 @@ def test_the_digest_of_contexts_is_that_of_their_pieces_and_room_is_what_was_lef
     chunk, path = ({"kind": kind, "id": "a", "tokens": 9} for kind in ("chunk", "path"))
     cut = {"pieces": [chunk, chunk, path], "cut": [["chunk", "b"], ["chunk", "c"]]}
     rows = [row("one", context=cut), row("two", context={"pieces": [chunk], "cut": []})]
-    held = score(rows, GOLD, [])["contexts"]
-    assert held["room"] == {"chunk": 2.0}
+    contexts = score(rows, GOLD, [])["contexts"]
+    assert contexts["room"] == {"chunk": 2.0}
     scored = [{**piece, "score": 2.0} for piece in cut["pieces"]]
     again = [rows[1], row("one", context={**cut, "pieces": scored}, answer="another")]
-    assert score(again, GOLD, [])["contexts"] == held
+    assert score(again, GOLD, [])["contexts"] == contexts
     longer = [{**chunk, "tokens": 10}, chunk, path]
     other = [rows[1], row("one", context={**cut, "pieces": longer})]
-    assert score(other, GOLD, [])["contexts"]["digest"] != held["digest"]
+    assert score(other, GOLD, [])["contexts"]["digest"] != contexts["digest"]
     assert score([row("one", context={"pieces": [], "cut": []})], GOLD, [])["contexts"] == {}
-
-
-def test_a_question_takes_the_seconds_of_its_last_try():
-    timing = [
-        {"question": "one", "step": "retrieve.0", "seconds": 9.0},
-        {"question": "one", "step": "retrieve.0", "seconds": 1.0},
-        {"question": "one", "step": "generate.0", "seconds": 2.0},
-        {"question": "not asked for", "step": "retrieve.0", "seconds": 5.0},
-    ]
-    rows = [row("one", answer="x"), row("two", answer="x")]
-    assert score(rows, GOLD, timing)["usage"]["seconds_per_question"] == 1.5
 
 
 # ---- listed answers
@@ -171,45 +159,40 @@ def test_a_card_chooses_the_metrics_of_its_set():
     gold = Gold(answers=("Norvik",), in_graph=True)
     answered = row("q", answer="It is\nans: Norvik F.C.\nans: Ostra")
     scoring = Scoring(("accuracy", "kgqa"), {"q": "Which team?"})
-    found = question_scores(answered, gold, scoring)
-    assert set(found) == {
+    scores = question_scores(answered, gold, scoring)
+    assert set(scores) == {
         "accuracy", "hit@1", "hit", "list_precision", "list_recall", "list_f1", "hit@1_in_graph",
         "hit_in_graph", "list_precision_in_graph", "list_recall_in_graph", "list_f1_in_graph",
         "answer_words", "abstained",
     }  # fmt: skip
-    assert found["hit@1"] == found["hit@1_in_graph"] == 1.0
-    assert found["list_precision"] == 0.5
+    assert scores["hit@1"] == scores["hit@1_in_graph"] == 1.0
+    assert scores["list_precision"] == 0.5
     only_f1 = question_scores(answered, gold, Scoring(("f1",)))
     assert only_f1.keys() == {"f1", "answer_words", "abstained"}
 
 
 def test_the_means_in_graph_are_over_the_questions_whose_subgraph_holds_an_answer():
     gold = {"in": Gold(("Norvik",), in_graph=True), "out": Gold(("Ostra",), in_graph=False)}
-    rows = [row("in", answer="ans: Norvik"), row("out", answer="ans: Norvik")]
-    found = score(rows, gold, [], Scoring(("kgqa",)))["metrics"]
-    assert (found["hit@1"]["mean"], found["hit@1"]["n"]) == (0.5, 2)
-    assert (found["hit@1_in_graph"]["mean"], found["hit@1_in_graph"]["n"]) == (1.0, 1)
+    rows = [row(name, answer="ans: Norvik") for name in gold]
+    means = score(rows, gold, [], Scoring(("kgqa",)))["metrics"]
+    for name, mean, n in (("hit@1", 0.5, 2), ("hit@1_in_graph", 1.0, 1)):
+        assert (means[name]["mean"], means[name]["n"]) == (mean, n)
 
 
 def test_the_question_decides_how_an_answer_is_matched():
-    gold, answered = Gold(answers=("2014-05-01",)), row("q", answer="ans: 2014")
-    when, who = (
-        question_scores(answered, gold, Scoring(("kgqa",), {"q": text}))
-        for text in ("When was it?", "Who was it?")
-    )
-    assert (when["hit@1"], who["hit@1"]) == (1.0, 0.0)
+    for text, hit in (("When was it?", 1.0), ("Who was it?", 0.0)):
+        scoring = Scoring(("kgqa",), {"q": text})
+        scores = question_scores(row("q", answer="ans: 2014"), Gold(("2014-05-01",)), scoring)
+        assert scores["hit@1"] == hit
 
 
 def test_questions_of_one_scope_are_drawn_together_for_the_interval():
     """Two scopes of two questions: all of the one is found, nothing of the other."""
-    rows = [
-        {"question": f"q{n}", "scope": "ab"[n // 2], "status": "retrieved", "documents": found,
-         "calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
-        for n, found in enumerate((["d"], ["d"], [], []))
-    ]  # fmt: skip
-    gold = {row["question"]: Gold((), ("d",)) for row in rows}
-    held = score(rows, gold, [])["metrics"]["evidence_recall@2"]
-    assert held == {"mean": 0.5, "low": 0.0, "high": 1.0, "n": 4, "clusters": 2}
+    rows = [row(f"q{n}", "retrieved", scope="ab"[n // 2], documents=["d"] if n < 2 else [])
+            for n in range(4)]  # fmt: skip
+    gold = {one["question"]: Gold((), ("d",)) for one in rows}
+    interval = score(rows, gold, [])["metrics"]["evidence_recall@2"]
+    assert interval == {"mean": 0.5, "low": 0.0, "high": 1.0, "n": 4, "clusters": 2}
 
 
 # ---- which metrics
@@ -219,9 +202,9 @@ CARD = ("accuracy", "recall", "exact_match", "f1")
 
 def test_a_set_is_scored_by_what_its_card_names_what_is_asked_for_and_what_its_gold_has() -> None:
     toy, settings = dataset("toy"), EvaluationSettings.model_validate({})
-    asked = EvaluationSettings.model_validate({"metrics": ["meteor", "f1"]})
+    more = EvaluationSettings.model_validate({"metrics": ["meteor", "f1"]})
     assert metric_names(toy, settings) == CARD
-    assert metric_names(toy, asked) == (*CARD, "meteor")
+    assert metric_names(toy, more) == (*CARD, "meteor")
     choice = replace(toy, gold={**toy.gold, "q1": Gold(("x",), options=("x", "y"), correct=0)})
     assert metric_names(choice, settings) == (*CARD, "multiple_choice")
     parts = replace(toy, gold={**toy.gold, "q1": Gold(sub_answers=(("x",), ("y",)))})
@@ -230,9 +213,9 @@ def test_a_set_is_scored_by_what_its_card_names_what_is_asked_for_and_what_its_g
 
 def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, object]:
     """Pieces of kind, id and tokens; `documents` by the id of a piece that names some."""
-    held = [{"kind": k, "id": i, "score": 1.0, "tokens": n} for k, i, n in pieces]
-    named = ({"documents": documents[i]} if i in documents else {} for _, i, _ in pieces)
-    return {"pieces": [one | more for one, more in zip(held, named, strict=True)]}
+    rows = [{"kind": kind, "id": name, "score": 1.0, "tokens": n} for kind, name, n in pieces]
+    return {"pieces": [one | ({"documents": documents[name]} if name in documents else {})
+                       for one, (_, name, _) in zip(rows, pieces, strict=True)]}  # fmt: skip
 
 
 # ---- the context
@@ -241,17 +224,17 @@ def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, o
 def test_evidence_counts_in_the_first_tokens_of_the_context_alone() -> None:
     context = packed(("chunk", "a", 60), ("node", "n", 30), ("chunk", "b", 20), n=[])
     tokens = Scoring(evidence_tokens=(50, 90, 110))
-    found = question_scores(row("two", context=context), GOLD["two"], tokens)
-    assert [found[f"evidence_at_tokens@{n}"] for n in (50, 90, 110)] == [0.0, 0.5, 1.0]
+    scores = question_scores(row("two", context=context), GOLD["two"], tokens)
+    assert [scores[f"evidence_at_tokens@{n}"] for n in (50, 90, 110)] == [0.0, 0.5, 1.0]
 
 
 def test_a_row_is_evidence_of_the_documents_that_it_names_and_a_node_of_none_by_its_name() -> None:
     pieces = ("node", "a", 30), ("path", "p", 40), ("chunk", "b", 20)
     context = packed(*pieces, a=[], p=["a", "x"])
     tokens = Scoring(evidence_tokens=(30, 70))
-    found = question_scores(row("two", context=context), GOLD["two"], tokens)
-    assert found["evidence_in_context"] == 1.0
-    assert (found["evidence_at_tokens@30"], found["evidence_at_tokens@70"]) == (0.0, 0.5)
+    scores = question_scores(row("two", context=context), GOLD["two"], tokens)
+    assert scores["evidence_in_context"] == 1.0
+    assert (scores["evidence_at_tokens@30"], scores["evidence_at_tokens@70"]) == (0.0, 0.5)
     alone = question_scores(row("two", context=packed(*pieces[:2], a=[], p=["a"])), GOLD["two"])
     assert alone["evidence_in_context"] == 0.5
 
@@ -267,16 +250,16 @@ def test_a_piece_that_names_no_documents_leaves_the_evidence_untold_and_an_empty
 
 
 def test_the_answer_and_the_sentences_are_looked_for_in_the_texts_of_the_context() -> None:
-    asked = row("q", context=packed(("chunk", "a", 60), ("relationship", "7", 30)))
+    line = row("q", context=packed(("chunk", "a", 60), ("relationship", "7", 30)))
     gold = Gold(answers=("Ada Marsh",), spans=("Ada Marsh was born in Lund.", "Lund is old."))
-    told = {"q": ["Ada Marsh was born in Lund. She left.", "Ada Marsh, left, Lund"]}
-    found = question_scores(asked, gold, Scoring(texts=told, evidence_tokens=(50, 60)))
-    assert (found["answer_in_context"], found["spans_in_context"]) == (1.0, 0.5)
-    assert (found["spans_at_tokens@50"], found["spans_at_tokens@60"]) == (0.0, 0.5)
-    assert question_scores(asked, gold) == {}
+    texts = {"q": ["Ada Marsh was born in Lund. She left.", "Ada Marsh, left, Lund"]}
+    scores = question_scores(line, gold, Scoring(texts=texts, evidence_tokens=(50, 60)))
+    assert (scores["answer_in_context"], scores["spans_in_context"]) == (1.0, 0.5)
+    assert (scores["spans_at_tokens@50"], scores["spans_at_tokens@60"]) == (0.0, 0.5)
+    assert question_scores(line, gold) == {}
     one_is_unknown = Scoring(texts={"q": [None, "Ada Marsh, left, Lund"]})
-    found = question_scores(asked, gold, one_is_unknown)
-    assert (found["answer_in_context"], found["spans_in_context"]) == (1.0, 0.0)
+    scores = question_scores(line, gold, one_is_unknown)
+    assert (scores["answer_in_context"], scores["spans_in_context"]) == (1.0, 0.0)
 
 
 # ---- a judge
@@ -292,17 +275,26 @@ def verdict(question: str, value: object, metric: str = "judged_correct") -> dic
     return {"question": question, "metric": metric, "value": value, "model": "any"}
 
 
-def test_the_last_judgement_of_a_question_counts_and_without_the_file_there_is_none(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("verdicts", "scores"),
+    [
+        ([], {}),
+        ([verdict("one", 0), verdict("two", None), verdict("one", 1)],
+         {"one": {"judged_correct": 1.0}, "two": {"judged_correct": None}}),
+        ([{**verdict("one", 1), "judge": "big"}, {**verdict("one", 0.5, "faith"), "judge": "big"},
+          {**verdict("one", 0), "judge": "small"}],
+         {"one": {"judged_correct by big": 1.0, "judged_correct by small": 0.0, "faith": 0.5}}),
+    ],
+)  # fmt: skip
+def test_the_last_judgement_counts_and_two_judges_of_one_metric_are_told_apart(
+    tmp_path: Path, verdicts: list[object], scores: object
 ) -> None:
     assert judged_scores(RunFolder(tmp_path)) == {}
-    folder = judged(tmp_path, verdict("one", 0), verdict("two", None), verdict("one", 1))
-    expected = {"one": {"judged_correct": 1.0}, "two": {"judged_correct": None}}
-    assert judged_scores(folder) == expected
+    assert judged_scores(judged(tmp_path, *verdicts)) == scores
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "name"),
     [
         ({"question": "one", "value": 1}, "row 1: question, metric and value are needed"),
         (verdict("one", 2), "row 1: value 2; 0 to 1 or null was expected"),
@@ -311,26 +303,19 @@ def test_the_last_judgement_of_a_question_counts_and_without_the_file_there_is_n
     ],
 )
 def test_a_judgement_that_cannot_be_used_is_refused_with_its_place(
-    tmp_path: Path, wrong: object, said: str
+    tmp_path: Path, wrong: object, name: str
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=name):
         judged_scores(judged(tmp_path, wrong))
-
-
-def test_two_judges_of_one_metric_are_told_apart(tmp_path: Path) -> None:
-    big = {**verdict("one", 1), "judge": "big"}, {**verdict("one", 0.5, "faith"), "judge": "big"}
-    folder = judged(tmp_path, *big, {**verdict("one", 0), "judge": "small"})
-    scores = {"judged_correct by big": 1.0, "judged_correct by small": 0.0, "faith": 0.5}
-    assert judged_scores(folder) == {"one": scores}
 
 
 def test_a_judgement_that_could_not_be_read_is_missing_and_counted_and_never_0() -> None:
     rows = [row("one", answer="Norvik"), row("two", answer="Marsh"), failed("three")]
-    said = {"one": {"correct": 1.0}, "two": {"correct": None}, "three": {"correct": None}}
-    found = score(rows, GOLD, [], Scoring(judged=said))
-    assert found["metrics"]["correct"]["mean"] == 1.0
-    assert found["metrics"]["correct"]["n"] == 1
-    assert found["missing"] == {"correct": 1}
+    verdicts = {"one": {"correct": 1.0}, "two": {"correct": None}, "three": {"correct": None}}
+    scores = score(rows, GOLD, [], Scoring(judged=verdicts))
+    assert scores["metrics"]["correct"]["mean"] == 1.0
+    assert scores["metrics"]["correct"]["n"] == 1
+    assert scores["missing"] == {"correct": 1}
     assert score(rows, GOLD, [])["missing"] == {}
 
 
