@@ -124,9 +124,6 @@ def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the
     same = training_set(read_dataset("cwq", rog_folder(tmp_path / "b", ROWS, [TEAM])))
     with pytest.raises(UserError, match="is a question of the run"):
         same.read(1)
-
-
-def test_without_training_questions_it_says_what_does_without(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"train\.jsonl.*scorer=cosine"):
         training_set(read_dataset("cwq", rog_folder(tmp_path)))
 
