@@ -4,10 +4,9 @@ import json
 from itertools import combinations
 
 import pytest
-from builds import QUIET, Told
+from builds import QUIET, Told, table
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import (
@@ -22,12 +21,6 @@ from graphrag_bench.llm.scripted import Scripted
 
 ADA = "Ada Marsh\nAda Marsh founded Norvik."
 OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
-
-
-def table(*passages: str) -> ChunkTable:
-    """Chunks of passages that are a title and a text."""
-    rows = [passage.split("\n", 1) for passage in passages]
-    return ChunkTable.of([(f"d{i}", title, text) for i, (title, text) in enumerate(rows)])
 
 
 # ---- an OpenIE file
@@ -107,7 +100,10 @@ def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON")
 def read(*sentences: Sentence, about: str = "", **settings) -> ChunkExtraction:
     """The row that a tagger's sentences, of a passage with this title, come to."""
     result = nlp_extraction(
-        chunk_table=table(f"{about}\nSome text."), nlp=Told(*sentences), progress=QUIET, **settings
+        chunk_table=table("Some text.", title=about),
+        nlp=Told(*sentences),
+        progress=QUIET,
+        **settings,
     )
     return result.rows[0]
 
@@ -146,7 +142,7 @@ def test_relations_join_names_and_phrases_and_other_names_co_occur(
 
 def test_the_share_of_sentences_with_a_relation_is_reported():
     tagger = Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence())
-    result = nlp_extraction(chunk_table=table("\nSome text."), nlp=tagger, progress=QUIET)
+    result = nlp_extraction(chunk_table=table("Some text."), nlp=tagger, progress=QUIET)
     assert result.statistics == {"triples": 1, "relation_share": 0.3333}
 
 
@@ -156,8 +152,9 @@ def test_the_share_of_sentences_with_a_relation_is_reported():
 @pytest.mark.real
 def test_the_packaged_tagger_reads_who_did_what():
     spacy = Spacy()
-    curie = "Marie Curie\nMarie Curie discovered radium in Paris. She was born in Warsaw."
-    result = nlp_extraction(chunk_table=table(curie), nlp=spacy, progress=QUIET)
+    curie = "Marie Curie discovered radium in Paris. She was born in Warsaw."
+    chunks = table(curie, title="Marie Curie")
+    result = nlp_extraction(chunk_table=chunks, nlp=spacy, progress=QUIET)
     (row,) = result.rows
     assert {"Marie Curie", "Paris", "Warsaw"} <= set(row.entities)
     assert ("Marie Curie", "discover in", "Paris") in triples(row)
@@ -184,8 +181,7 @@ def facts_reply(*facts: list[str]) -> str:
 
 
 def extracted(model: Scripted, *texts: str) -> Extraction:
-    chunks = table(*(f"\n{text}" for text in texts))
-    return llm_extraction(chunk_table=chunks, llm_build=model, progress=QUIET)
+    return llm_extraction(chunk_table=table(*texts), llm_build=model, progress=QUIET)
 
 
 def counts(**other: int) -> dict[str, int]:

@@ -158,17 +158,12 @@ def test_what_it_learns_on_one_world_it_finds_in_another() -> None:
     after = learnt(epochs=6)
     untrained = dict(first_parameters(after.shape, np.random.default_rng(0)))
     assert recall_of(after) > recall_of(GnnWeights(untrained)) + 0.25
-
-
-@pytest.mark.slow
-def test_the_kept_epoch_is_told_with_its_losses_and_recall() -> None:
-    measures = learnt(epochs=2, questions=20, hidden=8, readings=("stated", "tagged")).statistics
-    assert measures["epoch"] in (1, 2)
-    assert measures["train_questions"] + measures["dev_questions"] <= 2 * 20
+    measures = after.statistics
+    assert measures["epoch"] in range(1, 7)
+    assert measures["train_questions"] + measures["dev_questions"] <= SMALL["questions"]
     assert measures["dev_questions"] >= 2
     assert 0 < measures["dev_recall"] <= 1
-    assert measures["dev_loss"] > 0
-    assert measures["train_loss"] > 0
+    assert min(measures["dev_loss"], measures["train_loss"]) > 0
 
 
 def test_another_seed_is_another_world_and_another_network() -> None:

@@ -58,6 +58,8 @@ def test_a_node_is_in_the_chunks_of_its_entities_and_facts():
 def test_a_graph_without_a_node_is_refused_with_the_likely_causes():
     with pytest.raises(UserError, match="The graph has no entities. Likely causes: the model is"):
         graph_of(([], []), (["--"], [("a", "", "b")]))
+    with pytest.raises(UserError, match="no entities"):  # titles do not hide it
+        kg(extraction=extraction(([], []), ([], [])), chunk_table=TITLED, titles="about")
 
 
 # ---- indices over the graph
@@ -81,11 +83,6 @@ def test_a_passage_can_be_about_its_title():
     ]
     assert list(graph.names) == ["norvik", "ada marsh", "mount tarn", "velia"]
     assert dense(graph.node_chunk) == [[1, 0], [1, 0], [1, 0], [0, 1]]
-
-
-def test_titles_do_not_hide_that_nothing_was_extracted():
-    with pytest.raises(UserError, match="no entities"):
-        kg(extraction=extraction(([], []), ([], [])), chunk_table=TITLED, titles="about")
 
 
 def test_the_name_index_has_the_titles_that_the_graph_has():
