@@ -92,17 +92,12 @@ def merge(alias: str, name: str, document: str = "d") -> Merge:
     return Merge(alias, name, "surnames", document, False)
 
 
-def test_an_alias_leads_to_the_node_that_all_its_merges_name() -> None:
-    merges = [merge("curie", "marie curie", "a"), merge("curie", "marie curie", "b")]
-    assert unambiguous(merges, PEOPLE) == {"curie": 0}
-
-
-def test_an_alias_of_two_nodes_of_none_or_of_its_own_leads_nowhere() -> None:
-    assert (
-        unambiguous([merge("curie", "marie curie"), merge("curie", "pierre curie")], PEOPLE) == {}
-    )
-    assert unambiguous([merge("curie", "eve curie")], PEOPLE) == {}
-    assert unambiguous([merge("tarn", "marie curie")], PEOPLE) == {}
+def test_an_alias_leads_where_all_its_merges_name_one_node_and_else_nowhere() -> None:
+    curie = merge("curie", "marie curie", "a")
+    assert unambiguous([curie, merge("curie", "marie curie", "b")], PEOPLE) == {"curie": 0}
+    two, none = merge("curie", "pierre curie"), merge("curie", "eve curie")
+    for merges in ([curie, two], [none], [merge("tarn", "marie curie")]):
+        assert unambiguous(merges, PEOPLE) == {}
 
 
 def test_merges_come_back_from_disk_and_none_leave_no_file(tmp_path) -> None:

@@ -156,7 +156,7 @@ def test_sparse_scores_rank_as_the_vector_does_zeros_by_lower_id_included():
 # ---- A walk over some rows of a walk: by hand, on a path of four
 
 
-def test_a_walk_among_some_nodes_takes_the_edges_between_them_by_weight():
+def test_a_walk_among_some_nodes_takes_the_edges_between_them_by_weight_in_the_order_given():
     """0 -1- 1 -3- 2 -2- 3: without 3, node 2 has but its edge of weight 3."""
     path = Graph.from_arrays([0, 1, 2], [1, 2, 3], weight=[1, 3, 2])
     walk = walk_among(walk_of_nodes(path), np.array([0, 1, 2]))
@@ -164,10 +164,7 @@ def test_a_walk_among_some_nodes_takes_the_edges_between_them_by_weight():
     expected = [[0, 1 / 4, 0], [1, 0, 1], [0, 3 / 4, 0]]
     assert walk.transition.toarray() == pytest.approx(np.array(expected))
 
-
-def test_the_rows_come_in_the_order_given_and_may_be_joined_to_nothing():
-    path = Graph.from_arrays([0, 1, 2], [1, 2, 3])
-    walk = walk_among(walk_of_nodes(path), np.array([3, 0, 1]))
+    walk = walk_among(walk_of_nodes(path), np.array([3, 0, 1]))  # 3 is joined to neither
     assert walk.isolated.tolist() == [0]
     assert walk.transition.toarray().tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
 
