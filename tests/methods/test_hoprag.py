@@ -68,24 +68,20 @@ def test_helpful_passages_are_similar_and_visited() -> None:
     index = at(0, 90, 60)
     result = alone(helpful)(ASKED, visited, chunk_index=index, embedder=Planted(angle), top_k=2)
     assert items(result) == [(0, 0.6), (2, 0.55)]
-    empty = alone(helpful)(ASKED, Ranked.empty(), chunk_index=index, embedder=Planted(angle))
-    assert len(empty) == 0
 
 
 @pytest.fixture
 def names() -> PseudoQuestions:
     """Passage 0 names Ada, 1 Ada and Norvik, 2 nothing, 3 Mira."""
-    library = csr_matrix(np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], bool))
+    named = csr_matrix(np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], bool))
     chunk, answered = np.array([0, 1, 1, 3]), np.array([True, True, False, True])
     of = Texts.of(["ada", "norvik", "mira"])
-    return PseudoQuestions(Texts.of(list("abcd")), chunk, answered, of, library)
+    return PseudoQuestions(Texts.of(list("abcd")), chunk, answered, of, named)
 
 
-def by_similarity(
-    graph: Graph, names: PseudoQuestions, entry: Ranked = ENTRY, **settings
-) -> Ranked:
+def by_similarity(graph: Graph, names: PseudoQuestions, **settings) -> Ranked:
     return judged_nearest(
-        ASKED, Mentions(("Ada",)), entry, graph=graph, pseudo_questions=names,
+        ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names,
         chunk_index=at(0, 90, 30, 80), embedder=Planted(angle), **settings,
     )  # fmt: skip
 
@@ -102,13 +98,11 @@ def test_passages_that_help_are_counted_up_others_down_as_far_and_wide_as_said(
     # One hop judges the ends alone; width 1 begins at 1, and visits 0 and 2 after it.
     assert items(by_similarity(graph, names, n_hops=1)) == [(2, 2.0), (1, 0.5)]
     assert items(by_similarity(graph, names, n_hops=2, width=1)) == [(0, 2.0), (2, 1.0), (1, 0.5)]
-    assert len(by_similarity(graph, names, Ranked.empty())) == 0
 
 
 def test_the_model_judges_each_passage_once(graph, names) -> None:
     """Passage 2 alone helps; what is neither yes nor no is a fallback."""
-    scripted = Scripted(answer=lambda chat: "Yes." if "Passage 2" in chat[-1].content else "so")
-    llm = scripted
+    llm = Scripted(answer=lambda chat: "Yes." if "Passage 2" in chat[-1].content else "so")
     result = judged(ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
     assert items(result) == [(2, 4.0), (0, 1.0), (1, 0.5), (3, 0.0)]
-    assert (len(scripted.asked), llm.meter.fallbacks) == (4, 3)
+    assert (len(llm.asked), llm.meter.fallbacks) == (4, 3)

@@ -103,9 +103,8 @@ REPLY = {
 def decomposed(graph: Graph, reply: str, **settings) -> tuple[Query, Involved, str]:
     scripted = Scripted([("When was", reply), ("Your last reply", reply)])
     question = Question("q", "When was the founder of Norvik born?")
-    return *typed_llm(question, graph=graph, llm=scripted, **settings), scripted.asked[0][
-        -1
-    ].content
+    query, involved = typed_llm(question, graph=graph, llm=scripted, **settings)
+    return query, involved, scripted.asked[0][-1].content
 
 
 def test_the_model_decomposes_by_the_schema_of_the_graph(graph):
@@ -133,5 +132,3 @@ def test_members_of_communities_come_by_their_own_similarity():
     assert members(question, both, **library).ids.tolist() == [1, 3, 0, 2]
     assert members(question, first, **library).ids.tolist() == [1, 0]
     assert members(question, both, Query(("b",)), top_k=2, **library).ids.tolist() == [2, 0]
-    assert not len(members(question, both, Query(()), **library))
-    assert not len(members(question, both.head(0), **library))

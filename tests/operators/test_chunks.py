@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from by_hand import Planted, angle, at, check, ranked
+from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.bipartite import KeywordGraph
 from graphrag_bench.algorithms.graph import Graph
@@ -15,7 +16,7 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
+from graphrag_bench.values import NodeScores, Query, Question, RelationshipScores
 from methods.ketrag.chunk_graph import by_keyword
 from methods.lightrag.pick import similar, similar_and_dense
 from operators.chunk.aggregator import aggregator
@@ -67,14 +68,10 @@ def test_a_pair_counts_by_its_best_row():
 
 def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
     """12, 6 and 2 lie 10, 4 and 0 above the lowest."""
-    result = min_max(Ranked(np.array([4, 9, 1]), np.array([12.0, 6.0, 2.0])), weight=0.5)
+    result = min_max(ranked(4, 9, 1, scores=(12.0, 6.0, 2.0)), weight=0.5)
     check(result, [4, 9, 1], [0.5, 0.2, 0.0])
-    assert min_max(Ranked(np.array([3]), np.array([-0.2]))).scores.tolist() == [1.0]
-    assert min_max(Ranked(np.array([3, 5]), np.array([2.0, 2.0])), weight=3).scores.tolist() == [
-        3,
-        3,
-    ]
-    assert len(min_max(Ranked.empty())) == 0
+    assert min_max(ranked(3, scores=(-0.2,))).scores.tolist() == [1.0]
+    assert min_max(ranked(3, 5, scores=(2.0, 2.0)), weight=3).scores.tolist() == [3, 3]
 
 
 def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts():
@@ -183,8 +180,6 @@ CHUNKS = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2
 @pytest.fixture
 def channel():
     """Keyword 0 lies at 0 degrees and is in chunks 0 and 1, keyword 1 at 90 and in 1 and 2."""
-    from scipy.sparse import csr_matrix
-
     in_chunks = csr_matrix(np.array([[1, 1, 0], [0, 1, 1]], bool))
     graph = KeywordGraph(Texts.of(["a", "b"]), Texts.of(["a", "b"]), in_chunks[:, :2], in_chunks)
     return {

@@ -112,8 +112,8 @@ def test_pooling_keeps_the_best_of_the_base_or_the_pooled_and_shifts_cosines():
     assert pool(base, ranked(Q), mode="reselect", **ways).ids.tolist() == [1, 2, 0, 4]
     assert len(pool(base, ranked(Q), mode="reselect", coarse_k=3, **ways)) == 3
     one = Graph.from_arrays([Q, A], [A, B])
-    ends = ranked(0, 1, scores=(0.5, -0.5))
-    result = pool(ends, ranked(Q), graph=one, order="best_first")
+    pair = ranked(0, 1, scores=(0.5, -0.5))
+    result = pool(pair, ranked(Q), graph=one, order="best_first")
     assert result.scores.tolist() == pytest.approx([0.5, 0.25])
-    shifted = pool(ends, ranked(Q), graph=one, order="best_first", scores="cosine")
+    shifted = pool(pair, ranked(Q), graph=one, order="best_first", scores="cosine")
     assert shifted.scores.tolist() == pytest.approx([1.0, 0.625])
