@@ -1,19 +1,14 @@
 """HiRAG's key entities and bridge by hand, on six nodes."""
 
 import numpy as np
+from by_hand import ranked
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import cells
-from graphrag_bench.values import Ranked
 from methods.hirag.layered_graph import bridge, key
 
 A, B, C, D, E, ALONE = range(6)
-
-
-def ranked(*nodes: int) -> Ranked:
-    """Nodes in an order, the first with the score 1, the next with 0.9, and so on."""
-    return Ranked(np.array(nodes, np.int64), 1 - 0.1 * np.arange(len(nodes)))
 
 
 def two_communities() -> Communities:
@@ -26,7 +21,8 @@ def two_communities() -> Communities:
 
 def test_each_community_gives_its_best_nodes_in_the_order_of_the_communities() -> None:
     """Community 1 first: D and B; then community 0, whose E is above its A, and B is there."""
-    result = key(ranked(D, E, B, A), ranked(1, 0), communities=two_communities(), per_community=2)
+    nodes = ranked(D, E, B, A, scores=(1.0, 0.9, 0.8, 0.7))
+    result = key(nodes, ranked(1, 0), communities=two_communities(), per_community=2)
     assert result.items() == [(D, 1.0), (B, 0.8), (E, 0.9)]
 
 

@@ -25,10 +25,6 @@ from operators.chunk.occurrence import occurrence
 from operators.chunk.search import bm25, min_max, vdb
 
 
-def question_of(text: str) -> Question:
-    return Question("q", text)
-
-
 def scores(*values: float) -> RelationshipScores:
     return RelationshipScores(np.array(values))
 
@@ -81,12 +77,12 @@ def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts():
     """
     # Four chunks of two words; `dog` is in two of them, `cat` in one, `the` is a stop word.
     animals = Bm25.of(["red dog", "blue dog", "green cat", "blue bird"])
-    result = bm25(question_of("Is the cat or the dog here?"), bm25=animals)
+    result = bm25(Question("q", "Is the cat or the dog here?"), bm25=animals)
     assert result.ids.tolist() == [2, 0, 1]
     cat, dog = math.log(1 + 3.5 / 1.5) / 2.5, math.log(2) / 2.5
     np.testing.assert_allclose(result.scores, [cat, dog, dog], atol=1e-6)
-    both = bm25(question_of("ignored"), Query(("blue", "bird")), bm25=animals)
-    one = bm25(question_of("blue bird"), bm25=animals)
+    both = bm25(Question("q", "ignored"), Query(("blue", "bird")), bm25=animals)
+    one = bm25(Question("q", "blue bird"), bm25=animals)
     assert both.ids.tolist() == one.ids.tolist() == [3, 1]
     np.testing.assert_allclose(both.scores, one.scores)
 
@@ -139,7 +135,9 @@ def test_of_several_texts_the_best_score_counts():
     embedder = Hashing()
     index = VectorIndex(embedder.encode(texts, kind="passage"))
     library = {"chunk_index": index, "embedder": embedder}
-    result = alone(vdb)(question_of(""), Query(("a red dog", "the green cat")), **library, top_k=3)
+    result = alone(vdb)(
+        Question("q", ""), Query(("a red dog", "the green cat")), **library, top_k=3
+    )
     assert result.ids.tolist() == [0, 2, 1]
     np.testing.assert_allclose(result.scores[:2], 1.0, atol=1e-6)
 

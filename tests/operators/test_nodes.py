@@ -75,15 +75,12 @@ def test_neighbours_come_by_weight_and_ends_in_order_without_the_given_nodes_or_
         ("degree", [(A, 2.0 + 3.0), (D, 2.0 + 2.0)]),
     ],
 )
-def test_neighbours_are_scored_by_the_nodes_that_bring_them(star, score, expected):
+def test_neighbours_are_scored_by_the_nodes_that_bring_them_or_alike(star, score, expected):
     """C (0.9) brings A and D, B (0.5) brings A. Degrees: A 3, B 1, C 2, D 2."""
     result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
     check(result, [node for node, _ in expected], [value for _, value in expected])
-
-
-def test_alike_they_keep_their_order_and_lose_their_scores(star):
-    result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, alike=True)
-    assert result.items() == [(A, 1.0), (D, 1.0)]
+    alike = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score, alike=True)
+    assert alike.items() == [(A, 1.0), (D, 1.0)]
 
 
 QUESTION = Question("q", "0 0 1")

@@ -90,10 +90,9 @@ def shares(*scores: float, n_dense: int) -> list[float]:
 
 
 def test_nodes_and_chunks_restart_by_their_share() -> None:
-    result = node_restart(Ranked[Node](np.array([0, 1]), np.ones(2)), graph=GRAPH)
+    result = node_restart(ranked(0, 1), graph=GRAPH)
     check(result, [1, 0], [0.75, 0.25])
-    given = Ranked[Node](np.array([2, 1, 2]), np.array([0.5, 1.0, 1.0]))
-    result = node_restart(given, graph=GRAPH)
+    result = node_restart(ranked(2, 1, 2, scores=(0.5, 1.0, 1.0)), graph=GRAPH)
     assert (result.ids.tolist(), result.scores.tolist()) == ([1, 2], [0.5, 0.5])
     assert shares(0.5, 0.9, 0.2, 0.6, n_dense=3) == [0.0, 0.8, 0.0, 0.2]
 
@@ -155,12 +154,6 @@ def scores(*values: float) -> ChunkScores:
     return ChunkScores(np.array(values))
 
 
-def seeds(**weights: float):
-    named = {"a": A, "b": B, "c": C}
-    rows = [named[name] for name in weights]
-    return Ranked(np.array(rows, np.int64), np.array(list(weights.values())))
-
-
 def test_the_least_similar_chunk_has_0_and_the_most_similar_1():
     # Chunks that point east, north-east and west: cosines 1, 0.6 and -1 to `east`.
     vectors = np.array([[1, 0], [0.6, 0.8], [-1, 0]], np.float32)
@@ -205,22 +198,20 @@ def test_a_node_goes_to_its_neighbours_and_its_chunks_by_weight(chain):
 
 
 def test_chunks_gain_by_the_walk_what_nodes_and_dense_scores_restart_with(chain):
-    nothing = seeds()
+    nothing = ranked()
     result = alone(chunk_ppr)(nothing, scores(0.5, 1.0, 0.0), graph=chain, damping=0.0)
     assert result.items() == [(1, 1.0), (0, 0.5), (2, 0.0)]
     # Restart: C 1, chunk 1 at 0.05 * 1. Chunk 2 gets 1/3 of C's walk, chunk 1 less than 0.05.
-    result = alone(chunk_ppr)(seeds(c=1.0), scores(0, 1.0, 0), graph=chain, top_k=1)
+    result = alone(chunk_ppr)(ranked(C), scores(0, 1.0, 0), graph=chain, top_k=1)
     assert result.ids.tolist() == [2]
-    heavy = alone(chunk_ppr)(
-        seeds(c=1.0), scores(0, 1.0, 0), graph=chain, passage_weight=5.0, top_k=1
-    )
+    heavy = alone(chunk_ppr)(ranked(C), scores(0, 1.0, 0), graph=chain, passage_weight=5.0, top_k=1)
     assert heavy.ids.tolist() == [1]
     # C and its chunk alone: c = 0.5 * p + 0.5, p = 0.5 * c, so c = 2/3 and p = 1/3.
     two = Graph.from_arrays([], [], node_chunk=[[1, 0], [0, 1]], n_nodes=2)
-    result = alone(chunk_ppr)(seeds(a=3.0, b=1.0), scores(0, 0), graph=two)
+    result = alone(chunk_ppr)(ranked(A, B, scores=(3.0, 1.0)), scores(0, 0), graph=two)
     check(result, [0, 1], [1.0, 1 / 3])
-    twice = Ranked(np.array([A, A, C]), np.array([0.2, 1.0, -1.0]))
-    once = alone(chunk_ppr)(seeds(a=1.0), scores(0, 0, -1.0), graph=chain, top_k=3)
+    twice = ranked(A, A, C, scores=(0.2, 1.0, -1.0))
+    once = alone(chunk_ppr)(ranked(A), scores(0, 0, -1.0), graph=chain, top_k=3)
     again = alone(chunk_ppr)(twice, scores(0, 0, 0), graph=chain, top_k=3)
     assert again.ids.tolist() == once.ids.tolist()
     assert again.scores.tolist() == once.scores.tolist()
