@@ -56,8 +56,7 @@ def test_a_run_cites_its_method_its_profile_its_set_and_the_framework(tmp_path: 
 
 
 def test_a_published_set_is_cited_as_its_card_says(tmp_path: Path) -> None:
-    folder = tmp_path / "musique"
-    folder.mkdir()
+    (folder := tmp_path / "musique").mkdir()
     question = {"id": "q", "question": "Who?", "answer": "Una", "paragraphs": []}
     (folder / "corpus.json").write_text(json.dumps([{"title": "A", "text": "Una rows."}]))
     (folder / "questions.json").write_text(json.dumps([question]))

@@ -1,5 +1,6 @@
 """Curves of stored runs, along the context budget and along any setting."""
 
+from contextlib import chdir
 from itertools import product
 from pathlib import Path
 
@@ -19,8 +20,7 @@ QUIET = [*TOY, "reference_rows=off", "answer=off"]
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with four budgets of vanilla, and two settings of HippoRAG."""
     home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(home)
+    with chdir(home):
         for budget in (90, 40, 200, "native"):
             run_folder(*QUIET, "method=vanilla", f"budget_context={budget}")
         for damping, k in product((0.3, 0.1), (2, 5)):
@@ -29,9 +29,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def home(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _there(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(runs)
-    return runs
 
 
 def test_a_curve_reads_stored_runs_and_asks_no_model() -> None:

@@ -51,16 +51,6 @@ def test_a_larger_limit_goes_on_in_the_same_folder_and_a_smaller_leaves_its_scor
     assert metrics(folder)["n"] == len(asked) == 6
 
 
-def test_the_same_configuration_gives_the_same_bytes_and_asks_nothing_again() -> None:
-    one, two = (ran(*HIPPORAG, "workers=3", f"paths.home={name}").folder for name in "ab")
-    assert one.name == two.name
-    for name in ("records.jsonl", "table.md"):
-        assert (one / name).read_bytes() == (two / name).read_bytes()
-    asked.clear()
-    again = ran(*HIPPORAG, "workers=3", "paths.home=a")
-    assert (asked, again.err) == ([], "")
-
-
 def test_answers_are_paid_for_as_they_are_wanted() -> None:
     folders = set()
     for n_answers, word in ((0, "answer=off"), (2, "answer=2"), (6, "answer=on")):
@@ -88,13 +78,11 @@ def test_a_failing_question_is_a_row_that_the_next_run_tries_again() -> None:
 
 
 def test_prompts_of_your_own_take_the_place_of_those_of_the_same_name(home: Path) -> None:
-    plain = run_folder(*VANILLA, "limit=1")
     (home / "mine").mkdir()
     assert "elsewhere" in refusal(*VANILLA, "method.prompts=elsewhere")
     assert "answer.j2" in refusal(*VANILLA, "method.prompts=mine")
     (home / "mine" / "answer.j2").write_text("My prompt. {{ question }}")
-    asked.clear()
-    assert run_folder(*VANILLA, "limit=1", "method.prompts=mine") != plain
+    run_folder(*VANILLA, "limit=1", "method.prompts=mine")
     assert asked[0].startswith("My prompt. Into which sea")
 
 

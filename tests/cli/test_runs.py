@@ -56,9 +56,7 @@ def test_every_run_is_listed_with_its_counts(home: Path) -> None:
 
 def test_nothing_outside_the_runs_is_removed(home: Path) -> None:
     outside = home / "elsewhere" / "toy" / "bm25" / "abc"
-    outside.mkdir(parents=True)
-    (outside / "config.yaml").write_text("{}")
-    (outside / "metrics.json").write_text("{}")
+    shutil.copytree(folder(home, "bm25"), outside)
     link = home / "runs" / "toy" / "bm25" / "abc"
     link.symlink_to(outside)
     for name in (str(outside), str(link), str(home / "runs"), "..", "/", "abc", ""):

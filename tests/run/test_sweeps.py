@@ -107,18 +107,15 @@ def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(home: Pat
     assert roles() == ["zeroshot", "bm25", "vanilla", "oracle"]
     assert roles("answer=off") == ["bm25", "vanilla"]
     assert roles("reference_rows=off") == []
-    corpus = [{"id": "d", "title": "T", "text": "Ada Marsh made it."}]
-    questions = [{"id": "q", "text": "Who made it?", "answers": ["Ada Marsh"], "evidence": []}]
-    write_set(home / "mine", corpus, questions)
+    question = {"id": "q", "text": "Who made it?", "answers": ["Ada Marsh"]}
+    write_set(home / "mine", [{"id": "d", "text": "Ada Marsh made it."}], [question])
     assert roles("dataset=jsonl", "dataset.root=mine") == ["zeroshot", "bm25", "vanilla"]
 
 
 def test_each_of_them_runs_once_in_a_sweep_with_its_own_settings() -> None:
     asked.clear()
     ended = ran("-m", *TOY, "limit=2", "method=vanilla,hipporag", "method.top_k=1")
-    assert sorted(ended.methods) == sorted(
-        ["vanilla", "vanilla", "zeroshot", "bm25", "oracle", "hipporag"]
-    )
+    assert sorted(ended.methods) == ["bm25", "hipporag", "oracle", "vanilla", "vanilla", "zeroshot"]
     assert len(asked) == len(set(asked))
     assert "top_k=1" in ended.out and "top_k=4" in ended.out
 
