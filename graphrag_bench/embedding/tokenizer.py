@@ -88,11 +88,6 @@ class OwnTokens:
                 encodings[row] = one
         return encodings
 
-    def bare_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of the tokens of each text, without special ones."""
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [one.ids for one in encodings]
-
     def _read(self, texts: Sequence[str]) -> list[Any]:
         texts = list(texts)
         last, encodings = self._last

@@ -90,13 +90,8 @@ class StepTrace:
 show_briefly(StepTrace)
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a step made for one question: the slots it wrote, or the failure; and what it took."""
-
-    result: dict[str, Any] | Failure
-    seconds: float = 0.0
-    meters: Sequence[Meter] = ()
+_Done = tuple[Any, float, Sequence[Meter]]
+"""What an operator returned for one question, or the failure; its seconds, and its calls."""
 
 
 @dataclass
@@ -184,19 +179,19 @@ class OperatorStep(Step):
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """One outcome for each state."""
-        results = self._compute(states, execution)
+        done = self._compute(states, execution)
         return [
-            self._noted(state, done, execution) for state, done in zip(states, results, strict=True)
+            self._noted(state, *one, execution) for state, one in zip(states, done, strict=True)
         ]
 
-    def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[Done]:
+    def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
         """What the step makes for each state: of more than one by the batch where there is one."""
         if self.operator.batch is not None and len(states) > 1 and not self._metered:
             began = time.perf_counter()
             results = execution.attempt(self.label, lambda: self._call_batch(states, execution))
             if not isinstance(results, Failure):
                 each = (time.perf_counter() - began) / len(states)
-                return [self._checked(result, each, (), execution) for result in results]
+                return [(result, each, ()) for result in results]
         if "llm" in self.operator.needs and execution.workers > 1 and len(states) > 1:
             return self._call_in_threads(states, execution)
         return [self._call_one(state, execution) for state in states]
@@ -207,7 +202,7 @@ class OperatorStep(Step):
 
     def _call_in_threads(
         self, states: Sequence[RetrievalState], execution: Execution
-    ) -> list[Done]:
+    ) -> list[_Done]:
         pool = ThreadPoolExecutor(execution.workers)
         try:
             return list(pool.map(lambda state: self._call_one(state, execution), states))
@@ -226,7 +221,7 @@ class OperatorStep(Step):
             raise ValueError(f"the batch gave {len(results)} results for {len(states)}")
         return results
 
-    def _call_one(self, state: RetrievalState, execution: Execution) -> Done:
+    def _call_one(self, state: RetrievalState, execution: Execution) -> _Done:
         needs = {name: execution.resources[name] for name in self.operator.needs}
         for name in _MODELS.intersection(needs):
             needs[name] = execution.meter(name, self.label, state.question.id)
@@ -241,7 +236,7 @@ class OperatorStep(Step):
         )
         seconds = time.perf_counter() - began
         meters = [needs[name].meter for name in sorted(_MODELS.intersection(needs))]
-        return self._checked(result, seconds, meters, execution)
+        return result, seconds, meters
 
     def _read(self, state: RetrievalState, slot: str, optional: bool) -> Any:
         if optional and slot not in self.use:
@@ -251,27 +246,30 @@ class OperatorStep(Step):
             raise LookupError(f"no step has written '{slot}'")
         return value
 
-    def _checked(
-        self, result: Any, seconds: float, meters: Sequence[Meter], execution: Execution
-    ) -> Done:
-        if isinstance(result, Failure):
-            return Done(result, seconds, meters)
-        written = execution.attempt(
-            self.label, lambda: by_slot(self.operator, result, execution.resources)
-        )
-        return Done(written, seconds, meters)
-
-    def _noted(self, state: RetrievalState, done: Done, execution: Execution) -> Outcome:
+    def _noted(
+        self,
+        state: RetrievalState,
+        result: Any,
+        seconds: float,
+        meters: Sequence[Meter],
+        execution: Execution,
+    ) -> Outcome:
         """The state with what the step wrote, or the failure, after noting its trace."""
-        wrote: dict[str, Any] = {} if isinstance(done.result, Failure) else done.result
+        if not isinstance(result, Failure):
+            result = execution.attempt(
+                self.label, lambda: by_slot(self.operator, result, execution.resources)
+            )
+        wrote: dict[str, Any] = {} if isinstance(result, Failure) else result
         replies = tuple(
             reply.text if isinstance(reply, Completion) else str(reply)
-            for meter in done.meters
+            for meter in meters
             for reply in meter.replies
         )
-        name, calls = self.operator.name, Calls.of(done.meters)
-        execution.note(state, StepTrace(self.label, name, done.seconds, calls, replies, wrote))
-        return done.result if isinstance(done.result, Failure) else state.write(wrote)
+        calls = Calls.of(meters)
+        execution.note(
+            state, StepTrace(self.label, self.operator.name, seconds, calls, replies, wrote)
+        )
+        return result if isinstance(result, Failure) else state.write(wrote)
 
     def check(self, checker: Checker) -> None:
         """Reads, needs, attributes and prompt variables, then the slots it writes."""
