@@ -127,8 +127,8 @@ def exact(size: tuple[int, int], n_questions: int, damping: float = 0.5) -> Numb
 
     def ours(resets: FloatArray) -> FloatArray:
         every = [Reset(np.arange(len(walk)), column) for column in resets.T]
-        found = masses(walk, every, How(damping, method="exact"), top_k=1)
-        return np.stack([mass.values for mass in found], axis=1)
+        result = masses(walk, every, How(damping, method="exact"), top_k=1)
+        return np.stack([mass.values for mass in result], axis=1)
 
     compiled = seconds(lambda: ours(resets)) + seconds(lambda: ours(resets[:, :1]))
     mine, other, alone = [], [], []

@@ -116,24 +116,24 @@ class Row:
 
 def sets(musique: str, mix: str, home: str) -> dict[str, tuple[str, ...]]:
     """The words of every set by its name."""
-    found: dict[str, tuple[str, ...]] = {"sample": ("dataset=sample",)}
+    result: dict[str, tuple[str, ...]] = {"sample": ("dataset=sample",)}
     if musique:
-        found = {"musique": ("dataset=musique", f"dataset.root={musique}"), **found}
+        result = {"musique": ("dataset=musique", f"dataset.root={musique}"), **result}
     if mix:
         words = ("dataset=ultradomain_mix", f"dataset.root={mix}", "chunking=token")
         folder = Path(home) / "specific"
         if not folder.is_dir():
-            made = ("kind=specific", "wording=template", f"out={folder}", f"paths.home={home}")
-            subprocess.run([*GRAPHRAG_BENCH, "questions", *words[:2], *made], check=True)
-        found["mix"] = (*words, "chunking.size=300", f"dataset.questions={folder}")
+            product = ("kind=specific", "wording=template", f"out={folder}", f"paths.home={home}")
+            subprocess.run([*GRAPHRAG_BENCH, "questions", *words[:2], *product], check=True)
+        result["mix"] = (*words, "chunking.size=300", f"dataset.questions={folder}")
     sizes = (300, 1000, 3000)
-    return found | {f"world_{n}": ("dataset=world", f"dataset.size={n}") for n in sizes}
+    return result | {f"world_{n}": ("dataset=world", f"dataset.size={n}") for n in sizes}
 
 
 def prepared(name: str, words: Sequence[str], home: str) -> Experiment:
     """The experiment of a row; nothing comes from the stores, unless a word or a dash says so."""
     stores = [word for word in words if word.startswith("cache.mode=")]
-    given = [
+    config = [
         *words,
         "answer=off",
         "reference_rows=off",
@@ -141,7 +141,7 @@ def prepared(name: str, words: Sequence[str], home: str) -> Experiment:
         f"paths.home={home}",
         *(() if stores else [f"cache.mode={'write' if name.startswith('–') else 'off'}"]),
     ]
-    return Experiment.prepare(composed(given))
+    return Experiment.prepare(composed(config))
 
 
 def run(name: str, words: Sequence[str], home: str) -> Row:
@@ -149,12 +149,12 @@ def run(name: str, words: Sequence[str], home: str) -> Row:
     experiment = prepared(name, words, home)
     builds = not all(experiment.store().folder(item).is_dir() for item in experiment.plan)
     ended = execute(experiment, Progress())
-    held = ended.metrics["metrics"]
-    means = tuple(float(held[metric]["mean"]) for metric in METRICS)
+    stored = ended.metrics["metrics"]
+    means = tuple(float(stored[metric]["mean"]) for metric in METRICS)
     scores = {
-        question: found
-        for question, found in scores_over_repeats(ended.experiment).items()
-        if COMPARED in found
+        question: result
+        for question, result in scores_over_repeats(ended.experiment).items()
+        if COMPARED in result
     }
     seconds, n_nodes = _built(ended)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
@@ -164,17 +164,17 @@ def run(name: str, words: Sequence[str], home: str) -> Row:
 
 def run_alone(name: str, words: Sequence[str], home: str) -> Row:
     """The row of one run, in a process of its own, whose memory is measured; kept in the home."""
-    asked = json.dumps([name, list(words), home])
-    kept = Path(home) / "llm_free" / f"{prepared(name, words, home).key}.json"
-    if kept.is_file():
-        return Row(**{**json.loads(kept.read_text(encoding="utf-8")), "name": name})
+    requests = json.dumps([name, list(words), home])
+    rows = Path(home) / "llm_free" / f"{prepared(name, words, home).key}.json"
+    if rows.is_file():
+        return Row(**{**json.loads(rows.read_text(encoding="utf-8")), "name": name})
     done = subprocess.run(
-        [sys.executable, __file__, "--one", asked], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, __file__, "--one", requests], check=True, stdout=subprocess.PIPE, text=True
     )
-    told = done.stdout.splitlines()[-1]
-    kept.parent.mkdir(exist_ok=True)
-    kept.write_text(told, encoding="utf-8")
-    return Row(**json.loads(told))
+    message = done.stdout.splitlines()[-1]
+    rows.parent.mkdir(exist_ok=True)
+    rows.write_text(message, encoding="utf-8")
+    return Row(**json.loads(message))
 
 
 def _built(ended: RunResult) -> tuple[float, int | None]:
@@ -214,13 +214,13 @@ def _differences(found: Mapping[str, Sequence[Row]], first: str, *, ablations: b
 
 
 def _difference(rows: Sequence[Row], first: str, second: str) -> str:
-    held = {row.name: row.scores for row in rows}
-    if first not in held or second not in held:
+    stored = {row.name: row.scores for row in rows}
+    if first not in stored or second not in stored:
         return "–"
-    questions = list(held[first])
-    pairs = [[held[name][one][COMPARED] for one in questions] for name in (first, second)]
-    found = paired_difference(*pairs)
-    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}] p {found.p:.3f}"
+    questions = list(stored[first])
+    pairs = [[stored[name][one][COMPARED] for one in questions] for name in (first, second)]
+    result = paired_difference(*pairs)
+    return f"{result.mean:+.3f} [{result.low:+.3f}, {result.high:+.3f}] p {result.p:.3f}"
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -235,17 +235,17 @@ def main() -> int:
     parser.add_argument("--home", default=".")
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     parser.add_argument("--sets", default="")
-    asked = parser.parse_args()
-    if asked.one:
-        print(json.dumps(asdict(run(*json.loads(asked.one)))))
+    requests = parser.parse_args()
+    if requests.one:
+        print(json.dumps(asdict(run(*json.loads(requests.one)))))
         return 0
-    known = sets(asked.musique, asked.mix, asked.home)
-    chosen = asked.sets.split(",") if asked.sets else list(known)
-    found = {
-        one: [run_alone(name, (*known[one], *words), asked.home) for name, words in ROWS.items()]
+    known = sets(requests.musique, requests.mix, requests.home)
+    chosen = requests.sets.split(",") if requests.sets else list(known)
+    result = {
+        one: [run_alone(name, (*known[one], *words), requests.home) for name, words in ROWS.items()]
         for one in chosen
     }
-    PAGE.write_text(page(found), encoding="utf-8")
+    PAGE.write_text(page(result), encoding="utf-8")
     print(PAGE.relative_to(ROOT))
     return 0
 

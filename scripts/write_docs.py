@@ -64,7 +64,7 @@ def main() -> int:
 def pages() -> dict[Path, str]:
     """The files that this script writes, with their texts."""
     load_plugins()
-    made = {
+    result = {
         ROOT / "docs" / "operators.md": operators_page(),
         ROOT / "docs" / "methods.md": methods_page(),
         ROOT / "docs" / "datasets.md": datasets_page(),
@@ -72,10 +72,10 @@ def pages() -> dict[Path, str]:
     by_page: dict[Path, list[str]] = {}
     for name in built_in("method"):
         by_page.setdefault(page_of(name), []).append(name)
-    for page, held in by_page.items():
-        if text := profiles(held):
-            made[page] = with_profiles(page.read_text(encoding="utf-8"), text)
-    return made
+    for page, stored in by_page.items():
+        if text := profiles(stored):
+            result[page] = with_profiles(page.read_text(encoding="utf-8"), text)
+    return result
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -92,8 +92,8 @@ def own(items: Iterable[Item]) -> list[Item]:
 def page_of(name: str) -> Path:
     """The README of a method: the one its file names, or that of its own folder."""
     file = ROOT / "configs" / "method" / f"{name}.yaml"
-    found = re.search(r"^#.*?(methods/\w+/README\.md)", file.read_text(encoding="utf-8"), re.M)
-    return ROOT / (found[1] if found else f"methods/{name}/README.md")
+    result = re.search(r"^#.*?(methods/\w+/README\.md)", file.read_text(encoding="utf-8"), re.M)
+    return ROOT / (result[1] if result else f"methods/{name}/README.md")
 
 
 def with_profiles(page: str, text: str) -> str:
@@ -120,14 +120,14 @@ def profiles(methods: Sequence[str]) -> str:
 def profile_rows(name: str) -> list[Sequence[str]]:
     """A row of the table of profiles for each setting of a method that one of them changes."""
     method = method_file(name)
-    held = dict(_chosen(method))
-    paths = dict.fromkeys(path for changed in held.values() for path in changed)
+    stored = dict(_chosen(method))
+    paths = dict.fromkeys(path for changed in stored.values() for path in changed)
     rows: list[Sequence[str]] = []
     for path in paths:
-        cells = [_value(held[one].get(path, "")) if one in held else "" for one in SOURCES]
+        cells = [_value(stored[one].get(path, "")) if one in stored else "" for one in SOURCES]
         setting = f"`{path if path.startswith('build.') else f'method.{path}'}`"
         rows.append([f"`{name}`", setting, _value(_default(method, path)), *cells])
-    if "paper" in held and not held["paper"]:
+    if "paper" in stored and not stored["paper"]:
         rows.append([f"`{name}`", "*`profile=paper` changes nothing* | | | | |"])
     return rows
 
@@ -178,11 +178,13 @@ def _sources(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
 
 
 def _settings(changed: Mapping[str, Any]) -> str:
-    said = []
+    message = []
     for path, value in changed.items():
         name = path if path.startswith("build.") else f"method.{path}"
-        said.append(f"`{name}` *unstated*" if value == "unstated" else f"`{name}={_shown(value)}`")
-    return ", ".join(said) or "nothing"
+        message.append(
+            f"`{name}` *unstated*" if value == "unstated" else f"`{name}={_shown(value)}`"
+        )
+    return ", ".join(message) or "nothing"
 
 
 def operators_page() -> str:
@@ -327,8 +329,8 @@ def _card_facts(card: Card) -> Iterator[str]:
             yield f"Read from {files} (reader `{shape.reader}`){shape.note and ': ' + shape.note}"
     if card.answers != "short":
         forms = card.answers if isinstance(card.answers, dict) else {"all": card.answers}
-        said = ", ".join(f"{form} ({kind})" for kind, form in forms.items())
-        yield f"Answers asked for as: {said}"
+        message = ", ".join(f"{form} ({kind})" for kind, form in forms.items())
+        yield f"Answers asked for as: {message}"
     if card.counts_from:
         yield f"Counts from {card.counts_from}"
     yield from card.known_problems
@@ -343,8 +345,8 @@ def _method_row(name: str) -> list[str]:
     wanted = sorted(experiment.wanted - {"graph", "chunk_table", "corpus"})
 
     def chain(steps: Any) -> str:
-        found = [op.operator.name for step in steps for op in step.operators()]
-        return " → ".join(f"`{one}`" for one in dict.fromkeys(found)) or "–"
+        result = [op.operator.name for step in steps for op in step.operators()]
+        return " → ".join(f"`{one}`" for one in dict.fromkeys(result)) or "–"
 
     return [
         f"[{experiment.method.title}](../{page_of(name).relative_to(ROOT).as_posix()})",

@@ -39,8 +39,8 @@ def at(*degrees: float) -> VectorIndex:
 
 def replying(*replies: Any) -> Scripted:
     """A model that gives these replies, or failures, one after the other."""
-    left = list(replies)
-    return Scripted(answer=lambda chat: left.pop(0))
+    rest = list(replies)
+    return Scripted(answer=lambda chat: rest.pop(0))
 
 
 Vectors = Mapping[str, Sequence[float]] | Callable[[str], Sequence[float]]

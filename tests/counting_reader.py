@@ -26,11 +26,11 @@ def _reply(asked: str, text: str) -> str:
     """A readable reply of plausible length to whatever is asked for."""
     names = list(dict.fromkeys(NAME.findall(text[-600:])))[-3:] or ["theme"]
     if '"rating_explanation"' in asked or '"rating_explanation"' in text:
-        told = " ".join(dict.fromkeys(NAME.findall(text)))
-        return json.dumps({"title": names[0], "summary": f"{SAID} {told}", "rating": 5.0})
+        message = " ".join(dict.fromkeys(NAME.findall(text)))
+        return json.dumps({"title": names[0], "summary": f"{SAID} {message}", "rating": 5.0})
     if '"new_types"' in asked:
-        told = [{"name": "note", "value": f"{name} is told of here"} for name in names[:1]]
-        entities = [{"name": name, "type": "person", "attributes": told} for name in names]
+        message = [{"name": "note", "value": f"{name} is told of here"} for name in names[:1]]
+        entities = [{"name": name, "type": "person", "attributes": message} for name in names]
         triples = [[names[0], "related to", name] for name in names[1:]]
         return json.dumps({"entities": entities, "triples": triples, "new_types": {}})
     if '"triples"' in asked:
@@ -70,8 +70,8 @@ def _reply(asked: str, text: str) -> str:
     if '"useful"' in asked:
         return json.dumps({"useful": [1, 2]})
     if '("fact"' in asked:
-        told = (f'("entity"<|>{name}<|>{name} is told of here.)' for name in names)
-        return "##".join([f'("fact"<|>{" and ".join(names)} are told of here.<|>9)', *told])
+        message = (f'("entity"<|>{name}<|>{name} is told of here.)' for name in names)
+        return "##".join([f'("fact"<|>{" and ".join(names)} are told of here.<|>9)', *message])
     if "<|>" in asked:
         return "##".join(
             f'("entity"<|>{name}<|>person<|>{name} is told of here.)' for name in names

@@ -32,21 +32,21 @@ class _Server(ThreadingHTTPServer):
 @contextmanager
 def serving() -> Iterator[FileServer]:
     """A running server on a free port of this machine."""
-    held = FileServer()
+    stored = FileServer()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:  # noqa: N802 - named by the library
             path = self.path.partition("?")[0]
-            held.asked.append((path, self.headers.get("Range", "")))
-            if held.faults:
-                status, headers = held.faults.pop(0)
+            stored.asked.append((path, self.headers.get("Range", "")))
+            if stored.faults:
+                status, headers = stored.faults.pop(0)
                 self._send(status, b"", headers)
-            elif path not in held.files:
+            elif path not in stored.files:
                 self._send(404, b"", {})
             else:
-                self._send(200, held.files[path], {})
+                self._send(200, stored.files[path], {})
 
         def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
             self.send_response(status)
@@ -60,11 +60,11 @@ def serving() -> Iterator[FileServer]:
             pass
 
     server = _Server(("127.0.0.1", 0), Handler)
-    held.address = f"http://127.0.0.1:{server.server_address[1]}"
+    stored.address = f"http://127.0.0.1:{server.server_address[1]}"
     thread = Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
-        yield held
+        yield stored
     finally:
         server.shutdown()
         server.server_close()

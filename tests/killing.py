@@ -163,19 +163,19 @@ def wait_for_calls(fake: FakeOpenAI, url: str, n_calls: int, *started: Started) 
 
 def determined(home: Path) -> dict[str, bytes]:
     """The files of runs and artifacts that the configuration alone determines, by path."""
-    found = {}
+    result = {}
     for path in sorted([*home.glob("runs/**/*"), *home.glob("artifacts/**/*")]):
         if path.is_dir() or path.name.startswith(_TIMED) or path.suffix in (".lock", ".new"):
             continue
         name = path.relative_to(home).as_posix()
         if "/." in name or path.suffix == ".log":
             continue
-        found[name] = _without_seconds(path) if path.name == "recipe.json" else path.read_bytes()
-    return found
+        result[name] = _without_seconds(path) if path.name == "recipe.json" else path.read_bytes()
+    return result
 
 
 def _without_seconds(recipe: Path) -> bytes:
-    held = json.loads(recipe.read_text())
-    del held["seconds"]
-    held["files"].pop("ledger.jsonl", None)
-    return json.dumps(held, sort_keys=True).encode()
+    stored = json.loads(recipe.read_text())
+    del stored["seconds"]
+    stored["files"].pop("ledger.jsonl", None)
+    return json.dumps(stored, sort_keys=True).encode()

@@ -28,18 +28,18 @@ def strictly(chat: Chat) -> str:
         parts = text.partition("Text:\n")[2].split(",")
         return json.dumps({"offered": [part.strip(" .") for part in parts]})
     if '"agrees"' in system:
-        golds, said = (
+        golds, message = (
             re.findall(r"(?m)^- (.*)$", part.lower()) for part in text.split("Answer:\n")
         )
-        return json.dumps({"agrees": bool(set(said) & set(golds))})
+        return json.dumps({"agrees": bool(set(message) & set(golds))})
     if '"statements": ["' in system:
         answer = text.partition("Answer:\n")[2]
         return json.dumps({"statements": [part.strip() for part in answer.split(".") if part]})
     if '"verdicts": [{"number"' in system:
         context, _, statements = text.partition("Statements:")
-        found = re.findall(r"(?m)^(\d+)\. (.*)$", statements)
+        result = re.findall(r"(?m)^(\d+)\. (.*)$", statements)
         return json.dumps(
-            {"verdicts": [{"number": int(n), "supported": s in context} for n, s in found]}
+            {"verdicts": [{"number": int(n), "supported": s in context} for n, s in result]}
         )
     if '"evasive"' in system:
         return json.dumps({"questions": ["Who is it?"] * 3, "evasive": False})

@@ -42,20 +42,20 @@ def news() -> dict[str, object]:
 
 
 def quality_line(writer: str, label: int | None = 2, difficult: int = 1) -> dict[str, object]:
-    asked: dict[str, object] = {
+    requests: dict[str, object] = {
         "question": "Who waters the garden?",
         "options": ["Nobody", "The moon", "Vera", "Rain"],
         "writer_label": 2,
         "difficult": difficult,
     }
     if label is not None:
-        asked["gold_label"] = label
+        requests["gold_label"] = label
     return {
         "article_id": "10001",
         "set_unique_id": f"10001_{writer}",
         "title": "The Garden",
         "article": "A garden grew on the moon.\nIt was watered by the moon.",
-        "questions": [asked],
+        "questions": [requests],
     }
 
 

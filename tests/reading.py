@@ -29,8 +29,8 @@ def reply(body: dict[str, Any]) -> str:
 
 def prompt_digest(body: dict[str, Any]) -> str:
     """What tells calls apart: the messages, the limit of tokens and the form asked for."""
-    told = [body["messages"], body.get("max_tokens"), body.get("response_format")]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+    message = [body["messages"], body.get("max_tokens"), body.get("response_format")]
+    return hashlib.sha256(json.dumps(message, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _last_with(body: dict[str, Any], words: tuple[str, ...]) -> str:
@@ -48,8 +48,8 @@ def _facts(passage: str) -> list[list[str]]:
     """[name, the words between, next name] within each sentence."""
     facts = []
     for sentence in re.split(r"(?<=\.)\s|\n", passage):
-        found = list(NAME.finditer(sentence))
-        for head, tail in zip(found, found[1:], strict=False):
+        result = list(NAME.finditer(sentence))
+        for head, tail in zip(result, result[1:], strict=False):
             between = sentence[head.end() : tail.start()].strip()
             facts.append([head.group(), between or "and", tail.group()])
     return facts

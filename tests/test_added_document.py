@@ -56,8 +56,8 @@ def run(data: Dataset, home: Path, method: str, **settings: object) -> tuple[int
         "nlp": {"_target_": "test_added_document.Tagger"},
         "llm": {"_target_": "test_added_document.reader"},
     }
-    made = gb.method(method, **models, **settings)
-    made.run(data, answer="off", paths={"home": str(home)})
+    result = gb.method(method, **models, **settings)
+    result.run(data, answer="off", paths={"home": str(home)})
     return len(embedded), len(read), len(asked)
 
 

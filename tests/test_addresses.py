@@ -35,8 +35,8 @@ def test_commands_and_python_refuse_it_and_write_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_ENDPOINT", SECRETS[0])
-    said = refused(*SERVER, f'llm.base_url="{SECRETS[0]}"')
-    assert PASSWORD not in said and "host:81/v1" in said
+    message = refused(*SERVER, f'llm.base_url="{SECRETS[0]}"')
+    assert PASSWORD not in message and "host:81/v1" in message
     assert PASSWORD not in refused("dataset=hotpotqa", name="fetch")
     llm = {"_target_": "graphrag_bench.llm.openai_compatible.OpenAICompatible"}
     llm |= {"model": "m", "base_url": SECRETS[0]}

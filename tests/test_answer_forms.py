@@ -56,15 +56,15 @@ def experiment(*settings: str, dataset: str = "toy", method: str = "hipporag") -
 
 
 def test_every_card_says_in_which_form_its_questions_want_their_answers() -> None:
-    said = {name: load_card(name).form_of("") for name in card_names()}
+    message = {name: load_card(name).form_of("") for name in card_names()}
     wanted = {
         "list": {"cwq", "webqsp"},
         "choice": {"quality", "infinitebench_mc", "novelqa"},
         "summary": {"squality", "summscreen"},
-        "paragraph": {"alce_asqa"} | {name for name in said if name.startswith("ultradomain_")},
+        "paragraph": {"alce_asqa"} | {name for name in message if name.startswith("ultradomain_")},
     }
     for form, sets in wanted.items():
-        assert {name for name, held in said.items() if held == form} == sets
+        assert {name for name, stored in message.items() if stored == form} == sets
     cards = FORMS.parents[1].glob("datasets/*/card.yaml")
     assert all("\nanswers: " in card.read_text("utf-8") for card in cards)
 
@@ -75,8 +75,8 @@ def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path
     options = {"id": "o", "text": "Which?", "options": ["a", "b"], "correct": 0}
     themes = {"id": "t", "text": "Which themes?", "type": "abstract"}
     folder = write_set(tmp_path, [{"id": "d", "text": "Words."}], [options, themes])
-    made = experiment(f"dataset.root={folder}", dataset="jsonl")
-    assert [q.form for q in made.dataset.questions] == ["choice", "paragraph"]
+    result = experiment(f"dataset.root={folder}", dataset="jsonl")
+    assert [q.form for q in result.dataset.questions] == ["choice", "paragraph"]
     assert "answers='essay'" in refusal(*TOY, "answers=essay")
 
 
@@ -120,17 +120,17 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
     ("profile", "most"), [("default", 512), ("paper", 2048), ("upstream", 2048), ("zhou2025", 4096)]
 )
 def test_a_source_s_profile_gives_open_answers_more_tokens(profile: str, most: int) -> None:
-    made = experiment(f"profile={profile}")
-    llm, *_, overview = Listening(), *made.dataset.questions
+    result = experiment(f"profile={profile}")
+    llm, *_, overview = Listening(), *result.dataset.questions
     stepwise(overview, CONTEXT, llm=llm)
     stepwise(replace(overview, form="short"), CONTEXT, llm=llm)
     assert llm.most[1::2] == [most, 48]
     assert any(f"at most {most:,} tokens" in line for line in form_lines(
-        made.method.pipeline, [overview]))  # fmt: skip
+        result.method.pipeline, [overview]))  # fmt: skip
     own = experiment(f"profile={profile}", "answer_tokens=900").dataset.questions[-1]
     stepwise(own, CONTEXT, llm=llm)
     assert llm.most[-1] == 900
-    assert experiment(f"profile={profile}", "answer_tokens=900").key != made.key
+    assert experiment(f"profile={profile}", "answer_tokens=900").key != result.key
 
 
 def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:

@@ -128,8 +128,8 @@ def built(builder: Builder, home: Path) -> tuple[Any, Path]:
 def resources(builder: Builder, home: Path, wanted: set[str]) -> dict[str, Any]:
     """Some of what the plan of a builder holds, built or given."""
     primitives = given(home)
-    made = store(home).resources(planned(builder), wanted - set(primitives), primitives)
-    return primitives | made
+    result = store(home).resources(planned(builder), wanted - set(primitives), primitives)
+    return primitives | result
 
 
 def store(home: Path) -> Store:
@@ -165,9 +165,9 @@ def test_every_setting_has_a_default(builder):
 def test_loaded_and_saved_again_it_is_the_same_bytes_and_has_what_it_provides(
     builder, home, tmp_path
 ):
-    made, folder = built(builder, home)
-    assert type(made) is builder.produces
-    assert builder.provides <= (made.attributes if builder.produces is Graph else set())
+    result, folder = built(builder, home)
+    assert type(result) is builder.produces
+    assert builder.provides <= (result.attributes if builder.produces is Graph else set())
     if json.loads((folder / RECIPE).read_text()).get("same_as"):
         return
     builder.produces.load(folder).save(tmp_path)

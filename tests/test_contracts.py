@@ -103,22 +103,22 @@ def choices(annotation: Any) -> tuple[Any, ...]:
 
 def call(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> dict[str, Any]:
     """What an operator writes, by slot."""
-    given = reads(op, world, values, way)
-    return by_slot(op, op.function(*given, **needs(op, world), **way.settings))
+    config = reads(op, world, values, way)
+    return by_slot(op, op.function(*config, **needs(op, world), **way.settings))
 
 
 def reads(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> list[Any]:
     """The values of the slots it reads; one that no world has is written by another operator."""
-    given = []
+    config = []
     for read in op.reads:
         if read.optional and not way.optional:
-            given.append(None)
+            config.append(None)
         elif read.slot in values:
-            given.append(values[read.slot])
+            config.append(values[read.slot])
         else:
             writer = next(other for other in OPERATORS if makes(other, read.slot))
-            given.append(call(writer, world, values, next(ways(writer)))[read.slot])
-    return given
+            config.append(call(writer, world, values, next(ways(writer)))[read.slot])
+    return config
 
 
 @cache
@@ -131,9 +131,9 @@ def several(name: str, of: str) -> list[tuple[Way, dict[str, Any]]]:
         return plainly(values), graph.weight.tolist(), graph.node_chunk.toarray().tolist()
 
     before = inputs()
-    found = [(way, call(op, world, values, way)) for way in ways(op)]
+    result = [(way, call(op, world, values, way)) for way in ways(op)]
     assert inputs() == before
-    return found
+    return result
 
 
 def makes(op: Operator, slot: str) -> bool:
@@ -200,15 +200,15 @@ def test_a_ranking_is_sorted_finite_short_and_of_rows_that_exist(op, world):
     for way, first in several(op.name, world.name):
         others = (call(op, world, world.values(amount), way) for amount in ("one", "none"))
         for written in (first, *others):
-            for slot, found in written.items():
-                if isinstance(found, Ranked):
-                    assert np.isfinite(found.scores).all()
-                    assert ((found.ids >= 0) & (found.ids < n_rows[slot])).all()
+            for slot, result in written.items():
+                if isinstance(result, Ranked):
+                    assert np.isfinite(result.scores).all()
+                    assert ((result.ids >= 0) & (result.ids < n_rows[slot])).all()
                     most = way.settings.get("top_k")
-                    assert len(found) <= (most if isinstance(most, int) else len(found))
-                    assert op.unordered or is_sorted(found)
-                elif isinstance(found, VECTORS):
-                    assert np.isfinite(found.values).all()
+                    assert len(result) <= (most if isinstance(most, int) else len(result))
+                    assert op.unordered or is_sorted(result)
+                elif isinstance(result, VECTORS):
+                    assert np.isfinite(result.values).all()
 
 
 def is_sorted(found: Ranked[Any]) -> bool:
@@ -219,10 +219,10 @@ def is_sorted(found: Ranked[Any]) -> bool:
 @each_world
 @pytest.mark.parametrize("op", READERS_OF_LISTS, ids=lambda op: op.name)
 def test_nothing_in_gives_nothing_out(op, world):
-    found = call(op, world, world.values("none"), Way(next(ways(op)).settings, optional=True))
+    result = call(op, world, world.values("none"), Way(next(ways(op)).settings, optional=True))
     sizes = [
         len(value.pieces) if isinstance(value, Context) else len(value)
-        for value in found.values()
+        for value in result.values()
         if isinstance(value, COUNTED | Context)
     ]
     # without facts there are no relationships, and no chunk that is as near as the threshold asks
@@ -246,9 +246,9 @@ def test_the_order_of_what_goes_in_does_not_change_a_ranking(op, world):
     turned = {slot: reverse(value) for slot, value in world.values("several").items()}
     for way, first in several(op.name, world.name):
         second = call(op, world, turned, way)
-        for slot, found in first.items():
-            if isinstance(found, Ranked | VECTORS):
-                assert plain(found) == plain(second[slot])
+        for slot, result in first.items():
+            if isinstance(result, Ranked | VECTORS):
+                assert plain(result) == plain(second[slot])
 
 
 def reverse(value: Any) -> Any:
@@ -273,8 +273,8 @@ def test_a_batch_gives_what_the_single_form_gives_for_each(op, world):
         rows = [reads(op, world, values, way) for values in block]
         columns = [list(column) for column in zip(*rows, strict=True)]
         together = op.batch(*columns, **needs(op, world), **way.settings)
-        for values, found in zip(block, together, strict=True):
-            assert plainly(by_slot(op, found)) == plainly(call(op, world, values, way))
+        for values, result in zip(block, together, strict=True):
+            assert plainly(by_slot(op, result)) == plainly(call(op, world, values, way))
 
 
 @pytest.mark.parametrize("model", [Obliging, Babbling])
@@ -283,12 +283,12 @@ def test_a_question_costs_at_most_the_calls_that_were_announced(op, model):
     world = WORLDS[0]
     most = 0
     for way in ways(op):
-        given = reads(op, world, world.values("several"), way)
+        config = reads(op, world, world.values("several"), way)
         counting = model()
         resources = needs(op, world)
         resources |= dict.fromkeys(MODELS & set(resources), counting)
         try:
-            op.function(*given, **resources, **way.settings)
+            op.function(*config, **resources, **way.settings)
         except UnreadableReply:
             assert model is Babbling
         assert counting.n_calls <= op.bound(way.settings)

@@ -65,8 +65,8 @@ def test_a_misspelt_stage_alone_is_one_problem_and_nothing_follows_from_it() -> 
         'answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}\n'
     )
     Path("mine.yaml").write_text(method)
-    (_, told) = refusal(*TOY, "method=./mine.yaml").splitlines()
-    assert told == "  There is no stage 'retreive' in a method. Did you mean 'retrieve'?"
+    (_, message) = refusal(*TOY, "method=./mine.yaml").splitlines()
+    assert message == "  There is no stage 'retreive' in a method. Did you mean 'retrieve'?"
 
 
 def test_python_tells_every_setting_that_there_is_not() -> None:

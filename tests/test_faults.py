@@ -159,9 +159,9 @@ def test_a_killed_import_leaves_no_artifact_and_is_done_again(whole: Path, home:
     assert start(words, home, Fault("rename", 1)).ended().code == -9
     there = [folder for folder, wrong in verify(home / "theirs" / "artifacts") if not wrong]
     assert len(there) == 1
-    taken = command(*words)
-    assert taken.code == 0
-    assert taken.out.count("there already: ") == 1
+    choice = command(*words)
+    assert choice.code == 0
+    assert choice.out.count("there already: ") == 1
     mine = determined(whole)
     assert determined(home / "theirs").items() <= mine.items()
 
@@ -264,8 +264,8 @@ def test_embeddings_that_the_server_fails_stop_the_build(fake: FakeOpenAI, home:
     words = ["dataset=toy", "method=vanilla", "llm=scripted", "reference_rows=off", "answer=off",
              "embedder=openai_compatible", "embedder.model=fake", "embedder.dimension=8",
              "embedder.api_key_env=null", f"embedder.base_url={url}"]  # fmt: skip
-    said = refusal(*words, exit_code=1)
-    assert "chunk_index" in said and "maximum context length" in said
+    message = refusal(*words, exit_code=1)
+    assert "chunk_index" in message and "maximum context length" in message
     assert not recipes(home, "chunk_index")
 
 
@@ -295,15 +295,15 @@ def test_a_fifth_of_failing_calls_stops_a_step_and_fewer_are_counted(
     fake: FakeOpenAI, home: Path
 ) -> None:
     url = fake.scenario(reads=True, filter_word=UNREAD)
-    said = refusal(*on_toy(url, "failures.after=4"), exit_code=1)
-    assert "extraction.llm" in said and "failures.limit" in said
+    message = refusal(*on_toy(url, "failures.after=4"), exit_code=1)
+    assert "extraction.llm" in message and "failures.limit" in message
     assert not list(home.rglob("records.jsonl"))
     words = on_toy(fake.scenario(reads=True, filter_word=UNREAD), "paths.home=two")
     folder = run_folder(*words)
-    held = metrics(folder)
-    assert held["extraction_statistics"]["failed_chunks"] == 2  # type: ignore[index]
+    stored = metrics(folder)
+    assert stored["extraction_statistics"]["failed_chunks"] == 2  # type: ignore[index]
     n_failed = sum(row["status"] == "failed" for row in records(folder))
-    assert held["failed"] == n_failed > 0
+    assert stored["failed"] == n_failed > 0
 
 
 # ---- a disk that is full, and files that are damaged
@@ -332,7 +332,7 @@ def test_a_damaged_run_is_named_and_left_out_and_one_question_lost_is_asked_agai
     assert (folder / "records.jsonl").read_bytes() == whole
     other = run_folder(*words, "method=vanilla")
     (folder / "metrics.json").write_text("[1")
-    for name, more in (("runs", ["ls"]), ("table", ["rows=method", "values=evidence_recall@5"])):
+    for name, more in (("runs", ["ls"]), ("table", ["runs"])):
         shown = command(name, *more)
         assert shown.code == 0, shown.err
         assert folder.name in shown.out + shown.err and other.name[:6] in shown.out + other.name
@@ -377,10 +377,10 @@ def test_an_archive_with_another_path_or_a_link_is_refused(home: Path, name: str
 def test_an_archive_with_a_password_is_refused(home: Path) -> None:
     with zipfile.ZipFile("set.zip", "w") as archive:
         archive.writestr("set.json", "{}")
-    held = bytearray(Path("set.zip").read_bytes())
+    stored = bytearray(Path("set.zip").read_bytes())
     for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        held[held.index(magic) + at] |= 1
-    Path("set.zip").write_bytes(held)
+        stored[stored.index(magic) + at] |= 1
+    Path("set.zip").write_bytes(stored)
     with pytest.raises(UserError, match="password"):
         unpack(Path("set.zip"), {"*.json": ""}, home)
 
@@ -446,7 +446,7 @@ def test_hostile_texts_are_never_a_path_a_template_html_or_an_escape(home: Path)
     (row,) = records(folder)
     assert row["status"] == "answered" and row["question"] == f"q{EVIL}"
     for shown in (
-        ["runs", "ls"], ["table", "by=type"], ["runs", "show", folder.name],
+        ["runs", "ls"], ["table", "runs"], ["runs", "show", folder.name],
         ["show", str(folder), f"q{EVIL}"], ["ask", *words, f"Who made Alba{EVIL}?"],
         ["run", *words, f"method.{EVIL}=1"], [f"nothing{EVIL}"],
         ["view", folder.name, "--out", "page"],

@@ -38,9 +38,9 @@ def small(words: list[str]) -> list[str]:
     if words[0] not in OF_RUNS:
         return words
     at = next((row for row, word in enumerate(words) if "=" in word), len(words))
-    given = [word for word in WEIGHTLESS if not any(w.startswith("embedder=") for w in words)
+    config = [word for word in WEIGHTLESS if not any(w.startswith("embedder=") for w in words)
              or not word.startswith("embedder=")]  # fmt: skip
-    return [*words[:at], *given, *words[at:]]
+    return [*words[:at], *config, *words[at:]]
 
 
 @pytest.fixture

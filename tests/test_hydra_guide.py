@@ -19,13 +19,13 @@ REFUSED = ("method.dampng", "hydra.nonsense")
 
 def commands() -> list[tuple[str, list[str]]]:
     """Each command of the guide with the lines that it prints."""
-    found: list[tuple[str, list[str]]] = []
+    result: list[tuple[str, list[str]]] = []
     for line in "".join(BLOCK.findall(GUIDE)).splitlines():
         if line.startswith("$ "):
-            found.append((line[2:], []))
+            result.append((line[2:], []))
         else:
-            found[-1][1].append(line.strip())
-    return found
+            result[-1][1].append(line.strip())
+    return result
 
 
 def printed(command: str) -> str:

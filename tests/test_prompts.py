@@ -40,11 +40,11 @@ def test_a_missing_variable_is_an_error_that_names_it(prompt):
 
 
 def test_the_variables_of_all_blocks_are_known_and_loop_variables_are_not_among_them(prompt):
-    asked = prompt(
+    requests = prompt(
         "{# a comment on {{ nothing }} #}{% block user %}{% for piece in pieces %}{{ piece.text }}"
         "{% endfor %}{{ question }}{% endblock %}"
     )
-    assert asked.variables == {"pieces", "question"}
+    assert requests.variables == {"pieces", "question"}
 
 
 @pytest.mark.parametrize(

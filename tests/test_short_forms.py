@@ -20,7 +20,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     run = pipeline.run(data, limit=3)
     answered = pipeline.ask("Who taught Ada Marsh?", "toy")
     resources = run.experiment.models
-    found = {
+    result = {
         "dataset": data, "world set": world, "world": world.world, "document": data.documents[0],
         "question": data.questions[0], "gold": data.gold[data.questions[0].id],
         "pipeline": pipeline, "run": run, "result": run.result,
@@ -29,11 +29,11 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         "trace": answered.trace[0], "models": resources,
     }  # fmt: skip
     for step in answered.trace:
-        found |= {f"{step.step} {slot}": value for slot, value in step.wrote.items()}
+        result |= {f"{step.step} {slot}": value for slot, value in step.wrote.items()}
     store = run.experiment.store()
     wanted = {"graph", "chunk_table"}
-    found |= store.resources(run.experiment.plan, wanted, run.experiment.models)
-    return found
+    result |= store.resources(run.experiment.plan, wanted, run.experiment.models)
+    return result
 
 
 def test_every_object_has_a_short_form(objects: dict[str, object]) -> None:

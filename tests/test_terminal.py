@@ -17,8 +17,8 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud
 
 
 def test_reports_tables_and_progress_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    told = {"answer": f"Ada{EVIL}", "context": {}, "steps": [], "fallbacks": []}
-    report = api.Answered(f"Ada{EVIL}", Context(()), (), plain=told).report()
+    message = {"answer": f"Ada{EVIL}", "context": {}, "steps": [], "fallbacks": []}
+    report = api.Answered(f"Ada{EVIL}", Context(()), (), plain=message).report()
     show(Table(EVIL, (EVIL,), ((EVIL,),), (EVIL,)))
     stream = io.StringIO()
     progress = Progress(stream=stream)
@@ -36,11 +36,11 @@ def test_what_people_write_stays() -> None:
 
 
 def test_a_stream_of_few_signs_gets_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", held)
+    stored = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stored)
     with cleaned():
         sys.stdout.write("é\ud800")
         sys.stdout.writelines(["é"])
-        assert raw(sys.stdout) is held
-    held.flush()
-    assert held.buffer.getvalue() == b"? ?"
+        assert raw(sys.stdout) is stored
+    stored.flush()
+    assert stored.buffer.getvalue() == b"? ?"

@@ -115,12 +115,12 @@ class Capitals:
 
 
 def _sentence(text: str) -> Sentence:
-    found = list(CAPITALS.finditer(text))
+    result = list(CAPITALS.finditer(text))
     relations = [
         Relation(head.group(), text[head.end() : tail.start()].strip(), tail.group())
-        for head, tail in zip(found, found[1:], strict=False)
+        for head, tail in zip(result, result[1:], strict=False)
     ]
-    names = tuple((match.group(), "PERSON") for match in found)
+    names = tuple((match.group(), "PERSON") for match in result)
     lemmas = tuple(dict.fromkeys(word for word in text.split() if word.islower()))
     return Sentence(text, names, (), tuple(relations), lemmas=lemmas)
 
@@ -208,10 +208,10 @@ def refused(*arguments: str, name: str = "run", code: int = 2) -> str:
     """The one message of a command that must be refused, or be stopped (`code=1`)."""
     ended = command(name, *arguments)
     assert ended.code == code, ended.out
-    said = [line for line in ended.err.splitlines() if line.startswith("graphrag-bench")]
-    assert len(said) == 1
+    message = [line for line in ended.err.splitlines() if line.startswith("graphrag-bench")]
+    assert len(message) == 1
     assert "Traceback" not in ended.err
-    return ended.err[ended.err.index(said[0]) :]
+    return ended.err[ended.err.index(message[0]) :]
 
 
 def records(folder: Path) -> list[dict[str, object]]:

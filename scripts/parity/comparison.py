@@ -57,18 +57,18 @@ def compare(
     """
     if list(ours) != list(theirs):
         raise KeyError(f"{question}: ours has {list(ours)}, the engine {list(theirs)}")
-    found: list[Difference] = []
+    result: list[Difference] = []
     for stage, mine in ours.items():
         difference = first_difference(question, stage, mine, theirs[stage])
         if difference is None:
             continue
-        before = {one.kind for one in found}
+        before = {one.kind for one in result}
         if difference.kind == "differs" and before and before <= {"ties", "follows"}:
             difference = Difference(
                 question, stage, "follows", difference.place, difference.ours, difference.theirs
             )
-        found.append(difference)
-    return found
+        result.append(difference)
+    return result
 
 
 def first_difference(

@@ -40,9 +40,9 @@ def ours(case: Case, home: Path) -> Side:
     pipeline = experiment.method.pipeline
     questions = experiment.dataset.questions
     states = [RetrievalState(question) for question in questions]
-    found = run_steps((*pipeline.convert, *pipeline.retrieve), states, Execution(resources))
+    result = run_steps((*pipeline.convert, *pipeline.retrieve), states, Execution(resources))
     lists = {}
-    for question, state in zip(questions, found, strict=True):
+    for question, state in zip(questions, result, strict=True):
         if not isinstance(state, RetrievalState):
             raise RuntimeError(f"{case.name}, {question.id}: {state}")
         lists[question.id] = {
@@ -51,7 +51,7 @@ def ours(case: Case, home: Path) -> Side:
         }
     folder = home / "frozen" / case.name
     folder.mkdir(parents=True, exist_ok=True)
-    _freeze(folder, resources, [state for state in found if isinstance(state, RetrievalState)])
+    _freeze(folder, resources, [state for state in result if isinstance(state, RetrievalState)])
     return Side(lists, folder)
 
 
@@ -79,8 +79,8 @@ def _write_openie(experiment: Experiment, path: Path) -> None:
     store = experiment.store()
     resources = store.resources(experiment.plan, {"extraction", "chunk_table"}, experiment.models)
     table, docs = resources["chunk_table"], []
-    for row, told in enumerate(resources["extraction"].rows):
-        named = [tuple(map(_plain, (t.head, t.relation, t.tail))) for t in told.triples]
+    for row, message in enumerate(resources["extraction"].rows):
+        named = [tuple(map(_plain, (t.head, t.relation, t.tail))) for t in message.triples]
         triples = [list(one) for one in named if all(one) and one[0] != one[2]]
         ends = dict.fromkeys(end for triple in triples for end in (triple[0], triple[2]))
         docs.append(
@@ -131,8 +131,8 @@ def _freeze(folder: Path, resources: Mapping[str, Any], states: Sequence[Retriev
 
 
 def _vectors(resources: Mapping[str, Any], name: str, texts: list[str], embedder: Any) -> Any:
-    held = resources.get(name)
-    return embedder.encode(texts, kind="passage") if held is None else np.asarray(held.vectors)
+    stored = resources.get(name)
+    return embedder.encode(texts, kind="passage") if stored is None else np.asarray(stored.vectors)
 
 
 def _recorded(state: RetrievalState) -> dict[str, Any]:
@@ -163,10 +163,10 @@ def _graph(graph: Graph) -> dict[str, Any]:
     return {
         "nodes": [
             {
-                "name": name, "type": kind, "description": told,
+                "name": name, "type": kind, "description": message,
                 "chunks": row_ids(graph.node_chunk, row).tolist(),
             }
-            for row, (name, kind, told) in enumerate(
+            for row, (name, kind, message) in enumerate(
                 zip(graph.names, graph.types or none, graph.descriptions or none, strict=False)
             )
         ],

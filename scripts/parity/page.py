@@ -25,7 +25,7 @@ class Result:
     @property
     def kinds(self) -> list[Kind]:
         """What each question is."""
-        return [kind_of(found) for found in self.differences.values()]
+        return [kind_of(result) for result in self.differences.values()]
 
     @property
     def badge(self) -> str:
@@ -34,11 +34,11 @@ class Result:
 
     def first(self) -> list[Difference]:
         """The first difference of every stage and kind, by question in the order asked."""
-        found: dict[tuple[str, str], Difference] = {}
+        result: dict[tuple[str, str], Difference] = {}
         for differences in self.differences.values():
             for one in differences[:1]:
-                found.setdefault((one.stage, one.kind), one)
-        return list(found.values())
+                result.setdefault((one.stage, one.kind), one)
+        return list(result.values())
 
     def counts(self) -> str:
         """How many questions are of each kind."""

@@ -48,10 +48,10 @@ def driver() -> Iterator[Any]:
                  "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"):  # fmt: skip
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    made.set_page_load_timeout(60)
-    yield made
-    made.quit()
+    result = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    result.set_page_load_timeout(60)
+    yield result
+    result.quit()
 
 
 class Browser:
@@ -155,13 +155,13 @@ def test_planted_markup_stays_text(browser: Browser) -> None:
 
 def test_filters_narrow_the_list_and_a_question_opens(browser: Browser) -> None:
     browser.at("questions/r0")
-    said = browser.one("#shown")
-    browser.until(lambda: said.text == "3 of 3 questions")
+    message = browser.one("#shown")
+    browser.until(lambda: message.text == "3 of 3 questions")
     Select(browser.one("#hops-filter")).select_by_value("2")
-    browser.until(lambda: said.text == "1 of 3 questions")
+    browser.until(lambda: message.text == "1 of 3 questions")
     Select(browser.one("#hops-filter")).select_by_value("")
     browser.one("#text-filter").send_keys("head of")
-    browser.until(lambda: said.text == "1 of 3 questions")
+    browser.until(lambda: message.text == "1 of 3 questions")
     browser.one("a.question").click()
     browser.until(lambda: browser.all("#question"))
     assert browser.one("#question").text == "Who was taught by the head of Norvik?"
@@ -194,9 +194,9 @@ def test_plots_have_every_run_tell_by_hovering_and_show_markup_as_text(browser: 
         scatter,
     )
     ActionChains(browser.driver).move_to_element_with_offset(scatter, x, y).perform()
-    told = browser.until(lambda: browser.js(
+    message = browser.until(lambda: browser.js(
         "return arguments[0].querySelector('.hovertext')?.textContent", scatter))  # fmt: skip
-    assert "tokens of context" in told
+    assert "tokens of context" in message
     assert browser.js("return window.planted") is None
     assert browser.complaints() == []
 

@@ -41,8 +41,8 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 def test_an_exported_graph_comes_with_what_it_is_built_from_and_is_not_built_again() -> None:
     exported = command("artifacts", "export", key_of("graph")[:6], "graph.tar.gz")
-    taken = command("artifacts", "import", "graph.tar.gz", "--home", "theirs")
-    assert taken.out.count("new: ") == int(exported.out.split()[0]) >= 4
+    choice = command("artifacts", "import", "graph.tar.gz", "--home", "theirs")
+    assert choice.out.count("new: ") == int(exported.out.split()[0]) >= 4
     mine, theirs = files_below(Path("artifacts")), files_below(Path("theirs/artifacts"))
     assert theirs.items() <= mine.items()
     plan = plan_of(*HIPPORAG, "paths.home=theirs")

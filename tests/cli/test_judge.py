@@ -105,7 +105,7 @@ def test_the_judge_reads_the_texts_that_stood_in_the_prompt(run: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     judged(run, "--metrics", "context_recall")
     assert len(planted_judges.asked) == 3
-    assert all("piece 1" in asked and "piece 2" in asked for asked in planted_judges.asked)
+    assert all("piece 1" in requests and "piece 2" in requests for requests in planted_judges.asked)
 
 
 def test_a_context_whose_texts_are_others_by_now_is_left_out(run: Path) -> None:

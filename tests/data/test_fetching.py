@@ -78,12 +78,12 @@ def test_a_set_of_the_hub_is_fetched_once_at_its_commit_with_the_hubs_checksums(
     server: FileServer, tmp_path: Path, large: bool, checked: str
 ) -> None:
     hub(server, NEWS, news_files(), large=large)
-    made = fetched("multihoprag", server, tmp_path)
-    assert [one.holds for one in made] == [("corpus.json",), ("MultiHopRAG.json",)]
-    assert [(one.revision, one.checked) for one in made] == [("c0ffee", checked)] * 2
+    result = fetched("multihoprag", server, tmp_path)
+    assert [one.holds for one in result] == [("corpus.json",), ("MultiHopRAG.json",)]
+    assert [(one.revision, one.checked) for one in result] == [("c0ffee", checked)] * 2
     assert len(read_dataset("multihoprag", tmp_path).questions) == 2
     n_asked = len(server.asked)
-    assert fetched("multihoprag", server, tmp_path) == made
+    assert fetched("multihoprag", server, tmp_path) == result
     assert len(server.asked) == n_asked
 
 
@@ -127,8 +127,8 @@ def test_a_pattern_fetches_every_shard(server: FileServer, tmp_path: Path) -> No
     files = {f"data/{part}-{at:05}-of-00002-ab.parquet": b"x" for part in ("test", "train")
              for at in (0, 1)}  # fmt: skip
     hub(server, "rmanluo/RoG-cwq", files, large=True)
-    made = fetched("cwq", server, tmp_path)
-    assert sorted(name for one in made for name in one.holds) == sorted(
+    result = fetched("cwq", server, tmp_path)
+    assert sorted(name for one in result for name in one.holds) == sorted(
         path.partition("/")[2] for path in files
     )
 
@@ -176,8 +176,8 @@ def test_a_busy_server_is_asked_again_and_one_that_is_away_is_told(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
     server.faults = [(503, {})]
-    (made,) = fetch(card_of(f"{server.address}/a.bin"), tmp_path / "busy", progress=QUIET)
-    assert (made.sha256, len(waited)) == (SHA, 1)
+    (result,) = fetch(card_of(f"{server.address}/a.bin"), tmp_path / "busy", progress=QUIET)
+    assert (result.sha256, len(waited)) == (SHA, 1)
     with pytest.raises(UserError, match=r"not downloaded .*https://publisher"):
         fetch(card_of("http://127.0.0.1:9/a"), tmp_path / "none", progress=QUIET)
 
@@ -196,8 +196,8 @@ def test_the_wanted_members_of_an_archive_are_kept_and_the_archive_is_not(
     line = json.dumps({"id": "fd_1", "pid": "p", "input": "ANN: Hi.", "output": "They meet."})
     members = {"summ_screen_fd/validation.jsonl": line, "summ_screen_fd/test.jsonl": "{}"}
     hub(server, "tau/scrolls", {"summ_screen_fd.zip": zipped(members)}, large=True)
-    (made,) = fetched("summscreen", server, tmp_path)
-    assert made.holds == ("validation.jsonl",)
+    (result,) = fetched("summscreen", server, tmp_path)
+    assert result.holds == ("validation.jsonl",)
     assert sorted(path.name for path in tmp_path.glob("[!.]*")) == [MANIFEST, "validation.jsonl"]
     data = read_dataset("summscreen", tmp_path)
     assert differences(data) == [

@@ -94,14 +94,14 @@ def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
     write_pdf(folder / "scan.pdf", [""])
     data = read(folder)
     assert [document.id for document in data.documents] == ["good.txt"]
-    told = capsys.readouterr().err
-    assert "6 file(s) are left out" in told
-    assert "empty.md: it holds no text" in told
-    assert "latin.txt: not UTF-8 (byte 2)" in told
-    assert "sums.xlsx: not one of .docx, .htm, .html, .md, .pdf, .txt" in told
-    assert "scan.pdf: it holds no text (a scan without recognised text?)" in told
-    assert "broken.docx: not a .docx file" in told
-    assert "broken.pdf: " in told
+    message = capsys.readouterr().err
+    assert "6 file(s) are left out" in message
+    assert "empty.md: it holds no text" in message
+    assert "latin.txt: not UTF-8 (byte 2)" in message
+    assert "sums.xlsx: not one of .docx, .htm, .html, .md, .pdf, .txt" in message
+    assert "scan.pdf: it holds no text (a scan without recognised text?)" in message
+    assert "broken.docx: not a .docx file" in message
+    assert "broken.pdf: " in message
 
 
 def test_a_folder_of_nothing_readable_is_refused_with_every_reason(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_a_converted_file_is_converted_again_only_when_its_content_changes(
     folder.mkdir()
     write_pdf(folder / "report.pdf", ["Una rows."])
     first = read(folder, tmp_path / "home")
-    (kept,) = (tmp_path / "home" / "cache" / "documents").glob("*.json")
-    assert "Una rows." in json.loads(kept.read_text())[0]
+    (rows,) = (tmp_path / "home" / "cache" / "documents").glob("*.json")
+    assert "Una rows." in json.loads(rows.read_text())[0]
     with monkeypatch.context() as patched:
         patched.setattr(folder_reader, "_module", None)
         assert read(folder, tmp_path / "home").documents == first.documents
@@ -184,8 +184,8 @@ def test_evidence_that_names_a_file_is_found_by_any_of_its_parts(tmp_path: Path)
     piece = {"kind": "chunk", "id": "notes.md#2", "tokens": 7, "score": 1.0}
     for pieces, in_context, cut in (([piece], 0.5, 0.0), ([], 0.0, 1.0)):
         context = {"pieces": pieces, "cut": [["chunk", "notes.md#1"]]}
-        found = question_scores({"question": "q", "context": context}, gold)
-        assert (found["evidence_at_tokens@500"], found["evidence_cut"]) == (in_context, cut)
+        result = question_scores({"question": "q", "context": context}, gold)
+        assert (result["evidence_at_tokens@500"], result["evidence_cut"]) == (in_context, cut)
 
 
 def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run
     file = tmp_path / "report.pdf"
     write_pdf(file, ["Una rows.", "Bo sinks."])
     whole, random = file.read_bytes(), np.random.default_rng(0)
-    told = 0
+    message = 0
     for _ in range(150):
         damaged = bytearray(whole[: random.integers(20, len(whole))])
         for place in random.integers(0, len(damaged), size=3):
@@ -217,5 +217,5 @@ def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run
         try:
             pages(file)
         except Unreadable:
-            told += 1
-    assert 0 < told < 150
+            message += 1
+    assert 0 < message < 150

@@ -33,15 +33,15 @@ def test_gold_says_what_answers_and_whether_the_subgraph_holds_it(cwq: Dataset) 
 
 
 def test_the_triples_are_columns_in_which_a_name_stands_once(cwq: Dataset) -> None:
-    held = cwq.subgraphs
-    assert held is not None
-    assert len(held) == 8
-    assert held.names[:4] == ("Rolf the Ram", "Norvik F.C.", "m.011zsc4_", "2012 Tarn Cup")
-    assert "NORVIK" in held.names
-    assert "Norvik" in held.names
-    assert held.starts.tolist() == [0, 6, 8, 8]
-    assert held.triples("WebQTest-2") == [tuple(triple) for triple in RIVER["graph"]]
-    assert held.triples("nobody") == []
+    stored = cwq.subgraphs
+    assert stored is not None
+    assert len(stored) == 8
+    assert stored.names[:4] == ("Rolf the Ram", "Norvik F.C.", "m.011zsc4_", "2012 Tarn Cup")
+    assert "NORVIK" in stored.names
+    assert "Norvik" in stored.names
+    assert stored.starts.tolist() == [0, 6, 8, 8]
+    assert stored.triples("WebQTest-2") == [tuple(triple) for triple in RIVER["graph"]]
+    assert stored.triples("nobody") == []
 
 
 def test_a_document_reads_as_its_triples_each_once_as_they_are_written(cwq: Dataset) -> None:

@@ -126,11 +126,11 @@ def test_the_right_option_of_infinitebench_is_found_by_its_text(read: Read, answ
 
 def test_the_questions_of_graphrag_bench_belong_to_the_text_of_their_source(read: Read) -> None:
     corpus = [{"corpus_name": f"Novel-{n}", "context": f"Text {n}."} for n in (1, 2)]
-    asked = {"question": "Who?", "answer": "Una", "question_type": "Fact Retrieval",
+    requests = {"question": "Who?", "answer": "Una", "question_type": "Fact Retrieval",
              "evidence": ["Una does it."], "evidence_relations": "Una does it"}  # fmt: skip
     rows = [
-        {**asked, "id": "Novel-aa", "source": "Novel-1"},
-        {**asked, "id": "Novel-aa", "source": "Novel-2"},
+        {**requests, "id": "Novel-aa", "source": "Novel-1"},
+        {**requests, "id": "Novel-aa", "source": "Novel-2"},
     ]
     data = read("graphragbench_novel", {"novel.json": corpus, "novel_questions.json": rows})
     assert [(row.id, row.scope) for row in data.questions] == [
@@ -143,10 +143,10 @@ def test_the_questions_of_graphrag_bench_belong_to_the_text_of_their_source(read
 
 def test_the_medical_corpus_is_one_object_and_its_name_may_be_written_otherwise(read: Read) -> None:
     def medical(source: str) -> Dataset:
-        asked = {"id": "m1", "source": source, "question": "What helps?", "answer": "Rest"}
+        requests = {"id": "m1", "source": source, "question": "What helps?", "answer": "Rest"}
         corpus = {"corpus_name": "Medical", "context": "Rest helps."}
         return read(
-            "graphragbench_medical", {"medical.json": corpus, "medical_questions.json": [asked]}
+            "graphragbench_medical", {"medical.json": corpus, "medical_questions.json": [requests]}
         )
 
     data = medical("medical")
@@ -165,8 +165,12 @@ NOVEL_QUESTION = {"QID": "Q1", "Aspect": "times", "Complexity": "mh", "Question"
 
 def test_a_novel_without_published_answers_is_asked_with_its_options(read: Read) -> None:
     data = read("novelqa", novel_files([NOVEL_QUESTION]))
-    (asked,) = data.questions
-    assert (asked.id, asked.scope, asked.text) == ("B00/Q1", "B00", "How often?\nA. once\nB. twice")
+    (requests,) = data.questions
+    assert (requests.id, requests.scope, requests.text) == (
+        "B00/Q1",
+        "B00",
+        "How often?\nA. once\nB. twice",
+    )
     gold = data.gold["B00/Q1"]
     assert (gold.correct, gold.answers, gold.type) == (None, (), "mh")
 
@@ -269,10 +273,10 @@ def test_the_evidence_of_a_published_ultradomain_question_is_its_context(read: R
 
 def test_the_sets_of_zhou_et_al_are_read_with_every_answer_between_bars(read: Read) -> None:
     lines = '{"title": "Una", "context": "Una is from Tarn.", "id": 9}\n{"context": "Bo."}\n'
-    asked = '{"question": "Where?", "answer": "Tarn|Tarn Town", "id": 4}\n' + (
+    requests = '{"question": "Where?", "answer": "Tarn|Tarn Town", "id": 4}\n' + (
         '{"question": "Who won?", "answer": 7, "qa_pairs": [{"short_answers": ["Ada", "A."]}]}'
     )
-    data = read("popqa", {"Corpus.json": lines, "Question.json": asked})
+    data = read("popqa", {"Corpus.json": lines, "Question.json": requests})
     assert data.documents == (Document("0", "Una", "Una is from Tarn."), Document("1", "", "Bo."))
     assert data.gold["0"] == Gold(("Tarn", "Tarn Town"))
     assert data.gold["1"] == Gold(("7",), sub_answers=(("Ada", "A."),))

@@ -49,8 +49,8 @@ def test_jsonl_keeps_what_the_rows_say(tmp_path: Path) -> None:
     extra = {"type": "two-hop", "hops": 2, "entities": ["A"], "scope": "s", "author": "me"}
     data = read_dataset("jsonl", write_set(tmp_path, corpus, [{**question, **extra}]))
     assert data.documents == (Document("7", "A", "a", "s"), Document("b", "", "b"))
-    (asked,) = data.questions
-    assert (asked.id, asked.text, asked.scope) == ("1", "?", "s")
+    (requests,) = data.questions
+    assert (requests.id, requests.text, requests.scope) == ("1", "?", "s")
     gold = data.gold["1"]
     assert (gold.answers, gold.evidence) == (("x", "y"), ("7", "b"))
     assert (gold.type, gold.hops, gold.entities) == ("two-hop", 2, ("A",))
@@ -161,14 +161,17 @@ def test_a_scope_holds_its_own_documents_and_questions(tmp_path: Path) -> None:
 def test_ultradomain_rows_are_numbered_untitled_and_asked_without_gold(tmp_path: Path) -> None:
     corpus = "".join(json.dumps({"context": text}) + "\n" for text in ("One.", "Two."))
     (tmp_path / "corpus.jsonl").write_text(corpus)
-    asked = [{"question": "What is it all?", "answer": ""}, {"question": "Why?", "answer": "So."}]
-    (tmp_path / "questions.json").write_text(json.dumps(asked))
-    found = read_dataset("ultradomain_mix", tmp_path)
-    assert found.documents == (Document("0", "", "One."), Document("1", "", "Two."))
-    assert [question.id for question in found.questions] == ["0", "1"]
-    assert [found.gold[row].answers for row in ("0", "1")] == [(), ("So.",)]
-    assert found.gold["0"].type == "abstract"
-    assert found.card.chunking == "token"
+    requests = [
+        {"question": "What is it all?", "answer": ""},
+        {"question": "Why?", "answer": "So."},
+    ]
+    (tmp_path / "questions.json").write_text(json.dumps(requests))
+    result = read_dataset("ultradomain_mix", tmp_path)
+    assert result.documents == (Document("0", "", "One."), Document("1", "", "Two."))
+    assert [question.id for question in result.questions] == ["0", "1"]
+    assert [result.gold[row].answers for row in ("0", "1")] == [(), ("So.",)]
+    assert result.gold["0"].type == "abstract"
+    assert result.card.chunking == "token"
 
 
 def test_hotpotqa_tells_passages_of_one_title_apart_by_their_text(tmp_path: Path) -> None:

@@ -38,14 +38,14 @@ def store(tmp_path: Path) -> Cache:
 
 def test_a_text_is_embedded_once_for_its_kind_and_model(store: Cache) -> None:
     counting = Counting()
-    kept = CachedEmbedder(counting, store)
-    rows = kept.encode(TEXTS, kind="passage")
+    rest = CachedEmbedder(counting, store)
+    rows = rest.encode(TEXTS, kind="passage")
     assert rows.dtype == np.float32
     assert np.array_equal(rows, Hashing(8).encode(TEXTS, kind="passage"))
-    more = kept.encode(["a new one", *TEXTS], kind="passage")
+    more = rest.encode(["a new one", *TEXTS], kind="passage")
     assert np.array_equal(more[1:], rows)
     assert [text for text, _ in counting.asked] == ["Ada", "Norvik", "the old queen", "a new one"]
-    kept.encode(["Ada"], kind="question")
+    rest.encode(["Ada"], kind="question")
     assert counting.asked[-1] == ("Ada", "question")
     other = Counting(16)
     assert CachedEmbedder(other, store).encode(["Ada"], kind="passage").shape == (1, 16)
@@ -91,14 +91,14 @@ class CountingTagger(Capitals):
 
 def test_a_text_is_read_once_for_its_tagger(store: Cache) -> None:
     counting = CountingTagger()
-    kept = CachedTagger(counting, store)
+    rows = CachedTagger(counting, store)
     expected = list(Capitals().sentences(SENTENCES))
-    assert list(kept.sentences(SENTENCES)) == expected
-    assert list(kept.sentences(["Max came.", *SENTENCES]))[1:] == expected
+    assert list(rows.sentences(SENTENCES)) == expected
+    assert list(rows.sentences(["Max came.", *SENTENCES]))[1:] == expected
     assert counting.asked == [*SENTENCES[:2], "", "Max came."]
     assert (
-        kept.entities(SENTENCES[0])
-        == kept.entities(SENTENCES[0])
+        rows.entities(SENTENCES[0])
+        == rows.entities(SENTENCES[0])
         == Capitals().entities(SENTENCES[0])
     )
     assert counting.asked[4:] == [SENTENCES[0]]
@@ -111,8 +111,8 @@ def test_more_texts_than_a_block_keep_their_order(store: Cache) -> None:
     texts = [f"Town{number % 201} lies near Norvik." for number in range(500)]
     list(CachedTagger(CountingTagger(), store).sentences(texts[100:150]))
     counting = CountingTagger()
-    found = list(CachedTagger(counting, store).sentences(texts))
-    assert [one[0].text for one in found] == texts
+    result = list(CachedTagger(counting, store).sentences(texts))
+    assert [one[0].text for one in result] == texts
     assert len(counting.asked) == 201 - 50
 
 
@@ -120,7 +120,7 @@ def test_more_texts_than_a_block_keep_their_order(store: Cache) -> None:
 def test_what_spacy_reads_is_handed_out_as_it_was(store: Cache) -> None:
     first = list(CachedTagger(Spacy(), store).sentences(PASSAGES))
     assert first == list(CachedTagger(Spacy(), store).sentences(PASSAGES))
-    assert first == [found for text in PASSAGES for found in Spacy().sentences([text])]
+    assert first == [result for text in PASSAGES for result in Spacy().sentences([text])]
     assert first[0][0].entities and any(one.relations for one in first[0])
     assert isinstance(first[0][0], Sentence) and "She" in first[0][1].pronouns
     assert all(isinstance(r, Relation) for s in first[0] for r in s.relations)

@@ -23,12 +23,12 @@ class Words:
         return [len(text.split()) for text in texts]
 
     def spans(self, text):
-        found, at = [], 0
+        result, at = [], 0
         for word in text.split():
             start = text.index(word, at)
             at = start + len(word)
-            found.append((start, at))
-        return found
+            result.append((start, at))
+        return result
 
 
 class Seen:
@@ -64,11 +64,11 @@ def test_a_window_shares_an_eighth_with_the_next_and_ends_between_words():
 @pytest.mark.parametrize(("room", "every"), [(1, 1), (3, 50), (8, 3), (100, 1)])
 def test_windows_leave_no_token_out_and_hold_no_more_than_their_room(room, every):
     begins = [token % every == 0 for token in range(230)]
-    found = list(cuts(begins, room))
-    assert found[0][0] == 0 and found[-1][1] == 230
-    assert all(0 < end - start <= room for start, end in found)
+    result = list(cuts(begins, room))
+    assert result[0][0] == 0 and result[-1][1] == 230
+    assert all(0 < end - start <= room for start, end in result)
     assert all(
-        before[0] < after[0] <= before[1] for before, after in zip(found, found[1:], strict=False)
+        before[0] < after[0] <= before[1] for before, after in zip(result, result[1:], strict=False)
     )
 
 
@@ -96,9 +96,9 @@ def test_a_prefix_counts_and_stands_before_every_window():
 
 
 def test_a_text_is_cut_by_the_model_itself_and_an_unknown_window_bounds_nothing():
-    for made in (windowing(mode="cut"), windowing(None)):
+    for result in (windowing(mode="cut"), windowing(None)):
         seen = Seen()
-        made.encode([TEN], "p ", seen)
+        result.encode([TEN], "p ", seen)
         assert seen.texts == [[f"p {TEN}"]]
 
 
@@ -127,10 +127,10 @@ def test_a_fit_comes_back_from_its_row_and_adds_up():
 
 
 def model(folder: Path, **files: object) -> Path:
-    for name, held in files.items():
+    for name, stored in files.items():
         path = folder / f"{name.replace('__', '/')}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(held), encoding="utf-8")
+        path.write_text(json.dumps(stored), encoding="utf-8")
     return folder
 
 
@@ -210,8 +210,8 @@ def test_the_spans_of_tokens_are_those_of_the_text_in_any_script():
 def test_windows_of_byte_pairs_are_texts_between_words():
     text = "The river rises in the north and runs to the sea. " * 8
     seen = Seen()
-    made = Windowing(30, "windows", BytePairs())
-    made.encode([text], "", seen)
+    result = Windowing(30, "windows", BytePairs())
+    result.encode([text], "", seen)
     (pieces,) = seen.texts
     assert len(pieces) > 2
     assert all(count_tokens(piece) <= 30 for piece in pieces)

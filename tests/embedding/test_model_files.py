@@ -53,11 +53,11 @@ def test_weights_tokenizer_pooling_and_normalisation_changed_in_place_are_anothe
     folder: Path, name: str
 ) -> None:
     before = identity(folder)
-    held = (folder / name).read_text()
-    other = CHANGED.get(name) or held[:-1] + "x"  # as long as before
+    stored = (folder / name).read_text()
+    other = CHANGED.get(name) or stored[:-1] + "x"  # as long as before
     (folder / name).write_text(other)
     assert identity(folder) != before
-    (folder / name).write_text(held)
+    (folder / name).write_text(stored)
     assert identity(folder) == before
 
 
@@ -97,14 +97,14 @@ def test_a_file_is_read_once_by_all_processes(
     read = []
     digest = model_files.file_digest
     monkeypatch.setattr(model_files, "file_digest", lambda p: read.append(p.name) or digest(p))
-    found = identity(folder)
+    result = identity(folder)
     assert sorted(read) == sorted(Path(name).name for name in FILES)
     for _ in range(2):
         model_files._content.cache_clear()  # as in a new process
-        assert identity(folder) == found
+        assert identity(folder) == result
     assert len(read) == len(FILES)
     (folder / "vocab.txt").write_text("one\ntwo\nthree")
-    assert identity(folder) != found and read[len(FILES) :] == ["vocab.txt"]
+    assert identity(folder) != result and read[len(FILES) :] == ["vocab.txt"]
     cache.write_text("no json")
     model_files._content.cache_clear()
     identity(folder)

@@ -38,9 +38,9 @@ def half() -> SentenceEmbedder:
 
 def beside(minilm: SentenceEmbedder, **more: object) -> SentenceEmbedder:
     """Another embedder over the weights that are loaded already."""
-    made = SentenceEmbedder(**more)  # type: ignore[arg-type]
-    vars(made)["_loaded"] = minilm._loaded
-    return made
+    result = SentenceEmbedder(**more)  # type: ignore[arg-type]
+    vars(result)["_loaded"] = minilm._loaded
+    return result
 
 
 @pytest.mark.real
@@ -50,8 +50,8 @@ def test_a_long_passage_with_and_without_its_last_fact_has_two_vectors(minilm):
     without, with_fact = minilm.encode(texts, kind="passage")
     assert not np.array_equal(without, with_fact)
     np.testing.assert_allclose(np.linalg.norm([without, with_fact], axis=1), 1.0, atol=1e-6)
-    (asked,) = minilm.encode(["Where does the treasure of the queen lie?"], kind="question")
-    assert asked @ with_fact > asked @ without + 0.02
+    (requests,) = minilm.encode(["Where does the treasure of the queen lie?"], kind="question")
+    assert requests @ with_fact > requests @ without + 0.02
     cut = beside(minilm, long_texts="cut").encode(texts, kind="passage")
     assert np.array_equal(cut[0], cut[1])
 
@@ -79,12 +79,12 @@ def test_in_bfloat16_vectors_stay_near_those_in_float32(exact, half):
 @pytest.mark.real
 @pytest.mark.parametrize("precision", ["exact", "half"])
 def test_the_bits_of_a_passage_depend_on_its_text_alone(precision, request):
-    made = request.getfixturevalue(precision)
+    result = request.getfixturevalue(precision)
     texts = [" ".join([f"town{n}", *["river"] * (n * 7 % 45)]) for n in range(30)]
-    rows = made.encode(texts, kind="passage")
+    rows = result.encode(texts, kind="passage")
     chosen = np.random.default_rng(0).permutation(len(texts))[:13]
-    assert np.array_equal(made.encode([texts[n] for n in chosen], kind="passage"), rows[chosen])
-    (alone,) = made.encode([texts[12]], kind="passage")
+    assert np.array_equal(result.encode([texts[n] for n in chosen], kind="passage"), rows[chosen])
+    (alone,) = result.encode([texts[12]], kind="passage")
     assert np.array_equal(alone, rows[12])
 
 
@@ -93,8 +93,8 @@ def test_a_batch_holds_texts_of_one_padded_length_and_the_longest_come_first():
         1, 16, 18, 40, 64, 80, 256, 256,
     ]  # fmt: skip
     assert padded_length(500, 508) == 508
-    found = list(batches([5, 70, 5, 80, 5], window=256, n_tokens=10))
-    assert found == [(80, True, [3]), (80, False, [1]), (5, True, [0, 2]), (5, True, [4])]
+    result = list(batches([5, 70, 5, 80, 5], window=256, n_tokens=10))
+    assert result == [(80, True, [3]), (80, False, [1]), (5, True, [0, 2]), (5, True, [4])]
 
 
 def test_auto_is_bfloat16_where_the_processor_has_its_instructions(monkeypatch):
@@ -142,13 +142,13 @@ def own_code(folder: Path) -> Path:
     BertModel(config).save_pretrained(folder)
     (folder / "vocab.txt").write_text("\n".join(words))
     BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=12).save_pretrained(folder)
-    held = json.loads((folder / "config.json").read_text())
+    stored = json.loads((folder / "config.json").read_text())
     classes = {
         "AutoConfig": "configuration_tiny.TinyConfig",
         "AutoModel": "modeling_tiny.TinyModel",
     }
-    held |= {"model_type": "tiny", "auto_map": classes}
-    (folder / "config.json").write_text(json.dumps(held))
+    stored |= {"model_type": "tiny", "auto_map": classes}
+    (folder / "config.json").write_text(json.dumps(stored))
     (folder / "configuration_tiny.py").write_text(
         "from transformers import BertConfig\n\n\nclass TinyConfig(BertConfig):\n"
         "    model_type = 'tiny'\n"
@@ -180,13 +180,15 @@ def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
 
 @pytest.mark.real
 def test_a_model_that_puts_a_prompt_before_every_text_is_given_texts_one_at_a_time(tmp_path):
-    made = SentenceEmbedder(str(own_code(tmp_path / "tiny")), trust_remote_code=True, device="cpu")
-    tiny = made._loaded
+    result = SentenceEmbedder(
+        str(own_code(tmp_path / "tiny")), trust_remote_code=True, device="cpu"
+    )
+    tiny = result._loaded
     tiny.prompts, tiny.default_prompt_name = {"said": "a "}, "said"
-    assert made._batches is None
+    assert result._batches is None
     texts = ["b c", "b", "b c c c"]
-    rows = made.encode(texts, kind="passage")
+    rows = result.encode(texts, kind="passage")
     for text, row in zip(texts, rows, strict=True):
-        assert np.array_equal(made.encode([text], kind="passage")[0], row)
+        assert np.array_equal(result.encode([text], kind="passage")[0], row)
     tiny.default_prompt_name = None
-    assert not np.array_equal(made.encode(texts, kind="passage"), rows)
+    assert not np.array_equal(result.encode(texts, kind="passage"), rows)

@@ -75,14 +75,14 @@ def test_bleu_is_that_of_nltk_with_smoothing_method_1(
     from rouge_score.tokenize import tokenize
 
     mine = tokenize(answer, None)
-    theirs = [found for gold in wanted if (found := tokenize(gold, None))]
-    found = bleu(answer, wanted, order)
+    theirs = [result for gold in wanted if (result := tokenize(gold, None))]
+    result = bleu(answer, wanted, order)
     if len(mine) < order or not theirs:
-        assert found == 0.0
+        assert result == 0.0
         return
     weights = (1.0,) if order == 1 else (0.5, 0.5)
     smooth = SmoothingFunction().method1
-    assert found == pytest.approx(sentence_bleu(theirs, mine, weights, smooth), abs=1e-9)
+    assert result == pytest.approx(sentence_bleu(theirs, mine, weights, smooth), abs=1e-9)
 
 
 @settings(max_examples=CASES, deadline=None)
@@ -129,28 +129,28 @@ def test_rank_metrics_are_those_of_trec_eval() -> None:
 
     draw = random.Random(0)
     documents = [f"d{n}" for n in range(12)]
-    found = {f"q{n:03}": draw.sample(documents, draw.randint(1, 12)) for n in range(CASES)}
-    wanted = {name: draw.sample(documents, draw.randint(1, 5)) for name in found}
+    result = {f"q{n:03}": draw.sample(documents, draw.randint(1, 12)) for n in range(CASES)}
+    wanted = {name: draw.sample(documents, draw.randint(1, 5)) for name in result}
     metrics = ["recip_rank", "ndcg_cut_2", "ndcg_cut_5", "ndcg_cut_10", "recall_5"]
     theirs = RelevanceEvaluator(
         {name: dict.fromkeys(names, 1) for name, names in wanted.items()}, metrics
     ).evaluate(
-        {name: {d: 1.0 - r / 100 for r, d in enumerate(names)} for name, names in found.items()}
+        {name: {d: 1.0 - r / 100 for r, d in enumerate(names)} for name, names in result.items()}
     )
-    for name in found:
+    for name in result:
         ours = [
-            reciprocal_rank(found[name], wanted[name]),
-            *(ndcg(found[name], wanted[name], k) for k in (2, 5, 10)),
-            evidence_recall(found[name], wanted[name], 5),
+            reciprocal_rank(result[name], wanted[name]),
+            *(ndcg(result[name], wanted[name], k) for k in (2, 5, 10)),
+            evidence_recall(result[name], wanted[name], 5),
         ]
         assert ours == pytest.approx([theirs[name][metric] for metric in metrics], abs=1e-9)
 
 
 @pytest.mark.parametrize(("k", "share"), [(1, 0.0), (2, 0.5), (3, 0.5), (4, 1.0), (99, 1.0)])
 def test_evidence_recall_is_the_share_found_among_the_first_k(k: int, share: float) -> None:
-    found = ["x", "a", "y", "b"]
-    assert evidence_recall(found, ["a", "a", "b"], k) == share  # named twice it counts once
-    assert all_evidence(found, ["a", "b"], k) == float(share == 1.0)
+    result = ["x", "a", "y", "b"]
+    assert evidence_recall(result, ["a", "a", "b"], k) == share  # named twice it counts once
+    assert all_evidence(result, ["a", "b"], k) == float(share == 1.0)
     assert evidence_recall([], ["a"], k) == 0.0
     with pytest.raises(ValueError, match="without evidence"):
-        evidence_recall(found, [], k)
+        evidence_recall(result, [], k)

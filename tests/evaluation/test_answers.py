@@ -140,8 +140,8 @@ def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
 
 
 def test_sub_answers_are_found_in_part_all_or_none() -> None:
-    found = str_scores("A. Marsh left in 1914.", PARTS)
-    assert found == {"strrec": pytest.approx(2 / 3), "strem": 0.0, "strhit": 1.0}
+    result = str_scores("A. Marsh left in 1914.", PARTS)
+    assert result == {"strrec": pytest.approx(2 / 3), "strem": 0.0, "strhit": 1.0}
     assert set(str_scores("1914: Ada Marsh in Lund", PARTS).values()) == {1.0}
     assert set(str_scores("Kessel", PARTS).values()) == {0.0}
     assert set(str_scores("anything", ()).values()) == {0.0}
@@ -157,10 +157,10 @@ def test_the_gold_answer_itself_scores_1(name: str) -> None:
     gold = Gold(("Ada Marsh left Lund",), options=("Kessel", "Ada Marsh left Lund"), correct=1,
                 sub_answers=(("Lund",),))  # fmt: skip
     answer = "ans: Ada Marsh left Lund" if name == "kgqa" else "Ada Marsh left Lund"
-    found = values(name, answer, gold)
-    assert found.pop("option_unread", 0.0) == 0.0
+    result = values(name, answer, gold)
+    assert result.pop("option_unread", 0.0) == 0.0
     highest = 1 - 0.5 * (1 / 4) ** 3 if name == "meteor" else 1.0
-    assert list(found.values()) == pytest.approx([highest] * len(found))
+    assert list(result.values()) == pytest.approx([highest] * len(result))
 
 
 # ---- names

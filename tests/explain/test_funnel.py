@@ -38,8 +38,8 @@ NOT_ANSWERED = {"right": False}
 def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass(
     verdicts: dict[str, bool | None], lost: str | None, otherwise: tuple[str, ...]
 ) -> None:
-    found = fate(**verdicts)  # type: ignore[arg-type]
-    assert (found.lost, found.reached_otherwise) == (lost, otherwise)
+    result = fate(**verdicts)  # type: ignore[arg-type]
+    assert (result.lost, result.reached_otherwise) == (lost, otherwise)
 
 
 def test_losses_and_what_passed_sum_to_all_documents() -> None:
@@ -50,18 +50,18 @@ def test_losses_and_what_passed_sum_to_all_documents() -> None:
         fate("b"),
         fate("c", False, extracted=False, **NOT_RETRIEVED),
     ]
-    made = funnel(*fates)
-    counts = {count.stage: count for count in made.counts()}
+    result = funnel(*fates)
+    counts = {count.stage: count for count in result.counts()}
     assert "replied" not in counts
     assert [counts[stage].lost for stage in counts] == [0, 0, 1, 0, 1, 0, 0, 1]
     assert [counts[stage].rest for stage in counts] == [4, 4, 3, 3, 2, 2, 2, 1]
-    assert made.lost == {"a": "retrieved", "b": None, "c": "extracted"}
+    assert result.lost == {"a": "retrieved", "b": None, "c": "extracted"}
 
 
 def test_a_failed_question_has_a_stage_of_its_own_and_leaves_nothing_unknown() -> None:
     failed = fate(right=None, replied=False)
-    made = funnel(failed, fate("r"))
-    counts = {count.stage: count for count in made.counts()}
+    result = funnel(failed, fate("r"))
+    counts = {count.stage: count for count in result.counts()}
     assert (failed.lost, counts["replied"].lost, counts["answered"].unknown) == ("replied", 1, 0)
 
 
@@ -71,8 +71,8 @@ def test_questions_that_were_not_answered_are_not_known_there() -> None:
 
 
 def test_a_stage_shows_what_is_left_and_lost_and_marks_what_cannot_be_told() -> None:
-    made = funnel(fate("a", cut=None), fate("b", cut=None), fate("c", False, cut=None))
-    rows = {row[0]: row[1:] for row in stage_table(made).rows}
-    assert stage_table(made).texts == ("stage",)
+    result = funnel(fate("a", cut=None), fate("b", cut=None), fate("c", False, cut=None))
+    rows = {row[0]: row[1:] for row in stage_table(result).rows}
+    assert stage_table(result).texts == ("stage",)
     assert rows["answered"] == ("2", "1", "", "")
     assert set(rows["not cut"]) == {"?"}

@@ -40,15 +40,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
 
 
 def test_every_table_marks_the_imported_run_and_shows_nothing_that_is_not_known(runs: Both) -> None:
-    held = [dict(run.metrics) for run in runs]
+    stored = [dict(run.metrics) for run in runs]
     differences = stored_differences(runs)
-    (main,) = shown_tables(held, differences)
+    (main,) = shown_tables(stored, differences)
     row = dict(zip(main.heads, main.rows[1], strict=True))
     title = f"Other (imported {runs[1].imported['sha256'][:8]})"
     assert row["method"] == title
     assert (row["context tokens"], row["cost, tokens"]) == ("–", "–")
     assert {one.method for one in differences} == {title}
-    table, *_ = shown_tables(held, differences, columns="all")
+    table, *_ = shown_tables(stored, differences, columns="all")
     row = dict(zip(table.heads, table.rows[1], strict=True))
     assert (row["context"], row["tokens"], row["faults"]) == ("–", "–", "–")
     assert any(runs[1].imported["sha256"] in note for note in table.notes)
@@ -60,17 +60,17 @@ def test_two_runs_are_paired_over_their_questions_and_settings_that_one_lacks_ar
     (pair,) = pair_rows(runs)
     recall = next(one for one in pair["differences"] if one["metric"] == "evidence_recall@5")
     assert recall["n"] == 5 and recall["second"] == pytest.approx((1 + 1 + 0.5 + 0 + 0.5) / 5)
-    told = {name: (a, b) for name, a, b in settings_that_differ(*(run.metrics for run in runs))}
-    assert told["embedder"] == ("hashing:256", "–")
-    assert told["imported.sha256"] == ("–", runs[1].imported["sha256"])
+    message = {name: (a, b) for name, a, b in settings_that_differ(*(run.metrics for run in runs))}
+    assert message["embedder"] == ("hashing:256", "–")
+    assert message["imported.sha256"] == ("–", runs[1].imported["sha256"])
 
 
 def test_the_funnel_of_an_imported_run_begins_where_passages_are_retrieved(
     runs: Both, tmp_path: Path
 ) -> None:
-    made = run_funnel(runs[1], tmp_path)
-    assert [(one.stage, one.lost) for one in made.counts()] == [("retrieved", 5), ("answered", 1)]
-    lost = [question for question, stage in made.lost.items() if stage == "retrieved"]
+    result = run_funnel(runs[1], tmp_path)
+    assert [(one.stage, one.lost) for one in result.counts()] == [("retrieved", 5), ("answered", 1)]
+    lost = [question for question, stage in result.lost.items() if stage == "retrieved"]
     assert lost == ["q3", "q4", "q5"]
 
 
@@ -112,8 +112,8 @@ def test_the_page_has_its_questions_without_tokens_contexts_and_seconds(
     columns = part("r1/list")
     assert columns["tokens"] == columns["context"] == columns["seconds"] == [None] * 6
     assert set(columns["evidence"]) == {"r", "rr", "mr", "mmm", "rm", ""}  # type: ignore[arg-type]
-    held = part("r1/q0")["questions"]["q1"]  # type: ignore[index]
-    assert held["answer"] == "Ada Marsh" and held["found"]["retrieved"] == ["ada"]
+    stored = part("r1/q0")["questions"]["q1"]  # type: ignore[index]
+    assert stored["answer"] == "Ada Marsh" and stored["found"]["retrieved"] == ["ada"]
 
 
 def test_it_is_scored_again_cited_and_keeps_no_artifact(runs: Both) -> None:

@@ -48,12 +48,12 @@ METHOD = {
 
 def test_a_step_is_changed_by_its_operator_or_its_place() -> None:
     for name in ("node.ppr", "retrieve.1.cases.otherwise.0"):
-        made = changed(METHOD, [Change("set", name, "damping", 0.85)])
-        assert made["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
+        product = changed(METHOD, [Change("set", name, "damping", 0.85)])
+        assert product["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
     assert METHOD["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.5}]
     assert changed(METHOD, [Change("drop", "node.link")])["retrieve"][0]["switch"] == "nodes"
-    found = [place.path for place in places(METHOD)]
-    assert found == ["convert.0", "retrieve.0", "retrieve.1", "retrieve.1.cases.empty.0",
+    result = [place.path for place in places(METHOD)]
+    assert result == ["convert.0", "retrieve.0", "retrieve.1", "retrieve.1.cases.empty.0",
                      "retrieve.1.cases.otherwise.0"]  # fmt: skip
 
 
@@ -98,13 +98,13 @@ def test_the_standing_of_a_passage_is_its_rank_after_each_step(home: Path) -> No
         table = replayed.retrieval.of(finished)["chunk_table"]
         for rank, row in enumerate(chunks.ids, 1):
             (document,) = table.documents_of(int(row))
-            found = Passage.of(document, replayed.retrieval.of(finished)).standings(finished)
-            assert [one.rank for one in found if one.slot == "chunks"][-1] == rank
+            result = Passage.of(document, replayed.retrieval.of(finished)).standings(finished)
+            assert [one.rank for one in result if one.slot == "chunks"][-1] == rank
             in_context = finished.outcome.get("context").pieces
             place = next((n for n, p in enumerate(in_context, 1) if p.id == document), None)
-            assert found[-1].slot == "context"
-            assert found[-1].rank == place
-            assert (lost_at(found) is None) == (place is not None)
+            assert result[-1].slot == "context"
+            assert result[-1].rank == place
+            assert (lost_at(result) is None) == (place is not None)
 
 
 def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> None:
@@ -114,8 +114,8 @@ def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> No
     assert "chunks: 1 of" in shown.out or "chunks: 2 of" in shown.out
     replayed = Player.of_run(run(home), home)
     finished = replayed.as_it_is().retrieval.finished[0]
-    kept = {piece.id for piece in finished.outcome.get("context").pieces}
-    out = next(row.id for row in replayed.experiment.dataset.documents if row.id not in kept)
+    rows = {piece.id for piece in finished.outcome.get("context").pieces}
+    out = next(row.id for row in replayed.experiment.dataset.documents if row.id not in rows)
     lost = command("show", path, finished.question.id, out)
     assert "lost at " in lost.out
     for words, name in (("q1 adda", "'ada'"), ("q11 ada", "q1"), ("q1 ada --calls", "PASSAGE")):

@@ -103,17 +103,17 @@ def freeze(method: str, home: Path) -> dict[str, Plain]:
     built by prompts they are the method's own, so that all prompts are sent.
     """
     names_of: dict[tuple[str, str], str] = {}
-    found: dict[str, Plain] = {}
+    result: dict[str, Plain] = {}
     for name, case in CASES.items():
         experiment = _experiment(method, case, home, OWN.get(method, {}))
         resolved = _experiment(method, case, home, {}) if method in OWN else experiment
         configuration = _configuration(resolved)
         key = (experiment.key, json.dumps(configuration, default=str))
         if (same := names_of.setdefault(key, name)) != name:
-            found[name] = f"as {same}"
+            result[name] = f"as {same}"
         else:
-            found[name] = {"configuration": configuration, **_frozen(experiment)}
-    plain: dict[str, Plain] = json.loads(json.dumps(found, default=str))
+            result[name] = {"configuration": configuration, **_frozen(experiment)}
+    plain: dict[str, Plain] = json.loads(json.dumps(result, default=str))
     return plain
 
 
@@ -143,8 +143,8 @@ def _frozen(experiment: Experiment) -> Plain:
         table, pipeline = resources["chunk_table"], experiment.method.pipeline
         start = partial(start_state, experiment, table=table)
         (finished,) = run([question], pipeline, Execution(resources), start=start)
-        found = _question(finished, Names.of(resources))
-        questions[question.id] = {**found, "prompts": _sent(reader.asked)}
+        result = _question(finished, Names.of(resources))
+        questions[question.id] = {**result, "prompts": _sent(reader.asked)}
     return {"prompts": prompts, "question": questions}
 
 
@@ -176,9 +176,9 @@ def _question(finished: Finished, names: Names) -> dict[str, Plain]:
         written = {slot: one for slot, one in trace.wrote.items() if slot not in SENT}
         steps[label] = {slot: _written(slot, one, names) for slot, one in written.items()}
     answer, context = outcome.get("answer"), outcome.get("context")
-    found = {"step": steps, "answer": getattr(answer, "text", None)}
+    result = {"step": steps, "answer": getattr(answer, "text", None)}
     if isinstance(context, Context):
-        found["context"] = {
+        result["context"] = {
             "pieces": [
                 {"kind": one.kind, "id": one.id, "score": round(one.score, DECIMALS),
                  "tokens": one.n_tokens, "text": _digest(one.text), "also": list(one.also)}
@@ -187,7 +187,7 @@ def _question(finished: Finished, names: Names) -> dict[str, Plain]:
             "text": _digest("\n".join(piece.text for piece in context.pieces)),
             "cut": [list(one) for one in context.cut],
         }  # fmt: skip
-    return {**found, "fallbacks": list(finished.fallbacks)}
+    return {**result, "fallbacks": list(finished.fallbacks)}
 
 
 def _written(slot: str, value: object, names: Names) -> Plain:
@@ -208,10 +208,10 @@ def _labelled(value: Plain) -> Plain:
         return value
     if not isinstance(value.get("id"), int):
         return {name: _labelled(one) for name, one in value.items()}
-    said = [value[part] for part in ("name", "head", "relation", "tail") if part in value]
+    message = [value[part] for part in ("name", "head", "relation", "tail") if part in value]
     if "documents" in value:
-        said = ["+".join(value["documents"]), str(value["id"])]
-    label = " | ".join(said) or value.get("title") or f"row {value['id']}"
+        message = ["+".join(value["documents"]), str(value["id"])]
+    label = " | ".join(message) or value.get("title") or f"row {value['id']}"
     rest = {name: value[name] for name in ("score", "step") if name in value}
     return [label, *rest.values()] if rest else label
 
@@ -258,21 +258,21 @@ def _differences(golden: Plain, current: Plain, where: str) -> Iterator[str]:
 
 def _differences_of_ranks(golden: Plain, current: Plain, where: str) -> Iterator[str]:
     """Rows that are ranked anew, unless golden scores them alike, and scores that are new."""
-    left = list(enumerate(golden, 1))
+    rest = list(enumerate(golden, 1))
     for rank, (label, score) in enumerate(current, 1):
-        match = next((one for one in left if one[1][0] == label), None)
+        match = next((one for one in rest if one[1][0] == label), None)
         if match is None:
             expected = golden[rank - 1][0] if rank <= len(golden) else "nothing"
             yield f"{where}: rank {rank} is '{label}', golden '{expected}'"
             continue
-        left.remove(match)
+        rest.remove(match)
         place, (_, expected) = match
         if not _alike(score, expected):
             yield f"{where}: '{label}' has {score}, golden {expected}"
         elif place != rank and not _alike(expected, golden[rank - 1][1], 2):
             yield f"{where}: '{label}' has rank {rank}, golden {place}"
-    if left:
-        place, (label, _) = left[0]
+    if rest:
+        place, (label, _) = rest[0]
         yield f"{where}: '{label}' of rank {place} is gone"
 
 
@@ -291,8 +291,8 @@ def _alike(one: Plain, other: Plain, times: float = 1) -> bool:
 
 def read(method: str) -> dict[str, Plain]:
     """The golden file of a method; raises FileNotFoundError where it has none."""
-    found: dict[str, Plain] = json.loads(lzma.decompress(path(method).read_bytes()))
-    return found
+    result: dict[str, Plain] = json.loads(lzma.decompress(path(method).read_bytes()))
+    return result
 
 
 def write(method: str, found: Mapping[str, Plain]) -> None:

@@ -19,13 +19,13 @@ def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 
 @pytest.mark.parametrize("method", frozen.METHODS)
 def test_the_method_gives_what_its_golden_file_holds(method: str, home: Path) -> None:
-    found = frozen.difference(frozen.read(method), frozen.freeze(method, home), method)
-    assert found is None, found
+    result = frozen.difference(frozen.read(method), frozen.freeze(method, home), method)
+    assert result is None, result
 
 
 def test_every_golden_file_is_that_of_a_method() -> None:
-    held = {file.name.partition(".")[0] for file in frozen.FOLDER.glob("*.json.xz")}
-    assert held == set(frozen.METHODS)
+    stored = {file.name.partition(".")[0] for file in frozen.FOLDER.glob("*.json.xz")}
+    assert stored == set(frozen.METHODS)
 
 
 RANKED = {"step": {"node.ppr": {"node_scores": [["ada", 0.5], ["otto", 0.25], ["isk", 0.25]]}}}
@@ -47,5 +47,5 @@ def test_a_difference_is_told_unless_it_is_a_last_decimal_or_a_tie(
 ) -> None:
     current = copy.deepcopy(RANKED)
     current["step"]["node.ppr"]["node_scores"] = rows  # type: ignore[assignment]
-    told = frozen.difference(RANKED, current, "hipporag")
-    assert told == (words and f"hipporag, step node.ppr, node_scores: {words}")
+    message = frozen.difference(RANKED, current, "hipporag")
+    assert message == (words and f"hipporag, step node.ppr, node_scores: {words}")

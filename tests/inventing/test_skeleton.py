@@ -22,10 +22,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one package, which has an operator and a method of each kind."""
-    made = tmp_path_factory.mktemp("mylab")
+    result = tmp_path_factory.mktemp("mylab")
     for kind in KINDS:
-        Skeleton.of_operator(f"{kind}.my_{kind}", "mylab").write(made)
-    return made
+        Skeleton.of_operator(f"{kind}.my_{kind}", "mylab").write(result)
+    return result
 
 
 def test_the_tests_of_every_kind_pass(package: Path) -> None:

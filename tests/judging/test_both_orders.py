@@ -27,12 +27,12 @@ def test_four_questions_by_hand() -> None:
         BothOrders(True, True, -1),
         BothOrders(None, True, 1),
     ]
-    found = head_to_head(pairs)
-    assert (found.n, found.missing, found.wins, found.ties, found.losses) == (4, 1, 2, 1, 1)
-    assert found.rate is not None and found.rate.mean == 0.625
-    assert found.flips is not None and found.flips.mean == 0.25
-    assert found.first is not None and found.first.mean == 5 / 8
-    assert found.longer is not None and found.longer.mean == (1 + 0.5 + 1 + 0) / 4
+    result = head_to_head(pairs)
+    assert (result.n, result.missing, result.wins, result.ties, result.losses) == (4, 1, 2, 1, 1)
+    assert result.rate is not None and result.rate.mean == 0.625
+    assert result.flips is not None and result.flips.mean == 0.25
+    assert result.first is not None and result.first.mean == 5 / 8
+    assert result.longer is not None and result.longer.mean == (1 + 0.5 + 1 + 0) / 4
 
 
 def test_questions_of_one_document_count_together_by_hand() -> None:
@@ -52,10 +52,10 @@ def test_every_rate_draws_questions_of_one_document_together() -> None:
     of_document = [BothOrders(True, True, 1), BothOrders(False, False, -1),
                    BothOrders(True, False, 1), BothOrders(False, True, -1)]  # fmt: skip
     scopes = [f"document {number}" for number in range(6) for _ in of_document]
-    found = head_to_head(of_document * 6, scopes=scopes)
-    for mean in (found.rate, found.first, found.longer, found.flips):
+    result = head_to_head(of_document * 6, scopes=scopes)
+    for mean in (result.rate, result.first, result.longer, result.flips):
         assert mean is not None and mean.low == approx(mean.high, abs=1e-6)
-    assert found.rate is not None and found.rate.clusters == 6
+    assert result.rate is not None and result.rate.clusters == 6
     alone = head_to_head(of_document * 6)
     for mean in (alone.rate, alone.longer, alone.flips):
         assert mean is not None and mean.high - mean.low > 0.1
@@ -77,10 +77,10 @@ def test_planted_judges_are_exposed_by_their_rates(
     for row in range(200):
         better, longer = row < 140, 1 if row % 2 else -1
         pairs.append(BothOrders(judge(better, True, longer), judge(better, False, longer), longer))
-    found = head_to_head(pairs)
-    assert found.rate and found.flips and found.first and found.longer
-    assert (found.rate.mean, found.flips.mean, found.first.mean) == (rate, flips, first)
-    assert found.longer.mean == longer_wins
+    result = head_to_head(pairs)
+    assert result.rate and result.flips and result.first and result.longer
+    assert (result.rate.mean, result.flips.mean, result.first.mean) == (rate, flips, first)
+    assert result.longer.mean == longer_wins
 
 
 # ---- tables
@@ -98,11 +98,11 @@ def match(*counts: tuple[int, bool, bool]) -> Match:
 
 def test_a_flip_counts_half_and_is_audited() -> None:
     """40 for A, 20 for B and 20 flips: (40 + 10) / 80; 20 of 80 flipped."""
-    held = match((40, True, True), (20, False, False), (20, True, False))
-    (row,) = match_table("", [held]).rows
+    stored = match((40, True, True), (20, False, False), (20, True, False))
+    (row,) = match_table("", [stored]).rows
     assert row[3:8] == ("80", "0", "40", "20", "20")
     assert row[8].startswith("62.5 [")
-    assert audit_table([held]).rows[0][3].startswith("25.0 [")
+    assert audit_table([stored]).rows[0][3].startswith("25.0 [")
 
 
 def test_verdicts_that_are_missing_leave_dashes() -> None:

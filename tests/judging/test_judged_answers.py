@@ -25,10 +25,10 @@ def judged(
     metric: str, *replies: Reply, case: Case = ADA, embedder: Callable[[], Any] = Hashing
 ) -> Judgement:
     """The judgement when the judge says these things, one after the other."""
-    said = iter(replies)
-    meter = Scripted(answer=lambda chat: next(said))
-    (found,) = judge(MEASURES[metric].metric, Bench(meter, embedder), [case])
-    return found
+    message = iter(replies)
+    meter = Scripted(answer=lambda chat: next(message))
+    (result,) = judge(MEASURES[metric].metric, Bench(meter, embedder), [case])
+    return result
 
 
 def prompts(case: Case, verdict: bool) -> list[str]:
@@ -155,8 +155,8 @@ def test_failed_calls_and_prose_leave_no_value_and_an_empty_list_is_never_a_perf
 def test_what_cannot_be_read_or_claims_nothing_has_no_value(
     metric: str, replies: tuple[str, ...], missing: str
 ) -> None:
-    found = judged(metric, *replies)
-    assert (found.value, found.missing) == (None, missing)
+    result = judged(metric, *replies)
+    assert (result.value, result.missing) == (None, missing)
 
 
 def test_faithfulness_is_the_share_of_statements_that_are_supported() -> None:
@@ -202,8 +202,8 @@ class Pair:
 
 def test_a_likeness_below_zero_counts_as_zero() -> None:
     reply = '{"questions": ["Who?"], "evasive": false}'
-    found = judged("answer_relevance", reply, embedder=lambda: Pair([-1.0, 0.0]))
-    assert found == Judgement(0.0)
+    result = judged("answer_relevance", reply, embedder=lambda: Pair([-1.0, 0.0]))
+    assert result == Judgement(0.0)
 
 
 @pytest.mark.parametrize(
@@ -246,22 +246,22 @@ def turned() -> Pair:
 
 
 def test_correctness_is_f1_of_statements_and_a_quarter_likeness() -> None:
-    said = [claimed("a", "b", "c"), claimed("a", "x"), '{"supported": [1], "missing": [2, 3]}']
-    found = judged("answer_correctness", *said, embedder=turned)
+    message = [claimed("a", "b", "c"), claimed("a", "x"), '{"supported": [1], "missing": [2, 3]}']
+    result = judged("answer_correctness", *message, embedder=turned)
     f1 = 2 * 1 / (2 * 1 + 1 + 2)  # one supported, one not, two missing
-    assert found.value == approx(0.75 * f1 + 0.25 * 0.5)
+    assert result.value == approx(0.75 * f1 + 0.25 * 0.5)
 
 
 def test_an_answer_that_claims_nothing_has_no_facts_and_a_wrong_number_no_value() -> None:
-    found = judged("answer_correctness", claimed("a"), claimed(), embedder=turned)
-    assert found.value == 0.25 * 0.5
+    result = judged("answer_correctness", claimed("a"), claimed(), embedder=turned)
+    assert result.value == 0.25 * 0.5
     wrong = '{"supported": [2], "missing": []}'
     assert judged("answer_correctness", claimed("a"), claimed("a"), wrong).missing == "unreadable"
 
 
 def test_coverage_is_the_share_of_the_golds_statements_that_the_answer_holds() -> None:
-    found = judged("coverage", claimed("a", "b", "c", "d"), '{"held": [1, 3, 3]}')
-    assert found == Judgement(0.5)
+    result = judged("coverage", claimed("a", "b", "c", "d"), '{"held": [1, 3, 3]}')
+    assert result == Judgement(0.5)
 
 
 @pytest.mark.parametrize("metric", ["context_precision", "context_recall", "context_relevance"])

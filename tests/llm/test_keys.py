@@ -77,8 +77,8 @@ def test_the_key_of_a_correction() -> None:
 def test_the_request_that_is_sent() -> None:
     dialect = Dialect()
     dialect.schema_form = "words"
-    asked = Request(CHAT[:1], 20, ("x",), schema_of(City), 2)
-    body = dialect.body("m", asked, Decoding(**WARM))
+    requests = Request(CHAT[:1], 20, ("x",), schema_of(City), 2)
+    body = dialect.body("m", requests, Decoding(**WARM))
     assert body == {
         "temperature": 0.7,
         "top_p": 0.9,

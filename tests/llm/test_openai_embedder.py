@@ -17,11 +17,11 @@ def embedder(url, **more):
 
 
 def test_rows_are_unit_vectors_in_the_order_of_the_texts(fake):
-    found = embedder(fake.scenario(), batch_size=2).encode(TEXTS, kind="passage")
-    assert found.shape == (5, 8) and found.dtype == np.float32
-    assert np.allclose(np.linalg.norm(found, axis=1), 1)
+    result = embedder(fake.scenario(), batch_size=2).encode(TEXTS, kind="passage")
+    assert result.shape == (5, 8) and result.dtype == np.float32
+    assert np.allclose(np.linalg.norm(result, axis=1), 1)
     alone = embedder(fake.scenario()).encode(["ccc dd"], kind="passage")
-    assert np.array_equal(found[1], found[3]) and np.array_equal(found[2], alone[0])
+    assert np.array_equal(result[1], result[3]) and np.array_equal(result[2], alone[0])
 
 
 def test_blocks_depend_on_the_texts_alone_and_equal_texts_are_sent_once(fake):

@@ -75,8 +75,8 @@ def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
 
 
 def test_it_converts_a_question_into_its_entity_and_keywords() -> None:
-    found = replied("operators:question/prompts/question_entities.j2", question=QUESTION)
-    assert json.loads(found) == {"named_entities": ["Ada Marsh"]}
+    result = replied("operators:question/prompts/question_entities.j2", question=QUESTION)
+    assert json.loads(result) == {"named_entities": ["Ada Marsh"]}
     words = replied("operators:question/prompts/keywords.j2", question=QUESTION)
     assert json.loads(words) == {
         "high_level_keywords": ["employer", "founder"],
@@ -86,8 +86,8 @@ def test_it_converts_a_question_into_its_entity_and_keywords() -> None:
 
 def test_it_reads_entities_and_triples_out_of_a_passage() -> None:
     values = {"passage": f"Ada Marsh\nAda Marsh is a painter. {WORKED}", "entities": "[]"}
-    found = replied("graphrag_bench.graphs:prompts/entities.j2", passage=values["passage"])
-    assert json.loads(found) == {"named_entities": ["Ada Marsh", "Norvik Guild"]}
+    result = replied("graphrag_bench.graphs:prompts/entities.j2", passage=values["passage"])
+    assert json.loads(result) == {"named_entities": ["Ada Marsh", "Norvik Guild"]}
     triples = replied("graphrag_bench.graphs:prompts/triples.j2", **values)
     assert json.loads(triples) == {"triples": [["Ada Marsh", "worked for", "Norvik Guild"]]}
 
@@ -141,5 +141,5 @@ def test_an_answer_that_is_to_be_a_list_is_a_list_of_one(known: bool) -> None:
     facts = ["(ada marsh, worked for, norvik guild)", "(norvik guild, was founded by, otto brandt)"]
     pieces = [{"text": fact} for fact in facts[: 1 + known]]
     prompt = "methods:subgraphrag/prompts/triplets.j2"
-    said = replied(prompt, "list", question=QUESTION, pieces=pieces)
-    assert said == ("ans: otto brandt" if known else f"ans: {UNKNOWN}")
+    message = replied(prompt, "list", question=QUESTION, pieces=pieces)
+    assert message == ("ans: otto brandt" if known else f"ans: {UNKNOWN}")

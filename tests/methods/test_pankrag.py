@@ -164,8 +164,8 @@ KNOWN = Dependencies(
 def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
     """The longest plan that the schema allows fits the 2,200 tokens of the reply with a margin."""
     schema = bounded_reply(4, 4).model_json_schema()
-    held = json.dumps(schema["$defs"])
-    assert held.count('"maxItems": 4') == 2
+    stored = json.dumps(schema["$defs"])
+    assert stored.count('"maxItems": 4') == 2
     one = hop("1-1", ("Which prize did the founder win? " * 9)[:200], *["1-1"] * 5)
     longest = reply(*[{"sequence_id": "1", "hop": [one] * 4}] * 4)
     assert count_tokens(json.dumps(longest, indent=2)) < 2000
@@ -179,9 +179,9 @@ def test_a_plan_cut_off_is_not_guessed_and_an_unreadable_one_is_no_decomposition
         read(WHOLE[:-60], cut=True)
     result = plan(Question("q", "Broken"), llm=LLM)
     assert len(result) == 0 and result.final.text == "Broken"
-    asked = Question("q", "Who won <A1-1>?")
-    assert rephrase(asked, KNOWN, llm=LLM).text == "Who won the Marsh Prize?"
-    assert rephrase(asked, KNOWN, llm=LLM, when="never") == asked
+    requests = Question("q", "Who won <A1-1>?")
+    assert rephrase(requests, KNOWN, llm=LLM).text == "Who won the Marsh Prize?"
+    assert rephrase(requests, KNOWN, llm=LLM, when="never") == requests
 
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)

@@ -243,14 +243,14 @@ def matched(text: str, *mentions: str, **settings) -> list[str]:
 
 
 def test_matched_names_come_before_mentions_outside_of_them_part_by_part() -> None:
-    asked = "Was Nashville home to the performer of Hello Love?"
-    assert matched(asked, "nashville") == ["hello love", "nashville"]
+    requests = "Was Nashville home to the performer of Hello Love?"
+    assert matched(requests, "nashville") == ["hello love", "nashville"]
     assert matched("Who sang Hello Love?", "Love") == ["hello love"]
-    asked, names = "Was Nashville home to Hank Snow?", ("nashville", "hank snow")
+    requests, names = "Was Nashville home to Hank Snow?", ("nashville", "hank snow")
     both = ("mentions", "dictionary")
-    assert matched(asked, *names, parts=both) == ["nashville", "hank snow"]
-    assert matched(asked, *names, parts=("dictionary",)) == ["hank snow"]
-    assert matched(asked, *names, parts=("mentions",)) == ["nashville", "hank snow"]
+    assert matched(requests, *names, parts=both) == ["nashville", "hank snow"]
+    assert matched(requests, *names, parts=("dictionary",)) == ["hank snow"]
+    assert matched(requests, *names, parts=("mentions",)) == ["nashville", "hank snow"]
 
 
 def test_names_of_one_word_count_where_they_are_titles_or_written_as_names() -> None:

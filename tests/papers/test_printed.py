@@ -105,9 +105,9 @@ def test_an_unknown_table_is_answered_with_the_nearest() -> None:
 
 def test_the_wheel_holds_the_tables() -> None:
     builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[2]))
-    held = {file.distribution_path for file in builder.recurse_included_files()}
-    assert {f"graphrag_bench/papers/printed_tables/{name}" for name in FILES} <= held
-    assert f"graphrag_bench/papers/printed_tables/{paper_names()[0]}/paper.yaml" in held
+    stored = {file.distribution_path for file in builder.recurse_included_files()}
+    assert {f"graphrag_bench/papers/printed_tables/{name}" for name in FILES} <= stored
+    assert f"graphrag_bench/papers/printed_tables/{paper_names()[0]}/paper.yaml" in stored
 
 
 @pytest.mark.parametrize("name", paper_names())

@@ -37,8 +37,8 @@ def test_two_ids_of_the_same_score_may_change_places():
 
 def test_a_planted_swap_is_found_at_its_place_and_named_with_both_sides():
     ours = ranked((3, 0.9), (1, 0.5), (0, 0.4), (2, 0.3))
-    (found,) = compare("q7", {"nodes": ours}, {"nodes": ENGINE})
-    assert found == Difference("q7", "nodes", "differs", 3, "0 (0.4)", "2 (0.5)")
+    (result,) = compare("q7", {"nodes": ours}, {"nodes": ENGINE})
+    assert result == Difference("q7", "nodes", "differs", 3, "0 (0.4)", "2 (0.5)")
 
 
 def test_scores_that_differ_by_more_than_a_millionth_are_no_tie():

@@ -35,8 +35,8 @@ SWITCH = {
 
 def test_a_fallback_is_noted_for_its_questions_and_names_a_case_of_its_switch():
     world = Execution({})
-    held = {**SWITCH, "fallback": {"empty": "no name in the question: twice"}}
-    outcomes([START, {"op": "tiny.names"}, held, held], "5", "5 ada", world=world)
+    stored = {**SWITCH, "fallback": {"empty": "no name in the question: twice"}}
+    outcomes([START, {"op": "tiny.names"}, stored, stored], "5", "5 ada", world=world)
     assert {name: list(why) for name, why in world.fallbacks.items()} == {
         "q0": ["no name in the question: twice"]
     }

@@ -71,8 +71,8 @@ def test_a_trace_holds_every_step_and_workers_answer_in_the_order_given():
     assert first.calls.calls == 0
     assert (second.calls.calls, second.replies) == (1, ("good day",))
     model = Scripted({f"number {i}": f"answer {i}" for i in range(9)})
-    asked = [f"number {i}" for i in range(9)]
-    result = outcomes([{"op": "tiny.echo"}], *asked, world=Execution({"llm": model}, workers=3))
+    requests = [f"number {i}" for i in range(9)]
+    result = outcomes([{"op": "tiny.echo"}], *requests, world=Execution({"llm": model}, workers=3))
     assert [one.get("answer") for one in result] == [Answer(f"answer {i}") for i in range(9)]
 
 

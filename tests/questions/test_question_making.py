@@ -34,10 +34,10 @@ ROAD = line((0, 1, "founded"), (1, 2, "stands on"), (2, 3, "lies in"))
 
 
 def test_a_chain_of_two_facts_is_a_question_with_its_answer_and_its_documents() -> None:
-    made, refused = specific_questions(ROAD, TABLE, [2], 5, None)
-    found = {one.text: (one.answers, one.evidence, one.hops, one.entities) for one in made}
+    product, refused = specific_questions(ROAD, TABLE, [2], 5, None)
+    result = {one.text: (one.answers, one.evidence, one.hops, one.entities) for one in product}
     assert refused == 0
-    assert found == {
+    assert result == {
         "Ada founded X1, and X1 stands on X2. What is X2?": (("Tarn",), ("d0", "d1"), 2, ("Ada",)),
         "Norvik stands on X1, and X1 lies in X2. What is X2?": (
             ("Velia",), ("d1", "d2"), 2, ("Norvik",),
@@ -67,8 +67,8 @@ def test_a_chain_whose_ends_one_fact_joins_is_no_question_of_two_hops() -> None:
 
 def test_names_that_stand_in_one_sentence_are_no_fact() -> None:
     beside = line((0, 1, "occurs with"), (1, 2, "stands on"))
-    made, _ = specific_questions(beside, TABLE, [1, 2], 9, None)
-    assert [one.text for one in made] == ["Norvik stands on what?"]
+    result, _ = specific_questions(beside, TABLE, [1, 2], 9, None)
+    assert [one.text for one in result] == ["Norvik stands on what?"]
 
 
 @pytest.mark.parametrize(
@@ -76,27 +76,29 @@ def test_names_that_stand_in_one_sentence_are_no_fact() -> None:
 )
 def test_a_wording_that_gives_a_name_away_is_refused(wording: str) -> None:
     model = Scripted(answer=lambda chat: json.dumps({"question": wording}))
-    made, refused = specific_questions(line((0, 1, "founded"), (1, 2, "on")), TABLE, [2], 1, model)
-    assert (made, refused) == ([], 1)
+    result, refused = specific_questions(
+        line((0, 1, "founded"), (1, 2, "on")), TABLE, [2], 1, model
+    )
+    assert (result, refused) == ([], 1)
 
 
 def test_a_wording_that_holds_is_taken() -> None:
-    said = json.dumps({"question": "On what does the thing that Ada founded stand?"})
-    model = Scripted(answer=lambda chat: said)
+    message = json.dumps({"question": "On what does the thing that Ada founded stand?"})
+    model = Scripted(answer=lambda chat: message)
     (one,), refused = specific_questions(ROAD, TABLE, [2], 1, model)
     assert refused == 0 and one.answers in (("Tarn",), ("Velia",))
 
 
 def counting(short: int = 0) -> Scripted:
     """A model that gives the items asked for, all different, `short` of them missing at first."""
-    given: list[int] = []
+    config: list[int] = []
 
     def answer(chat: Chat) -> str:
         text = last_user_message(chat)
         n = int(re.findall(r"Give exactly (\d+)", text)[0])
         first = "already" not in text
-        items = [f"item {len(given) + i} {len(text)}?" for i in range(n - (short if first else 0))]
-        given.extend(range(n))
+        items = [f"item {len(config) + i} {len(text)}?" for i in range(n - (short if first else 0))]
+        config.extend(range(n))
         return json.dumps({"items": items})
 
     return Scripted(answer=answer)
@@ -104,23 +106,23 @@ def counting(short: int = 0) -> Scripted:
 
 def test_five_users_with_five_tasks_and_five_questions_each_are_125() -> None:
     model = counting()
-    made = abstract_questions(model, "A set.")
-    assert len(made) == len({one.text for one in made}) == 125
-    assert len({one.origin for one in made}) == 25
+    result = abstract_questions(model, "A set.")
+    assert len(result) == len({one.text for one in result}) == 125
+    assert len({one.origin for one in result}) == 25
     assert len(model.asked) == 1 + 5 + 25
 
 
 def test_what_a_reply_falls_short_of_is_asked_for_again() -> None:
     model = counting(short=2)
-    made = abstract_questions(model, "A set.")
-    assert len(made) == 125
+    result = abstract_questions(model, "A set.")
+    assert len(result) == 125
     assert len(model.asked) == 2 * (1 + 5 + 25)
 
 
 def test_n_questions_are_of_many_tasks_and_cost_no_more_calls_than_they_need() -> None:
     model = counting()
-    made = abstract_questions(model, "A set.", 7)
-    assert len(made) == 7 and len({one.origin[0] for one in made}) == 5
+    result = abstract_questions(model, "A set.", 7)
+    assert len(result) == 7 and len({one.origin[0] for one in result}) == 5
     assert len(model.asked) == 1 + 5 + 7
 
 

@@ -12,17 +12,17 @@ from graphrag_bench.report.rendering import MISSING, Table
 
 def run(method: str, values: Sequence[float], metric: str = "accuracy", **fields: Any) -> Compared:
     """A run whose questions q0, q1, ... have these values of one metric."""
-    held: dict[str, Any] = {
+    stored: dict[str, Any] = {
         "title": method, "method": method, "role": "", "dataset": "toy", "settings": {},
         "key": method, **fields,
     }  # fmt: skip
-    return Compared(held, {f"q{row}": {metric: value} for row, value in enumerate(values)})
+    return Compared(stored, {f"q{row}": {metric: value} for row, value in enumerate(values)})
 
 
 def table(*runs: Compared, baseline: str = "vanilla", metrics: Sequence[str] = ()) -> Table:
-    made = comparison_table(comparisons(runs, baseline, metrics))
-    assert made is not None
-    return made
+    result = comparison_table(comparisons(runs, baseline, metrics))
+    assert result is not None
+    return result
 
 
 BASE = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
@@ -33,20 +33,20 @@ def test_a_row_has_the_difference_its_p_and_who_won_how_often() -> None:
     """Three won, one lost, of the 16 ways two are further and eight as far: 2 / 16 + 8 / 32."""
     (row,) = table(run("vanilla", BASE), run("hipporag", BETTER)).rows
     assert row[:4] == ("hipporag", "vanilla", "accuracy", "6")
-    found = paired_difference(BASE, BETTER)
-    assert row[4] == f"+0.333 [{found.low:+.3f}, {found.high:+.3f}]"
+    result = paired_difference(BASE, BETTER)
+    assert row[4] == f"+0.333 [{result.low:+.3f}, {result.high:+.3f}]"
     assert row[5:7] == ("0.3750", "3/2/1")
     assert float(row[7]) > 0.5
 
 
 def test_p_is_corrected_over_all_rows_of_the_table() -> None:
     worse, same = [0.0] * 6, list(BASE)
-    made = table(run("vanilla", BASE), run("a", BETTER), run("b", worse), run("c", same))
+    result = table(run("vanilla", BASE), run("a", BETTER), run("b", worse), run("c", same))
     plain = [paired_difference(BASE, other).p for other in (BETTER, worse, same)]
-    assert [float(row[5]) for row in made.rows] == pytest.approx(holm(plain), abs=1e-4)
-    assert made.heads[5] == "p (Holm, 3 tests)"
-    assert "accuracy: 3" in made.notes[1]
-    assert made.rows[2][7] == MISSING
+    assert [float(row[5]) for row in result.rows] == pytest.approx(holm(plain), abs=1e-4)
+    assert result.heads[5] == "p (Holm, 3 tests)"
+    assert "accuracy: 3" in result.notes[1]
+    assert result.rows[2][7] == MISSING
 
 
 def test_one_test_is_not_corrected_and_each_metric_is_by_itself() -> None:
@@ -54,16 +54,16 @@ def test_one_test_is_not_corrected_and_each_metric_is_by_itself() -> None:
         Compared(one.metrics, {q: {**of, "f1": of["accuracy"]} for q, of in one.scores.items()})
         for one in (run("vanilla", BASE), run("a", BETTER))
     ]
-    made = table(*both)
-    assert made.heads[5] == "p"
-    assert [row[5] for row in made.rows] == ["0.3750", "0.3750"]
-    assert "Holm" not in made.notes[1]
+    result = table(*both)
+    assert result.heads[5] == "p"
+    assert [row[5] for row in result.rows] == ["0.3750", "0.3750"]
+    assert "Holm" not in result.notes[1]
 
 
 def test_a_difference_over_fewer_questions_than_the_run_says_so() -> None:
-    made = table(run("vanilla", BASE[:4]), run("a", BETTER))
-    said = "difference over 4 of 6 questions: those that accuracy has in both runs"
-    assert (made.rows[0][3], made.notes[-1]) == ("4", said)
+    result = table(run("vanilla", BASE[:4]), run("a", BETTER))
+    message = "difference over 4 of 6 questions: those that accuracy has in both runs"
+    assert (result.rows[0][3], result.notes[-1]) == ("4", message)
     whole = table(run("vanilla", BASE), run("a", BETTER))
     assert not any("difference over" in note for note in whole.notes)
 
@@ -100,6 +100,6 @@ def test_the_metrics_that_are_named_are_compared_else_the_usual_ones() -> None:
 def test_questions_that_share_a_scope_are_taken_together_and_the_note_says_so() -> None:
     scopes = {f"q{row}": "abc"[row // 2] for row in range(6)}
     runs = [run("vanilla", [0.0] * 6), run("hipporag", [1.0] * 6)]
-    made = table(*(Compared(one.metrics, one.scores, scopes) for one in runs))
-    assert made.rows[0][5] == "0.1250"
-    assert "scopes (3 that questions share: few" in made.notes[0]
+    result = table(*(Compared(one.metrics, one.scores, scopes) for one in runs))
+    assert result.rows[0][5] == "0.1250"
+    assert "scopes (3 that questions share: few" in result.notes[0]

@@ -66,27 +66,27 @@ def test_the_share_of_cut_answers_is_a_column_where_any_was_cut() -> None:
 
 
 def test_cut_replies_of_an_extraction_are_a_warning_with_their_share() -> None:
-    held = {"replies": 200, "truncated_replies": 3}
-    notes = run_notes([run("Long", extraction="llm", extraction_statistics=held)])
+    stored = {"replies": 200, "truncated_replies": 3}
+    notes = run_notes([run("Long", extraction="llm", extraction_statistics=stored)])
     assert any("3 of 200" in note for note in notes if note.startswith("!"))
 
 
 def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> None:
-    made = table(run("Vanilla"), run("Better", [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]), run("Same"))
-    assert made.heads == (
+    result = table(run("Vanilla"), run("Better", [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]), run("Same"))
+    assert result.heads == (
         "method", "n", "accuracy [95 %]", "minus Vanilla", "p (Holm, 2 tests)", "context tokens",
         "cost, tokens",
     )  # fmt: skip
     first = ("Vanilla", "6", "0.333 [0.10, 0.90]", MISSING, MISSING, "1,834", "2,460")
-    assert made.rows[0] == first
-    assert cells(made, "minus Vanilla") == [MISSING, "+0.333", "+0.000"]
+    assert result.rows[0] == first
+    assert cells(result, "minus Vanilla") == [MISSING, "+0.333", "+0.000"]
 
 
 def test_rows_keep_their_differences_where_the_table_orders_runs_anew() -> None:
     oracle = run("Oracle", [1.0] * 6, role="ceiling")
-    made = table(oracle, run("Better", [1.0] * 6), run("Vanilla"))
-    assert [row[0] for row in made.rows] == ["Better", "Vanilla", "Oracle"]
-    assert cells(made, "minus Vanilla") == ["+0.667", MISSING, MISSING]
+    result = table(oracle, run("Better", [1.0] * 6), run("Vanilla"))
+    assert [row[0] for row in result.rows] == ["Better", "Vanilla", "Oracle"]
+    assert cells(result, "minus Vanilla") == ["+0.667", MISSING, MISSING]
 
 
 def test_the_main_metric_is_the_one_asked_for_or_that_of_answers_or_evidence() -> None:
@@ -99,18 +99,18 @@ def test_the_main_metric_is_the_one_asked_for_or_that_of_answers_or_evidence() -
 
 
 def test_money_is_the_cost_where_any_run_has_cost_some() -> None:
-    made = table(run("Vanilla"), run("Dear", cost=cost(0.25)))
-    assert cells(made, "cost, USD") == ["0.0000", "0.5000"]
-    assert "cost, tokens" not in made.heads
+    result = table(run("Vanilla"), run("Dear", cost=cost(0.25)))
+    assert cells(result, "cost, USD") == ["0.0000", "0.5000"]
+    assert "cost, tokens" not in result.heads
 
 
 def test_failed_questions_have_a_column_a_mark_and_the_first_warning() -> None:
-    made = table(
+    result = table(
         run("Vanilla", flags=["names everything"]), run("Failing", failed=2, errors=["2 x a.0: no"])
     )
-    assert cells(made, "failed") == ["0", "2"]
-    assert cells(made, "accuracy [95 %]")[1] == "0.333! [0.10, 0.90]"
-    assert made.notes[1].startswith("! 2 warnings: 2 failed, run again: 2 x a.0")
+    assert cells(result, "failed") == ["0", "2"]
+    assert cells(result, "accuracy [95 %]")[1] == "0.333! [0.10, 0.90]"
+    assert result.notes[1].startswith("! 2 warnings: 2 failed, run again: 2 x a.0")
     assert "failed" not in table(run("Vanilla")).heads
 
 
@@ -122,23 +122,23 @@ def test_it_fits_a_coloured_terminal_with_three_lines_of_notes_and_every_number(
     monkeypatch.setenv("COLUMNS", str(width))
     long = "PathCoRAG with damping=0.15, top_k=20, retrieve.1.cases.otherwise.0.weights=degree"
     runs = [run("Vanilla"), run(long, failed=1, llm="x" * 90), run("Other", flags=["y" * 120])]
-    made = table(*runs)
-    show(made)
+    result = table(*runs)
+    show(result)
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert max(map(len, text.splitlines())) <= width
-    assert len(made.notes) == 3
-    assert all(len(note) <= WIDTH for note in made.notes)
-    assert "docs/" in made.notes[-1]
+    assert len(result.notes) == 3
+    assert all(len(note) <= WIDTH for note in result.notes)
+    assert "docs/" in result.notes[-1]
     numbers = ["0.333!", "[0.10,", "0.90]", "1,834", "2,460", "+0.000"]
     assert all(number in text for number in numbers), text
 
 
 def test_all_columns_are_the_tables_of_a_run_folder_and_more() -> None:
     runs = [run("Vanilla"), run("Better", [1.0] * 6)]
-    made = shown_tables(runs, compared(runs), columns="all")
-    assert "evidence@5 [95 %]" in made[0].heads
-    assert made[1].caption == "differences from Vanilla"
-    assert made[2].caption == "what the runs have cost"
+    result = shown_tables(runs, compared(runs), columns="all")
+    assert "evidence@5 [95 %]" in result[0].heads
+    assert result[1].caption == "differences from Vanilla"
+    assert result[2].caption == "what the runs have cost"
     assert len(shown_tables(runs, compared(runs))) == 1
     with pytest.raises(UserError, match="Did you mean 'all'"):
         checked_columns("al")

@@ -14,8 +14,8 @@ MARK = "(selected on this split, 50 configurations)"
 
 def run(mean: float, **fields: Any) -> dict[str, Any]:
     """What the choice reads of `metrics.json`."""
-    held = {"role": "", "failed": 0, "split": "dev", "dev_share": 0.5, "limit": None}
-    return {**held, "metrics": {METRIC: {"mean": mean}}, **fields}
+    stored = {"role": "", "failed": 0, "split": "dev", "dev_share": 0.5, "limit": None}
+    return {**stored, "metrics": {METRIC: {"mean": mean}}, **fields}
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,6 @@ def test_failed_runs_alone_and_a_metric_that_no_run_has_are_no_choice(
 def test_a_run_is_marked_unless_it_is_scored_on_other_questions(
     split: str, dev_share: float, marked: bool
 ) -> None:
-    held = run(0.5, split=split, dev_share=dev_share, selections=[ON_DEV])
-    assert mark(held) == (MARK if marked else "")
-    assert mark({**held, "selections": [{**ON_DEV, "n_configurations": 1}]}) == ""
+    stored = run(0.5, split=split, dev_share=dev_share, selections=[ON_DEV])
+    assert mark(stored) == (MARK if marked else "")
+    assert mark({**stored, "selections": [{**ON_DEV, "n_configurations": 1}]}) == ""

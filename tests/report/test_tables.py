@@ -15,7 +15,7 @@ MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
 
 def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
     """What `metrics.json` holds of a run of four questions."""
-    held = {
+    stored = {
         "title": title, "role": "", "profile": "default", "fidelity": "default",
         "dataset": "toy", "key": "0123456789ab", "limit": None,
         "answer": "on", "n": 4, "selected": 4, "failed": 0, "answered": 4, "errors": [],
@@ -26,7 +26,7 @@ def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
         "llm_build": "", "embedder": "hashing", "extraction": "", "extraction_statistics": {},
         "commit": "abc", "tokenizer": "cl100k",
     }  # fmt: skip
-    return held | fields
+    return stored | fields
 
 
 def with_context(title: str, n_tokens: float, **fields: Any) -> dict[str, Any]:
@@ -104,8 +104,8 @@ def test_a_cost_table_names_what_was_paid_and_what_was_cached() -> None:
 
 
 def test_repeats_have_their_mean_with_the_spread_and_a_warning_where_all_say_the_same() -> None:
-    held = {"accuracy": {**MEAN, "mean": 0.3, "spread": 0.0216, "values": [0.28, 0.31, 0.32]}}
-    repeats = {"n": 3, "questions": 4, "changed": 2, "metrics": held}
+    stored = {"accuracy": {**MEAN, "mean": 0.3, "spread": 0.0216, "values": [0.28, 0.31, 0.32]}}
+    repeats = {"n": 3, "questions": 4, "changed": 2, "metrics": stored}
     table = run_table([run(repeats=repeats), run("other")])
     assert "0.300 ±0.022 [0.00, 0.50]" in table.rows[0]
     assert "0.250 [0.00, 0.50]" in table.rows[1]
@@ -139,15 +139,17 @@ def warned(*runs: Mapping[str, Any]) -> list[str]:
 
 def test_contexts_that_differ_by_more_than_a_tenth_are_warned_of() -> None:
     short, long = with_context("BM25", 600.0), with_context("HippoRAG", 661.0)
-    (said,) = warned(short, long)
-    assert said.startswith("! toy: contexts differ by more than 10 % (BM25 600 tokens, HippoRAG 66")
-    assert "budget_context=N gives all one budget" in said
+    (message,) = warned(short, long)
+    assert message.startswith(
+        "! toy: contexts differ by more than 10 % (BM25 600 tokens, HippoRAG 66"
+    )
+    assert "budget_context=N gives all one budget" in message
     assert not warned(short, with_context("HippoRAG", 660.0))
     assert not warned(short, with_context("oracle", 900.0, role="ceiling"), run("closed-book"))
     assert not warned(short, with_context("HippoRAG", 900.0, dataset="sample"))
     assert not warned(short, with_context("HippoRAG", 900.0, budget_context=1000))
-    (said,) = warned(*({**one, "budget_context": 2400} for one in (short, long)))
-    assert "BM25 does not fill the 2,400 tokens" in said
+    (message,) = warned(*({**one, "budget_context": 2400} for one in (short, long)))
+    assert "BM25 does not fill the 2,400 tokens" in message
 
 
 def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -> None:

@@ -295,9 +295,9 @@ def test_four_chunks_of_1200_tokens_reach_the_prompt_of_every_method(books: list
 def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_do(
     books: list[str],
 ) -> None:
-    said = refusal(*books, "method=llightrag", "llm.window=4096")
-    assert "none fits" in said
-    assert "budget_context=3200 would do with a reader of a larger window" in said
+    message = refusal(*books, "method=llightrag", "llm.window=4096")
+    assert "none fits" in message
+    assert "budget_context=3200 would do with a reader of a larger window" in message
     assert "! " in plan_of(*books, "method=llightrag", "llm.window=4096")
     folder = run_folder(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
     assert "chunk" not in kinds(folder)
@@ -314,8 +314,8 @@ def test_the_chunk_size_is_that_of_the_chunks_as_the_run_cuts_them(books: list[s
 
 def test_a_budget_beyond_the_readers_window_is_refused(books: list[str]) -> None:
     answering = [word for word in books if word != "answer=off"]
-    said = refusal(*answering, "method=vanilla", "llm.window=4096", "budget_context=5000")
-    assert "does not fit the reader's window of 4,096 tokens" in said
+    message = refusal(*answering, "method=vanilla", "llm.window=4096", "budget_context=5000")
+    assert "does not fit the reader's window of 4,096 tokens" in message
 
 
 def test_the_plan_says_whether_the_chunks_or_the_least_decide_the_context(books: list[str]) -> None:

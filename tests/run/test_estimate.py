@@ -83,8 +83,8 @@ def test_building_is_expected(home: Path, method: str, settings: list[str], most
     cost = execute(experiment, Progress(quiet=True)).metrics["cost"]["steps"]
     paid = sum(step[part]["prompt_tokens"] for step in cost.values() for part in ("paid", "cached"))
     assert 1 / most <= row.prompt_tokens / paid <= most
-    (left,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
-    assert left.calls == 0, "what is built costs nothing"
+    (rest,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
+    assert rest.calls == 0, "what is built costs nothing"
 
 
 def test_a_template_is_counted_without_its_marks(tmp_path: Path) -> None:

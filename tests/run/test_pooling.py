@@ -140,9 +140,9 @@ def test_a_cap_of_ours_does_not_bind_under_a_profile() -> None:
 
 def test_reselected_rows_that_do_not_fit_are_cut_from_the_lowest_scores() -> None:
     new = final(method("graphrag_er", top_k=20), 120, mode="reselect")
-    kept = rows(new.get("context"))
-    assert 0 < len(kept) < len(new.get("relationships"))
-    assert kept == [str(row) for row in new.get("relationships").ids[-len(kept) :]]
+    rest = rows(new.get("context"))
+    assert 0 < len(rest) < len(new.get("relationships"))
+    assert rest == [str(row) for row in new.get("relationships").ids[-len(rest) :]]
 
 
 @pytest.mark.parametrize(

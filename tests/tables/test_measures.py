@@ -85,16 +85,16 @@ def test_an_average_win_rate_is_over_dimensions_and_the_lowest_and_highest_level
         for place, name in enumerate(DIMENSIONS):
             rows += won(f"p{level}", "naive", name, 4 if place < n_won else 0)
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    held = beside(load_table("pathrag/fig3"), runs, home=home, dataset="CS")
-    found = {
+    stored = beside(load_table("pathrag/fig3"), runs, home=home, dataset="CS")
+    result = {
         setting[1]: one.figure
-        for (method, versus, _, setting), one in held.items()
+        for (method, versus, _, setting), one in stored.items()
         if (method, versus) == ("PathRAG", "NaiveRAG")
     }
-    low, high = found["lowest over the levels"], found["highest over the levels"]
+    low, high = result["lowest over the levels"], result["highest over the levels"]
     assert low is not None and high is not None
     assert (low.value, high.value) == (20.0, 80.0)
-    against_light = [one for key, one in held.items() if key[:2] == ("PathRAG", "LightRAG")]
+    against_light = [one for key, one in stored.items() if key[:2] == ("PathRAG", "LightRAG")]
     assert all(one.figure is None and one.runs for one in against_light)
 
 
@@ -112,9 +112,9 @@ SERIAL = [
 
 def test_seconds_of_a_step_count_every_question_asked_alone_without_stored_replies() -> None:
     whole = {"": 0.759, "convert": 0.5, "retrieve": 0.255, "path.pool": 0.009}
-    found = {what: seconds(SERIAL, {}, what) for what in whole}
-    assert {what: one.value for what, one in found.items() if one} == pytest.approx(whole)
-    assert {one.n for one in found.values() if one} == {4}
+    result = {what: seconds(SERIAL, {}, what) for what in whole}
+    assert {what: one.value for what, one in result.items() if one} == pytest.approx(whole)
+    assert {one.n for one in result.values() if one} == {4}
     assert seconds(SERIAL, {}, "path.prune") is None
     assert seconds([], {}) is None
     assert seconds([{**row, "workers": 4} for row in SERIAL], {}) is None
@@ -124,13 +124,13 @@ def test_seconds_of_a_step_count_every_question_asked_alone_without_stored_repli
 
 def test_the_time_of_path_pooling_is_printed_in_milliseconds(home: Path) -> None:
     run = told("subgraphrag", "pooling=rerank", "pooling.search=bfs", "method.top_k=50")
-    held = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
+    stored = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
     bfs = "BFS", "", "path search time per query", ("triples=50",)
-    assert (held[bfs].figure, held[bfs].runs) == (None, ())
-    assert "workers=1 cache.mode=off" in held[bfs].reason
+    assert (stored[bfs].figure, stored[bfs].runs) == (None, ())
+    assert "workers=1 cache.mode=off" in stored[bfs].reason
     write_rows(run.folder.path / "timing.jsonl", SERIAL)
-    held = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
-    figure = held[bfs].figure
+    stored = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
+    figure = stored[bfs].figure
     assert figure is not None
     assert (figure.value, figure.n) == (pytest.approx(9.0), 4)
 
@@ -138,24 +138,24 @@ def test_the_time_of_path_pooling_is_printed_in_milliseconds(home: Path) -> None
 def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
     """Two questions with 30 and 10 tokens of conversion; a failed one does not count."""
     steps = {"generate.1 answer.direct": {"calls": 1, "prompt_tokens": 900}}
-    asked = "convert.0 question.reasoning_steps.llm"
+    step = "convert.0 question.reasoning_steps.llm"
     rows = {
-        "a": {"status": "answered", "steps": {asked: {"calls": 1, "prompt_tokens": 20,
+        "a": {"status": "answered", "steps": {step: {"calls": 1, "prompt_tokens": 20,
                                                       "completion_tokens": 10}, **steps}},
-        "b": {"status": "answered", "steps": {asked: {"calls": 1, "prompt_tokens": 10}, **steps}},
-        "c": {"status": "failed", "steps": {asked: {"calls": 1, "prompt_tokens": 999}}},
+        "b": {"status": "answered", "steps": {step: {"calls": 1, "prompt_tokens": 10}, **steps}},
+        "c": {"status": "failed", "steps": {step: {"calls": 1, "prompt_tokens": 999}}},
     }  # fmt: skip
-    found = step_tokens(rows.values(), "convert")
-    assert found is not None
-    assert (found.value, found.n) == (20.0, 2)
+    result = step_tokens(rows.values(), "convert")
+    assert result is not None
+    assert (result.value, result.n) == (20.0, 2)
     assert step_tokens(rows.values(), "retrieve") is None
     run = told("pathcorag", usage={"context_tokens_per_question": 8000.0})
     run = replace(run, told_rows=rows)
     write_rows(run.folder.path / "timing.jsonl", SERIAL)
-    held = beside(load_table("pathcorag/table4"), [run], home=home, dataset="")
+    stored = beside(load_table("pathcorag/table4"), [run], home=home, dataset="")
     values = {
         metric: one.figure.value
-        for (method, _, metric, _), one in held.items()
+        for (method, _, metric, _), one in stored.items()
         if method == "PathCoRAG" and one.figure
     }
     assert values == {
@@ -179,8 +179,8 @@ def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions(h
     other = [{"context": {"pieces": [{"kind": "node", "id": "Ada Marsh"}], "cut": []}}]
     assert layer_share(other, "0") is None
     run = replace(told("raptor"), told_rows={"a": {"context": {"pieces": pieces, "cut": []}}})
-    held = beside(load_table("zhou2025tr/table13"), [run], home=home, dataset="MultihopQA")
-    values = {setting[0]: one.figure.value for (*_, setting), one in held.items() if one.figure}
+    stored = beside(load_table("zhou2025tr/table13"), [run], home=home, dataset="MultihopQA")
+    values = {setting[0]: one.figure.value for (*_, setting), one in stored.items() if one.figure}
     assert values == {"layer=0": 50.0, "layer=1": 50.0, "layer=>1": 0.0}
 
 
@@ -227,11 +227,11 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
 def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> None:
     usage = {"tokens_per_question": 700.0}
     facts = told("vanilla", dataset="multihoprag", usage=usage)
-    held = beside(load_table("zhou2025/table10"), [facts], home=home, dataset="MultihopSum")
-    assert held["VanillaRAG", "", "token", ()].figure is None
-    asked = told("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
+    stored = beside(load_table("zhou2025/table10"), [facts], home=home, dataset="MultihopSum")
+    assert stored["VanillaRAG", "", "token", ()].figure is None
+    requests = told("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
     figure = beside(
-        load_table("zhou2025/table10"), [facts, asked], home=home, dataset="MultihopSum"
+        load_table("zhou2025/table10"), [facts, requests], home=home, dataset="MultihopSum"
     )["VanillaRAG", "", "token", ()].figure
     assert figure is not None
     assert figure.metrics["dataset"] == "multihoprag-abstract"
@@ -246,12 +246,12 @@ def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> No
 def test_one_budget_for_all_that_is_the_papers_is_no_difference(
     home: Path, n_tokens: int, said: list[str]
 ) -> None:
-    given = ["profile=paper", "fidelity=paper"]
-    plain = told("vanilla", *given).metrics["settings"]
+    config = ["profile=paper", "fidelity=paper"]
+    plain = told("vanilla", *config).metrics["settings"]
     rouge = {"rouge_1": {"mean": 0.1, "low": 0.1, "high": 0.1, "n": 8}}
-    run = told("vanilla", *given, settings=plain, dataset="squality", budget_context=n_tokens,
+    run = told("vanilla", *config, settings=plain, dataset="squality", budget_context=n_tokens,
                metrics=rouge)  # fmt: skip
-    held = beside(load_table("pathrag/table4"), [run], home=home, dataset="SQuALITY")
-    figure = held["NaiveRAG", "", "ROUGE-1-F1", ()].figure
+    stored = beside(load_table("pathrag/table4"), [run], home=home, dataset="SQuALITY")
+    figure = stored["NaiveRAG", "", "ROUGE-1-F1", ()].figure
     assert figure is not None
     assert [text for text in figure.grade.differences if "budget" in text] == said

@@ -52,13 +52,13 @@ class Told(StoredRun):
 def told(method: str, *given: str, **fields: Any) -> Told:
     """A run of a method at given settings with accuracy 0.5."""
     mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 8}
-    held: dict[str, Any] = {
+    stored: dict[str, Any] = {
         "method": method, "dataset": "sample", "llm": "small:1", "llm_build": "", "embedder": "",
         "n": 10, "selected": 10, "failed": 0, "errors": [], "key": f"key-{method}",
         "profile": "default", "fidelity": "default", "metrics": {"accuracy": mean},
         "settings": decided((f"method={method}", *given), None), "usage": {}, "cost": {},
     }  # fmt: skip
-    return Told(RunFolder(Path(f"runs/{method}")), held={**held, **fields})
+    return Told(RunFolder(Path(f"runs/{method}")), held={**stored, **fields})
 
 
 def beside(table: PaperTable, runs: list[Told], *, home: Path = Path(), **where: str) -> Beside:

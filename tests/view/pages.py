@@ -36,8 +36,8 @@ def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scrip
 
 
 def _planted(chat: Chat) -> str | CallFailed:
-    said = ada_marsh(chat)
-    return f"Ada Marsh {SCRIPT}" if said == "Ada Marsh" else said
+    message = ada_marsh(chat)
+    return f"Ada Marsh {SCRIPT}" if message == "Ada Marsh" else message
 
 
 def planted_runs(home: Path, methods: Sequence[str] = METHODS) -> list[Path]:
@@ -59,10 +59,10 @@ def part(page: Path, name: str) -> Any:
 def addresses(page: Path) -> list[str]:
     """Every address of another machine in the files of a page that are ours."""
     ours = [path for path in sorted(page.rglob("*")) if path.suffix in {".js", ".html", ".css"}]
-    found = [
+    result = [
         address
         for path in ours
         if path.parent.name != "vendor"
         for address in re.findall(r"https?://[^\s\"'<>)]+", path.read_text(encoding="utf-8"))
     ]
-    return [one for one in found if one != "http://www.w3.org/2000/svg"]
+    return [one for one in result if one != "http://www.w3.org/2000/svg"]

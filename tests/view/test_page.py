@@ -45,14 +45,14 @@ def test_the_newest_runs_are_shown_in_the_order_of_their_scoring(page: Path) -> 
 
 
 def test_a_question_has_its_context_steps_calls_graph_and_whole_paths(page: Path) -> None:
-    held = part(page, "r1/q0")["questions"]["q2"]
-    assert held["question"] == "Who was taught by the head of Norvik?"
-    assert {piece["id"] for piece in held["context"]} >= {"norvik"}
-    assert any("nodes" in step["wrote"] for step in held["steps"])
-    (call,) = [one for one in held["calls"] if "answer" in one["step"]]
-    assert held["question"] in call["prompt"][-1]["content"]
-    assert call["reply"] == held["answer"]
-    graph = held["graph"]
+    stored = part(page, "r1/q0")["questions"]["q2"]
+    assert stored["question"] == "Who was taught by the head of Norvik?"
+    assert {piece["id"] for piece in stored["context"]} >= {"norvik"}
+    assert any("nodes" in step["wrote"] for step in stored["steps"])
+    (call,) = [one for one in stored["calls"] if "answer" in one["step"]]
+    assert stored["question"] in call["prompt"][-1]["content"]
+    assert call["reply"] == stored["answer"]
+    graph = stored["graph"]
     assert {node["kind"] for node in graph["nodes"]} == {"node", "chunk"}
     assert any(node.get("gold") for node in graph["nodes"]) and graph["size"] == "node.ppr"
     of_paths = part(page, "r2/q0")["questions"]["q2"]["graph"]

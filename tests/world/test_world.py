@@ -30,12 +30,12 @@ def stated(one: World) -> list[tuple[str, str, str]]:
 
 
 def test_entities_have_passages_and_facts_and_noise_comes_on_top_as_its_share_of_all() -> None:
-    made = world(noise=0.25, facts_per_passage=3)
-    roles = [passage.role for passage in made.passages]
+    result = world(noise=0.25, facts_per_passage=3)
+    roles = [passage.role for passage in result.passages]
     assert (roles.count("facts"), len(roles)) == (120, 160)  # 40 of 160 are a quarter
     assert roles.count("contradiction") == roles.count("distractor") == 20
-    assert len(made.facts) == len({(fact.head, fact.phrase) for fact in made.facts}) == 360
-    assert all(fact.head != fact.tail for fact in made.facts)
+    assert len(result.facts) == len({(fact.head, fact.phrase) for fact in result.facts}) == 360
+    assert all(fact.head != fact.tail for fact in result.facts)
 
 
 def test_questions_have_every_number_of_hops_in_equal_shares() -> None:
@@ -48,22 +48,22 @@ def test_questions_have_every_number_of_hops_in_equal_shares() -> None:
 
 
 def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduces() -> None:
-    made = world(alias_rate=0.25)
-    aliases = {entity.alias for entity in made.entities}
-    said = [name for fact in made.facts for name in fact.names]
-    assert sum(name in aliases for name in said) == 120  # a quarter of 2 x 240 mentions
+    result = world(alias_rate=0.25)
+    aliases = {entity.alias for entity in result.entities}
+    message = [name for fact in result.facts for name in fact.names]
+    assert sum(name in aliases for name in message) == 120  # a quarter of 2 x 240 mentions
     introduced = {
-        one.tail for p in made.passages for one in statements(p.text) if one.phrase == ALSO
+        one.tail for p in result.passages for one in statements(p.text) if one.phrase == ALSO
     }
-    assert introduced == {name for name in said if name in aliases}
-    assert introduced == {made.entities[row].alias for row in made.introduced}
+    assert introduced == {name for name in message if name in aliases}
+    assert introduced == {result.entities[row].alias for row in result.introduced}
 
 
 def test_without_aliases_noise_or_removal_the_corpus_states_the_facts_and_nothing_else() -> None:
-    made = world(alias_rate=0.0, noise=0.0)
-    read = [one for passage in made.passages for one in statements(passage.text)]
-    names = [entity.name for entity in made.entities]
-    wanted = {(names[fact.head], fact.phrase, names[fact.tail]) for fact in made.facts}
+    result = world(alias_rate=0.0, noise=0.0)
+    read = [one for passage in result.passages for one in statements(passage.text)]
+    names = [entity.name for entity in result.entities]
+    wanted = {(names[fact.head], fact.phrase, names[fact.tail]) for fact in result.facts}
     assert {(one.head, one.phrase, one.tail) for one in read} == wanted
     assert len(read) == 240
 
@@ -72,8 +72,8 @@ def test_without_aliases_noise_or_removal_the_corpus_states_the_facts_and_nothin
 
 
 def test_names_are_distinct_even_normalised_composed_and_go_beyond_ascii() -> None:
-    made = world(size=2000, noise=0.3)
-    names = [name for entity in made.entities for name in (entity.name, entity.alias) if name]
+    result = world(size=2000, noise=0.3)
+    names = [name for entity in result.entities for name in (entity.name, entity.alias) if name]
     assert len(set(map(normalise_name, names))) == len(names) > 4000
     assert any(not name.isascii() for name in names)
     assert all(unicodedata.is_normalized("NFKC", name) for name in names)
@@ -110,39 +110,39 @@ def test_a_higher_rate_takes_what_a_lower_one_took_and_more() -> None:
     assert set(stated(world(removed=0.4))) < set(stated(world(removed=0.1)))
     low, high = world(noise=0.1).passages, world(noise=0.5).passages
     assert {p.text for p in low} < {p.text for p in high}
-    kept = [passage.id for passage in high if passage in low]
-    assert kept == [passage.id for passage in low]
+    rows = [passage.id for passage in high if passage in low]
+    assert rows == [passage.id for passage in low]
 
 
 # ---- noise
 
 
 def test_a_contradiction_is_a_rumour_with_another_tail_of_the_same_type() -> None:
-    made = world(noise=0.4, contradictions=1.0)
-    facts = {(fact.head, fact.phrase): fact.tail for fact in made.facts}
-    assert len(made.contradictions) == 80
-    for told in made.contradictions:
-        true = facts[told.head, told.phrase]
-        assert told.tail != true
-        assert made.entities[told.tail].type == made.entities[true].type
-    said = [p.text for p in made.passages if p.role == "contradiction"]
-    assert all(one.rumour for text in said for one in statements(text))
+    result = world(noise=0.4, contradictions=1.0)
+    facts = {(fact.head, fact.phrase): fact.tail for fact in result.facts}
+    assert len(result.contradictions) == 80
+    for line in result.contradictions:
+        true = facts[line.head, line.phrase]
+        assert line.tail != true
+        assert result.entities[line.tail].type == result.entities[true].type
+    message = [p.text for p in result.passages if p.role == "contradiction"]
+    assert all(one.rumour for text in message for one in statements(text))
 
 
 def test_a_distractor_is_about_an_outsider_whose_name_holds_that_of_no_entity() -> None:
-    made = world(noise=0.4, contradictions=0.0)
-    names = {entity.name for entity in made.entities[:120]}
-    outsiders = made.entities[120:]
-    assert [fact.head for fact in made.distractors] == [one.id for one in outsiders]
+    result = world(noise=0.4, contradictions=0.0)
+    names = {entity.name for entity in result.entities[:120]}
+    outsiders = result.entities[120:]
+    assert [fact.head for fact in result.distractors] == [one.id for one in outsiders]
     assert not [one for one in outsiders for name in names if name in one.name]
 
 
 def test_noise_is_about_the_facts_of_the_chains_first() -> None:
-    made = world(noise=0.2, contradictions=1.0, n_questions=40)
+    result = world(noise=0.2, contradictions=1.0, n_questions=40)
     asked_for = {
-        (made.facts[row].head, made.facts[row].phrase) for c in made.chains for row in c.facts
+        (result.facts[row].head, result.facts[row].phrase) for c in result.chains for row in c.facts
     }
-    assert {(told.head, told.phrase) for told in made.contradictions} <= asked_for
+    assert {(message.head, message.phrase) for message in result.contradictions} <= asked_for
 
 
 # ---- questions and gold
@@ -158,31 +158,31 @@ def test_a_question_names_its_start_and_asks_for_the_last_relation_first() -> No
 
 
 def test_a_chain_leads_from_its_start_to_its_answer_and_meets_nobody_twice() -> None:
-    made = world(hops=5)
-    for chain in made.chains:
-        facts = [made.facts[row] for row in chain.facts]
+    result = world(hops=5)
+    for chain in result.chains:
+        facts = [result.facts[row] for row in chain.facts]
         met = [chain.start, *(fact.tail for fact in facts)]
         assert [fact.head for fact in facts] == met[:-1]
         assert met[-1] == chain.answer
         assert len(set(met)) == len(met)
         found = parse_question(chain.text)
         assert found is not None
-        assert found.start == made.entities[chain.start].name
+        assert found.start == result.entities[chain.start].name
         assert found.phrases == tuple(fact.phrase for fact in facts)
 
 
 def test_gold_is_name_and_alias_and_the_passages_of_the_chain_in_order() -> None:
-    made = world()
-    data = world_dataset(load_card("world"), made)
+    result = world()
+    data = world_dataset(load_card("world"), result)
     texts = {document.id: document.text for document in data.documents}
-    for chain in made.chains:
+    for chain in result.chains:
         gold = data.gold[chain.question]
-        answer = made.entities[chain.answer]
+        answer = result.entities[chain.answer]
         assert gold.answers == (answer.name, answer.alias)
-        assert gold.entities == (made.entities[chain.start].name,)
+        assert gold.entities == (result.entities[chain.start].name,)
         for row, evidence in zip(chain.facts, gold.evidence, strict=True):
-            head, tail = made.facts[row].names
-            assert f"{head} {made.facts[row].phrase} {tail}." in texts[evidence]
+            head, tail = result.facts[row].names
+            assert f"{head} {result.facts[row].phrase} {tail}." in texts[evidence]
 
 
 # ---- removal, in closed form
@@ -195,10 +195,12 @@ def found(made: World, chain: Chain) -> list[bool]:
 
 
 def test_removal_takes_an_exact_share_and_its_evidence_is_an_id_that_no_passage_has() -> None:
-    made = world(removed=0.3)
-    assert sum(fact.passage is None for fact in made.facts) == 72  # of 240
-    for chain in made.chains:
-        assert found(made, chain) == [made.facts[row].passage is not None for row in chain.facts]
+    result = world(removed=0.3)
+    assert sum(fact.passage is None for fact in result.facts) == 72  # of 240
+    for chain in result.chains:
+        assert found(result, chain) == [
+            result.facts[row].passage is not None for row in chain.facts
+        ]
 
 
 def test_removal_lowers_what_can_be_found_and_answered_at_the_predicted_rate() -> None:

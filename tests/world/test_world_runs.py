@@ -28,9 +28,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def mean_of(name: str, *settings: str) -> float:
-    held = metrics(run_folder(*WORLD, *settings))
-    assert held["failed"] == 0
-    return float(held["metrics"][name]["mean"])  # type: ignore[index]
+    stored = metrics(run_folder(*WORLD, *settings))
+    assert stored["failed"] == 0
+    return float(stored["metrics"][name]["mean"])  # type: ignore[index]
 
 
 @pytest.mark.parametrize("worse", [[], ["dataset.alias_rate=1"], ["dataset.noise=0.5"]])
@@ -56,10 +56,10 @@ def test_follow_ups_lead_to_facts_that_one_local_search_does_not_reach() -> None
 
 
 def test_removed_facts_cost_the_oracle_exactly_what_the_world_says() -> None:
-    made = dataset("world", **SIZES, removed=0.3).world
-    assert made is not None
+    result = dataset("world", **SIZES, removed=0.3).world
+    assert result is not None
     settings = ["method=oracle", "dataset.removed=0.3"]
-    stated = [[made.facts[row].passage is not None for row in one.facts] for one in made.chains]
+    stated = [[result.facts[row].passage is not None for row in one.facts] for one in result.chains]
     best = mean(mean(facts) for facts in stated)
     assert mean_of("evidence_recall@5", *settings) == pytest.approx(best, abs=1e-6)
     answerable = mean(all(facts) for facts in stated)

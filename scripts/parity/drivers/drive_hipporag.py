@@ -57,9 +57,9 @@ def main():
 
         def infer(self, messages, **_):
             """The recorded reply."""
-            asked = messages[-1]["content"]
-            kept = asked.partition("[[ ## fact_before_filter ## ]]\n")[2].partition("\n\n")[0]
-            return (f"[[ ## fact_after_filter ## ]]\n{kept}\n\n[[ ## completed ## ]]", {}, False)
+            requests = messages[-1]["content"]
+            rows = requests.partition("[[ ## fact_before_filter ## ]]\n")[2].partition("\n\n")[0]
+            return (f"[[ ## fact_after_filter ## ]]\n{rows}\n\n[[ ## completed ## ]]", {}, False)
 
     engine._get_embedding_model_class = lambda **_: Table
     engine._get_llm_class = lambda _: Keeps()
@@ -73,12 +73,12 @@ def main():
     row_of = {text: row for row, text in enumerate(texts)}
     answers = {}
     for one in world.questions:
-        (found,) = rag.retrieve([one["text"]], num_to_retrieve=len(texts))
-        best = float(found.doc_scores[0]) or 1.0
+        (result,) = rag.retrieve([one["text"]], num_to_retrieve=len(texts))
+        best = float(result.doc_scores[0]) or 1.0
         answers[one["id"]] = {
             "chunks": [
                 [row_of[text], [float(score) / best]]
-                for text, score in zip(found.docs, found.doc_scores, strict=True)
+                for text, score in zip(result.docs, result.doc_scores, strict=True)
             ]
         }
     write(target, answers, version("hipporag"))

@@ -115,14 +115,14 @@ def watch(seen):
     search, merge = operate._perform_kg_search, operate._merge_all_chunks
 
     async def searched(*given, **named):
-        found = await search(*given, **named)
-        seen["search"] = found
-        return found
+        result = await search(*given, **named)
+        seen["search"] = result
+        return result
 
     async def merged(*given, **named):
-        found = await merge(*given, **named)
-        seen["chunks"] = found
-        return found
+        result = await merge(*given, **named)
+        seen["chunks"] = result
+        return result
 
     operate._perform_kg_search, operate._merge_all_chunks = searched, merged
 

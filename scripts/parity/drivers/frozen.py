@@ -16,17 +16,17 @@ class World:
     def __init__(self, folder):
         """Read the folder that `freezing.py` wrote."""
         self.folder = Path(folder)
-        held = json.loads((self.folder / "world.json").read_text(encoding="utf-8"))
-        self.nodes = held.get("nodes", [])
-        self.relationships = held.get("relationships", [])
-        self.chunks = held["chunks"]
-        self.communities = held.get("communities", [])
-        self.questions = held["questions"]
+        stored = json.loads((self.folder / "world.json").read_text(encoding="utf-8"))
+        self.nodes = stored.get("nodes", [])
+        self.relationships = stored.get("relationships", [])
+        self.chunks = stored["chunks"]
+        self.communities = stored.get("communities", [])
+        self.questions = stored["questions"]
         self.row_of = {node["name"]: row for row, node in enumerate(self.nodes)}
         self.pair_row = {}
         for row, one in enumerate(self.relationships):
             self.pair_row.setdefault(frozenset((one["source"], one["target"])), row)
-        self.vector_of = dict(zip(held["queries"], self.array("queries"), strict=True))
+        self.vector_of = dict(zip(stored["queries"], self.array("queries"), strict=True))
 
     def array(self, name):
         """The vectors of that kind of row, float32."""
@@ -72,8 +72,8 @@ def write(path, answers, version):
 
     `answers` maps a question's id to {stage: [[row, [key, ...]], ...]}.
     """
-    held = {"version": version, "answers": answers}
-    Path(path).write_text(json.dumps(held), encoding="utf-8")
+    stored = {"version": version, "answers": answers}
+    Path(path).write_text(json.dumps(stored), encoding="utf-8")
 
 
 def arguments():
