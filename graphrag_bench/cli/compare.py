@@ -44,9 +44,7 @@ def main(options: Namespace) -> None:
     models = Models(settings, runs[0].require_dataset())
     panel = pairs.Panel(comparison, models, criteria, Path(settings.paths.home))
     if options.plan:
-        duels = pairs.pending(panel)
-        n_tokens = pairs.prompt_tokens(panel, duels)
-        print(f"at most {len(duels)} calls, {n_tokens:,} prompt tokens (cl100k)")
+        print(f"at most {len(pairs.pending(panel))} calls")
         return
     models.charge(panel.folder / pairs.LEDGER, tuple)
     rows = pairs.judge_pairs(panel, Progress())

@@ -187,12 +187,6 @@ def pending(panel: Panel) -> list[Duel]:
     return [duel for duel in comparison.duels() if (*duel, comparison.of_duel(duel)) not in done]
 
 
-def prompt_tokens(panel: Panel, duels: Sequence[Duel]) -> int:
-    """Return the tokens of the prompts of some duels, as cl100k counts them."""
-    chats = (panel.comparison.chat(duel, panel.criteria) for duel in duels)
-    return sum(count_tokens(message.content) for chat in chats for message in chat)
-
-
 def judge_pairs(panel: Panel, progress: Progress) -> list[Row]:
     """Return the verdicts of every pair, question, order and criterion, those of before too.
 

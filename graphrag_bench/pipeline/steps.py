@@ -180,9 +180,7 @@ class OperatorStep(Step):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """One outcome for each state."""
         done = self._compute(states, execution)
-        return [
-            self._noted(state, *one, execution) for state, one in zip(states, done, strict=True)
-        ]
+        return [self._noted(state, one, execution) for state, one in zip(states, done, strict=True)]
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
         """What the step makes for each state: of more than one by the batch where there is one."""
@@ -246,15 +244,9 @@ class OperatorStep(Step):
             raise LookupError(f"no step has written '{slot}'")
         return value
 
-    def _noted(
-        self,
-        state: RetrievalState,
-        result: Any,
-        seconds: float,
-        meters: Sequence[Meter],
-        execution: Execution,
-    ) -> Outcome:
+    def _noted(self, state: RetrievalState, done: _Done, execution: Execution) -> Outcome:
         """The state with what the step wrote, or the failure, after noting its trace."""
+        result, seconds, meters = done
         if not isinstance(result, Failure):
             result = execution.attempt(
                 self.label, lambda: by_slot(self.operator, result, execution.resources)

@@ -234,10 +234,7 @@ class Retrieved:
 def retrieved(
     experiment: Experiment, questions: Sequence[Question], progress: Progress | None = None
 ) -> Retrieved:
-    """Take questions through the steps that pack their context; nothing is answered.
-
-    Artifacts that are missing are built.
-    """
+    """Take questions through the steps that pack their context; artifacts are built as needed."""
     progress, every = progress or Progress(quiet=True), Retrieved()
     by_id: dict[str, Finished] = {}
     pipeline = experiment.method.pipeline

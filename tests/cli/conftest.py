@@ -1,5 +1,6 @@
 """Every command is in a folder of its own, wide enough for any table; models forget what was."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,3 +16,17 @@ def _here(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for module in (toy_runs, planted_judges):
         for name in ("asked", "fails_on", "stops_on", "prose_on"):
             getattr(module, name, set()).clear()
+
+
+@pytest.fixture(scope="module")
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the run of the words `BUILT` of a module."""
+    home = tmp_path_factory.mktemp("built")
+    toy_runs.run_folder(*request.module.BUILT, f"paths.home={home}")
+    return home
+
+
+@pytest.fixture
+def copied(built: Path, home: Path) -> None:
+    """A copy of it, as the working folder."""
+    shutil.copytree(built, home, dirs_exist_ok=True)

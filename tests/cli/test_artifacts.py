@@ -13,21 +13,9 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.run.stored import find_run
 
-HIPPORAG = [*TOY, "method=hipporag", "answer=off"]
+pytestmark = pytest.mark.usefixtures("copied")
 
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the artifacts of HippoRAG on the toy set."""
-    home = tmp_path_factory.mktemp("built")
-    run_folder(*HIPPORAG, f"paths.home={home}")
-    return home
-
-
-@pytest.fixture(autouse=True)
-def _copied(built: Path, home: Path) -> None:
-    """A copy of it, as the working folder."""
-    shutil.copytree(built, home, dirs_exist_ok=True)
+HIPPORAG = BUILT = [*TOY, "method=hipporag", "answer=off"]
 
 
 def key_of(resource: str) -> str:

@@ -1,7 +1,6 @@
 """`graphrag-bench cache`: replies that were paid for, counted, shared and taken over."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,22 +11,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import VERDICTS, cache_stats, export_rows
 
 STORE = Path("cache/replies.sqlite")
-VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
+pytestmark = pytest.mark.usefixtures("copied")
+
+VANILLA = BUILT = [*TOY, "method=vanilla", "reference_rows=off"]
 KEY = "sk-planted-0123456789abcdef"
-
-
-@pytest.fixture(scope="module")
-def paid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the six replies of a run of the toy set."""
-    home = tmp_path_factory.mktemp("paid")
-    run_folder(*VANILLA, f"paths.home={home}")
-    return home
-
-
-@pytest.fixture(autouse=True)
-def _copied(paid: Path, home: Path) -> None:
-    """A copy of it, as the working folder."""
-    shutil.copytree(paid, home, dirs_exist_ok=True)
 
 
 def test_stats_count_the_replies_of_each_model_by_verdict() -> None:

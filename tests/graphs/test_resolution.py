@@ -2,7 +2,6 @@
 
 import pytest
 
-from graphrag_bench.graphs import resolution as resolving
 from graphrag_bench.graphs.resolution import (
     ChunkNames,
     Name,
@@ -162,23 +161,3 @@ def test_without_rules_nothing_is_merged_and_their_order_does_not_matter():
     readings = [people("Marie Curie", "M. Curie", "Curie", Romans="NORP", Roman="NORP")]
     assert resolution(readings, {"d": ("Tarn",)}, ()).merges == ()
     assert merged(*readings, rules=RULES) == merged(*readings, rules=RULES[::-1])
-
-
-def test_names_that_end_alike_in_one_document_are_not_compared_pair_by_pair(monkeypatch):
-    """Ten times the names of one document give ten times the comparisons, not a hundred times."""
-    compared = []
-    for rule in ("_ends", "_abbreviates"):
-        plain = getattr(resolving, rule)
-
-        def counted(short, longer, plain=plain):
-            compared.append(short)
-            return plain(short, longer)
-
-        monkeypatch.setattr(resolving, rule, counted)
-    counts = []
-    for n_names in (30, 300):
-        compared.clear()
-        bodies = {f"{'abcdefghij'[n % 10]}{n} Health Office": "ORG" for n in range(n_names)}
-        merged(chunk(bodies | {"A. Health Office": "ORG"}))
-        counts.append(len(compared))
-    assert counts[1] <= 10 * counts[0]
