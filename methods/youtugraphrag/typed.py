@@ -213,8 +213,8 @@ def chunks_by_attribute(
 ) -> list[Ranked[Chunk]]:
     """The chunks that state the attributes most similar to the question, or to a query.
 
-    Score: the best cosine of the attributes that the chunk states among the `n_attributes` found,
-    which are those of `node.by_attribute`. Ties by lower id.
+    Score: the best cosine of the attributes that the chunk states among the `n_attributes` most
+    similar. Ties by lower id.
     Source: Youtu-GraphRAG (Dong et al. 2025), the chunk of an attribute found; its release.
     """
     attributes = attributes_of(graph)
