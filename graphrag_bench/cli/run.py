@@ -225,8 +225,8 @@ def _print_results(folder: Path, pattern: str) -> None:
     if results:
         compared = differences(results)
         shown = result_tables(results, compared, results[0].experiment.settings.columns)
-        both = run_table([result.metrics for result in results]), comparison_table(compared)
-        whole = [table for table in both if table]
+        whole = [run_table([result.metrics for result in results])]
+        whole += filter(None, [comparison_table(compared)] if compared else [])
     for table in shown:
         show(_with_rows(table, failed) if table.heads[:1] == ("method",) else table)
     whole[0] = _with_rows(whole[0], failed)

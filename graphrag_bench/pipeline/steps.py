@@ -257,10 +257,8 @@ class OperatorStep(Step):
             for meter in meters
             for reply in meter.replies
         )
-        calls = Calls.of(meters)
-        execution.note(
-            state, StepTrace(self.label, self.operator.name, seconds, calls, replies, wrote)
-        )
+        name, calls = self.operator.name, Calls.of(meters)
+        execution.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
         return result if isinstance(result, Failure) else state.write(wrote)
 
     def check(self, checker: Checker) -> None:

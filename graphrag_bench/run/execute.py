@@ -227,8 +227,7 @@ class Retrieved:
 
     def of(self, one: Finished) -> Mapping[str, Any]:
         """Return the artifacts and models that a question was retrieved with."""
-        scope = one.question.scope
-        return self.resources[scope if scope in self.resources else None]
+        return self.resources.get(one.question.scope) or self.resources[None]
 
 
 def retrieved(
@@ -237,14 +236,15 @@ def retrieved(
     """Take questions through the steps that pack their context; artifacts are built as needed."""
     progress, every = progress or Progress(quiet=True), Retrieved()
     by_id: dict[str, Finished] = {}
-    pipeline = experiment.method.pipeline
     for scope, models in experiment.scoped(questions).items():
         mine = [q for q in questions if scope is None or q.scope == scope]
         resources = build_resources(experiment, models, progress, answering=False)
         execution = Execution(resources, experiment.settings.workers)
         start = partial(start_state, experiment, table=resources["chunk_table"])
         with progress.task(f"{experiment.method.name}: retrieving", len(mine)) as advance:
-            for one in run(mine, pipeline, execution, answering=False, start=start):
+            for one in run(
+                mine, experiment.method.pipeline, execution, answering=False, start=start
+            ):
                 by_id[one.question.id] = one
                 advance(1)
         every.resources[scope] = resources

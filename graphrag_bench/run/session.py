@@ -297,13 +297,15 @@ def _lacking(result: RunResult) -> str:
 
 def differences(results: Sequence[RunResult]) -> list[Comparison]:
     """Return the differences from the baseline that the first run names; [] without another."""
-    evaluation = results[0].experiment.settings.evaluation
+    if len(results) < 2:
+        return []
     compared = []
-    for result in results if len(results) > 1 else ():
+    for result in results:
         experiment, scores = result.experiment, scores_over_repeats(result.experiment)
         mine = {one.id: scores[one.id] for one in experiment.selection()[0] if one.id in scores}
         scopes = {question.id: question.scope for question in experiment.dataset.questions}
         compared.append(Compared(result.metrics, mine, scopes))
+    evaluation = results[0].experiment.settings.evaluation
     return comparisons(compared, evaluation.baseline, evaluation.compared)
 
 
