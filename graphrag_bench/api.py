@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_bench.config.compose import composed, method_values
 from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.config.sources import GROUPS, applied, method_file, search_in
+from graphrag_bench.config.sources import GROUPS, applied, chunking_of, method_file, search_in
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
@@ -64,7 +64,7 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
     profile, fidelity = (str(settings.get(name, "default")) for name in _SELECTORS)
     raw = applied(file, profile, fidelity, settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
-    run_settings: dict[str, Any] = {}
+    run_settings: dict[str, Any] = {"chunking": chunking_of(raw)}
     gathered = Gathered()
     for name, value in settings.items():
         if name in known:
@@ -122,7 +122,7 @@ class Pipeline:
         source = {"name": data.card.name, "root": data.root, **data.settings}
         files = {"openie": data.openie if data.root else None, "questions": data.questions_file}
         source |= {name: str(path) for name, path in files.items() if path is not None}
-        settings = composed(chosen, {**rest, "dataset": source}, method=self.method)
+        settings = composed(chosen, {**rest, "dataset": source, "method": self.method})
         return Experiment.prepare({**settings, "given": [*self.given, *self._changed()]}, data)
 
     def _changed(self) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, refusal, run_folder, write_set
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.sources import method_file, names
+from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import Completion, Request
@@ -48,8 +48,8 @@ class Listening(Scripted):
 
 
 def experiment(*settings: str, dataset: str = "toy", method: str = "hipporag") -> Experiment:
-    words = [f"dataset={dataset}", *WEIGHTLESS, *settings]
-    return Experiment.prepare(composed(words, method=method_file(method)))
+    words = [f"dataset={dataset}", f"method={method}", *WEIGHTLESS, *settings]
+    return Experiment.prepare(composed(words))
 
 
 # ---- cards

@@ -1,10 +1,7 @@
 """Settings of a run from what Hydra composes, and its composition outside of its own command."""
 
-import copy
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.utils import get_class
-from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from graphrag_bench.config import sources
@@ -26,33 +23,19 @@ VERSION_BASE = "1.3"
 
 
 def composed(
-    overrides: Sequence[str] = (),
-    values: Mapping[str, Any] | None = None,
-    method: Mapping[str, Any] | None = None,
-    name: str = PRIMARY,
+    overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None, name: str = PRIMARY
 ) -> dict[str, Any]:
     """Return the settings that `graphrag-bench run` with these overrides would have.
 
-    `values` are laid over them, nested as the settings are; a mapping for a group of models,
-    chunking or pooling takes the place of its choice. `method` is the content of a method's file,
-    in place of the choice; `name` that of the primary configuration. Raises UserError.
+    `values` are laid over them, nested as the settings are; a mapping for a group takes the place
+    of its choice. `name` is that of the primary configuration. Raises UserError.
     """
-    cached, hydra = _composition(tuple(overrides), name, tuple(_times(overrides)))
-    config, choices = copy.deepcopy(cached), hydra.runtime.choices
-    with open_dict(config):
-        if method is not None:
-            config.method = _changed(method, choices)
-            if str(choices.chunking).startswith("of:"):
-                config.chunking = sources.chunking_of(method, choices.profile, choices.fidelity)
-        for path, value in (values or {}).items():
-            whole = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
-            OmegaConf.update(config, path, value, merge=not whole, force_add=True)
-    return settings_of(config, hydra, method)
-
-
-def _changed(method: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, Any]:
-    words = [str(choices[one]) for one in ("profile", "fidelity", "pooling")]
-    return sources.without_chunks(sources.applied(method, *words))
+    whole = composition(overrides, name)
+    config = OmegaConf.create(settings_of(whole, whole.hydra))
+    for path, value in (values or {}).items():
+        replaces = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
+        OmegaConf.update(config, path, value, merge=not replaces)
+    return _resolved(config)
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
@@ -61,44 +44,16 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
         return compose(name, list(overrides), return_hydra_config=True)
 
 
-@lru_cache(maxsize=32)  # notebooks compose the same words for one method after another
-def _composition(
-    overrides: tuple[str, ...], name: str, _: tuple[tuple[str, int], ...]
-) -> tuple[DictConfig, DictConfig]:
-    config = composition(overrides, name)
-    hydra = config.hydra
-    with open_dict(config):
-        del config.hydra
-    return config, hydra
-
-
-def _times(overrides: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield the files that may be composed, each with the time of its last change."""
-    chosen = (word.partition("=")[2] for word in overrides)
-    own = (str(path) for folder in sources.folders() for path in sorted(folder.rglob("*.yaml")))
-    for path in (*own, *chosen):
-        if os.path.isfile(path):  # a value may be too long for a path
-            yield os.path.abspath(path), os.stat(path).st_mtime_ns
-
-
 @contextmanager
 def _hydra() -> Iterator[ConfigLoader]:
     """Set our Hydra up for a while, whatever program has initialised the process's own."""
-    state = GlobalHydra.instance()
-    before = state.hydra
-    state.hydra = _ours(tuple(sources.folders()))
-    try:
-        with plain_errors():
-            yield state.config_loader()
-    finally:
-        state.hydra = before
-
-
-@lru_cache(maxsize=8)
-def _ours(_: tuple[Path, ...]) -> Any:
+    before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
-    initialize(config_path=None, job_name=PRIMARY, version_base=VERSION_BASE)
-    return GlobalHydra.instance().hydra
+    try:
+        with plain_errors(), initialize(None, PRIMARY, version_base=VERSION_BASE):
+            yield GlobalHydra.instance().config_loader()
+    finally:
+        GlobalHydra.instance().hydra = before
 
 
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
@@ -138,29 +93,26 @@ def value_of(text: str, name: str = "value") -> Any:
     return override.value()
 
 
-def settings_of(
-    config: DictConfig, hydra: Any, method: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings in what Hydra composed, for `check_settings`; `hydra` is its own node.
 
-    `method` is the file that a method given as values was made of. Interpolations are resolved; one
-    that leads nowhere stays, for the check of the method. `given` are the paths of the method's
-    settings that were named by an override, or differ from its file.
+    Interpolations are resolved; one that leads nowhere stays, for the check of the method. `given`
+    are the paths of the method's settings that were named by an override, or differ from its file.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
     own = plain["method"]
     if own.get("prompts") is None:
         own.pop("prompts", None)
+    choices = hydra.runtime.choices
+    words = [str(choices[one]) for one in ("method", "profile", "fidelity", "pooling")]
+    file = sources.sourced_method(*words)
+    if own.get("name") != file.get("name"):
+        raise UserError(f"method.name={own.get('name')}: a method is chosen by method=NAME.")
     paths = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
-    if method is None:
-        choices = hydra.runtime.choices
-        file = _changed(sources.method_file(str(choices.method)), choices)
-        if own.get("name") != file.get("name"):
-            raise UserError(f"method.name={own.get('name')}: a method is chosen by method=NAME.")
-        paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
-    paths = [path for path in dict.fromkeys(paths) if path.startswith("method.")]
-    return {**_resolved(plain), "given": paths}
+    paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
+    given = [path for path in dict.fromkeys(paths) if path.startswith("method.")]
+    return {**_resolved(plain), "given": given}
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,8 +123,8 @@ def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
     return dict(_resolved({"method": sources.without_chunks(method)})["method"])
 
 
-def _resolved(plain: Mapping[str, Any]) -> dict[str, Any]:
-    config = OmegaConf.create(dict(plain))
+def _resolved(settings: Any) -> dict[str, Any]:
+    config = OmegaConf.create(settings)
     while True:
         try:
             resolved: Any = OmegaConf.to_container(config, resolve=True)
@@ -230,9 +182,8 @@ def _message(error: HydraException) -> str:
     parent = getattr(cause, "parent_node", None)
     if (role := path.partition(".")[0]) in sources.ROLES and not parent:
         return f"'{path}' is a setting of a model that is not chosen: add llm@{role}=NAME."
-    if path and isinstance(parent, DictConfig | ListConfig):
+    if path and isinstance(parent, DictConfig):
         group, dot, name = path.rpartition(".")
-        every = parent if isinstance(parent, DictConfig) else range(len(parent))
-        hint = did_you_mean(name, sorted(map(str, every)), prefix=f"{group}{dot}")
+        hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")
         return f"There is no setting '{path}'. {hint}"
-    return " ".join(str(error).split())
+    return " ".join(f"{error} {cause or ''}".split())

@@ -237,12 +237,12 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
 
 def defaults() -> dict[str, Any]:
     """Return every setting with its default, nested as they are; none of models."""
-    groups = {"dataset": {}, "method": {"prompts": None}, "llm": {}, "embedder": {}, "chunking": {}}
     values: dict[str, Any] = {}
     for name, field in RunSettings.model_fields.items():
         if name not in NO_SETTINGS:
-            default = groups.get(name, field.default)
+            default = {} if field.is_required() or name == "chunking" else field.default
             values[name] = default.model_dump() if isinstance(default, BaseModel) else default
+    values["method"]["prompts"] = None
     return values
 
 

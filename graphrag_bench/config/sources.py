@@ -22,7 +22,6 @@ sets wins over both. `unstated` marks what a source leaves open: the file's own 
 
 import copy
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -32,9 +31,9 @@ from typing import Any, get_args
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
-from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSource
+from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
-from omegaconf import Container, OmegaConf
+from omegaconf import OmegaConf
 
 from graphrag_bench.config.settings import Fidelity, Profile, defaults
 from graphrag_bench.data.dataset import card_names
@@ -49,12 +48,6 @@ ROLES = ("llm_build", "llm_judge")
 """Other language models of a run: `llm@llm_build=NAME`."""
 FILE = "file"
 """The key of a user's method that holds the path of its file."""
-OPEN = (
-    "convert", "retrieve", "generate", "build",
-    "dataset", "llm", "embedder", "nlp", "cross_encoder", "chunking", "pooling",
-)  # fmt: skip
-"""Keys of a method and of the settings below which one need not be in a file to be set: operators,
-builders, models and synthetic data sets check their own."""
 POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
 """The keys of a method's file that say what sources and path pooling change."""
@@ -66,6 +59,9 @@ no source ends a point of a map step."""
 _GLOBAL = ("profile", "fidelity", "experiment", "row")
 """Groups whose choices state settings at their paths."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
+_CLOSED = ("", "hydra", "method", "source")
+"""Groups of configurations in which a new name needs a `+`; whoever reads a setting below another
+name refuses what it does not know."""
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 _own: list[Path] = []
 
@@ -230,11 +226,15 @@ def without_chunks(method: Mapping[str, Any]) -> dict[str, Any]:
     return {**method, "build": {key: build[key] for key in build if key != "chunk_table"}}
 
 
-def chunking_of(method: Mapping[str, Any], profile: str, fidelity: str) -> dict[str, Any]:
-    """Return the chunking that a method's file asks for as `build.chunk_table`; `auto` without."""
-    build = applied(method, profile, fidelity).get("build") or {}
-    chunks = build.get("chunk_table", "auto")
+def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chunking that a method asks for as `build.chunk_table`; `auto` without."""
+    chunks = (method.get("build") or {}).get("chunk_table", "auto")
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
+
+
+def sourced_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
+    """Return a method's file with what its source and path pooling change, without its chunking."""
+    return without_chunks(applied(method_file(name), profile, fidelity, pooling))
 
 
 class _Choices(ConfigSource):
@@ -264,10 +264,7 @@ class _Choices(ConfigSource):
         )
 
     def is_config(self, config_path: str) -> bool:
-        group, name = _parts(config_path)
-        if group == "source":
-            return file_of("method", name.partition(":")[0]) is not None
-        return file_of(group, name) is not None or _inside(group, name) is not None
+        return _content(*_parts(config_path)) is not None
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         group = config_path.strip("/")
@@ -280,27 +277,17 @@ class _Choices(ConfigSource):
 
     def load_config(self, config_path: str) -> ConfigResult:
         group, name = _parts(config_path)
-        file, package = file_of(group, name), None
-        if file is None:
-            content = _inside(group, name)
-        elif group == "method":
-            whole = without_chunks(_method(file))
-            content = {key: value for key, value in whole.items() if key not in KEYS}
-        else:
-            content = read(file)
-            header = re.search(r"^#\s*@package\s+(\S+)", file.read_text("utf-8"), re.MULTILINE)
-            package = header[1] if header else None
-        if content is None:
-            raise ConfigLoadError(f"There is no {config_path}.")
-        if package is None and group in _GLOBAL:
-            package = "_global_"
+        content, file = _content(group, name) or {}, file_of(group, name)
+        header = self._get_header_dict(file.read_text("utf-8") if file else "")
+        if header["package"] is None and group in _GLOBAL:
+            header = {"package": "_global_"}
         config = OmegaConf.create(content)
-        if group in OPEN:
+        if group not in _CLOSED:
             OmegaConf.set_struct(config, False)
-        for key in OPEN:
-            if isinstance(node := config.get(key), Container):
-                OmegaConf.set_struct(node, False)
-        return ConfigResult(self.provider, self.full_path(), config, {"package": package})
+        for key in content.keys() - {"hydra", "method"}:
+            if isinstance(content[key], dict | list):
+                OmegaConf.set_struct(config[key], False)
+        return ConfigResult(self.provider, self.full_path(), config, header)
 
 
 def _parts(config_path: str) -> tuple[str, str]:
@@ -309,18 +296,21 @@ def _parts(config_path: str) -> tuple[str, str]:
     return (group, name) if slash else ("", group)
 
 
-def _inside(group: str, name: str) -> dict[str, Any] | None:
-    """Return a choice that is in no file of its own, None where there is none of that name."""
+def _content(group: str, name: str) -> dict[str, Any] | None:
+    """Return what a choice holds, None where there is none of that name."""
+    if (file := file_of(group, name)) is not None:
+        if group != "method":
+            return read(file)
+        method = without_chunks(_method(file))
+        return {key: value for key, value in method.items() if key not in KEYS}
     if (group, name) == ("", "settings"):
         return defaults()
     if group == "source":
-        method, profile, fidelity, pooling = name.split(":")
-        return without_chunks(applied(method_file(method), profile, fidelity, pooling))
+        return sourced_method(*name.split(":"))
     if group == "chunking" and name.startswith("of:"):
-        method, profile, fidelity, dataset = name.split(":")[1:]
-        if "." in dataset and (own := papers().chunking(dataset)):
-            return dict(own)
-        return chunking_of(method_file(method), profile, fidelity)
+        _, base, profile, fidelity, dataset = name.split(":")
+        own = papers().chunking(dataset) if "." in dataset else None
+        return dict(own or chunking_of(applied(method_file(base), profile, fidelity)))
     if name in _FIXED.get(group, ()):
         return {group: name}
     if group == "dataset" and name in card_names():

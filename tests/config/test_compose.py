@@ -37,11 +37,18 @@ def test_words_come_to_what_hydra_itself_prints(words: list[str]) -> None:
     assert ours == theirs
 
 
-def test_python_and_words_are_the_same_run() -> None:
-    words = ["dataset=toy", "method=hipporag", "embedder=hashing", "llm=scripted", "limit=2",
-             "profile=zhou2025", "method.top_k=7", "build.extraction=nlp"]  # fmt: skip
-    ours = gb.method("hipporag", embedder="hashing", llm="scripted", limit=2, profile="zhou2025",
-                     top_k=7, build={"extraction": "nlp"})  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "profile", "resource", "variant"),
+    [("hipporag", "zhou2025", "extraction", "nlp"), ("ketrag", "upstream", "graph", "tkg")],
+)
+def test_python_and_words_are_the_same_run(
+    method: str, profile: str, resource: str, variant: str
+) -> None:
+    """Where a profile chooses the chunks too."""
+    words = ["dataset=toy", f"method={method}", "embedder=hashing", "llm=scripted", "limit=2",
+             f"profile={profile}", "method.top_k=7", f"build.{resource}={variant}"]  # fmt: skip
+    ours = gb.method(method, embedder="hashing", llm="scripted", limit=2, profile=profile,
+                     top_k=7, build={resource: variant})  # fmt: skip
     mine, theirs = ours.experiment(gb.dataset("toy")), Experiment.prepare(composed(words))
     assert mine.key == theirs.key
     one, other = (run.settings.model_dump(exclude={"dataset"}) for run in (mine, theirs))

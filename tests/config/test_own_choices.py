@@ -9,7 +9,6 @@ import graphrag_bench as gb
 from graphrag_bench.cli.parsing import with_folders
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import method_file
 from graphrag_bench.errors import UserError
 
 METHOD = """name: {name}
@@ -82,7 +81,7 @@ def test_an_own_file_that_is_edited_is_read_again_by_python(home: Path) -> None:
     own.parent.mkdir(parents=True)
     for size in (50, 60):
         own.write_text(f"variant: token\nsize: {size}\n")
-        values = composed(["dataset=toy", "chunking=mine"], method=method_file("vanilla"))
+        values = composed(["dataset=toy", "chunking=mine", "method=vanilla"])
         assert values["chunking"]["size"] == size
 
 

@@ -122,6 +122,7 @@ def _experiment(method: str, case: Case, home: Path, own: Mapping[str, Any]) -> 
     models = {
         "embedder": "hashing", "llm": {"_target_": "counting_reader.reader"}, "workers": 1,
         "paths": {"home": str(folder)}, "cache": {"path": str(home / "replies" / method)},
+        "chunking": {"variant": "auto"},
     }  # fmt: skip
     settings = {**models, **own, **case.settings}
     return api.method(method, **settings).experiment(_dataset(case.dataset))

@@ -35,15 +35,15 @@ def method(name: str, profile: str = "default") -> Method:
 
 def prepared(name: str, *words: str) -> Experiment:
     """A checked run of a method on the toy set, whose reader has a window of 8,192 tokens."""
-    base = ["dataset=toy", "embedder=hashing"]
-    return Experiment.prepare(composed([*base, *words], method=method_file(name)))
+    base = ["dataset=toy", "embedder=hashing", f"method={name}"]
+    return Experiment.prepare(composed([*base, *words]))
 
 
 def served(name: str, window: int | None, *words: str) -> Experiment:
     """The same with a reader of that window behind an API."""
     values = {"llm.window": window}
     base = ["dataset=toy", "embedder=hashing", "llm=openai_compatible", "llm.model=m"]
-    return Experiment.prepare(composed([*base, *words], values, method_file(name)))
+    return Experiment.prepare(composed([*base, f"method={name}", *words], values))
 
 
 # ---- the resource

@@ -10,7 +10,7 @@ from toy_runs import TOY, refusal, refused
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import method_file, names
+from graphrag_bench.config.sources import names
 from graphrag_bench.pipeline.pipeline import PLAIN, StepOptions, build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import run_steps
@@ -46,8 +46,8 @@ def _plugins(home: Path) -> None:
 
 
 def method(name: str, **settings: Any) -> dict[str, Any]:
-    values: dict[str, Any] = composed(method={**method_file(name), **settings})["method"]
-    return values
+    own = [f"method.{key}={value}" for key, value in settings.items()]
+    return dict(composed([f"method={name}", *own])["method"])
 
 
 def final(values: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:

@@ -7,7 +7,7 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.sources import method_file, names
+from graphrag_bench.config.sources import names
 from graphrag_bench.evaluation.answers import abstained, accuracy
 from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import REFUSAL, FormName, Message, Prompt, answer_form
@@ -19,9 +19,9 @@ from operators.answer.direct import READER, reader_values
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
 
-def experiment(method: str, *settings: str, **own: object) -> Experiment:
-    words = ["dataset=toy", *WEIGHTLESS, "reader_prompt=common", *settings]
-    return Experiment.prepare(composed(words, method={**method_file(method), **own}))
+def experiment(method: str, *settings: str) -> Experiment:
+    words = ["dataset=toy", f"method={method}", *WEIGHTLESS, "reader_prompt=common", *settings]
+    return Experiment.prepare(composed(words))
 
 
 def shown(*pieces: Piece, dependencies: tuple[tuple[str, str], ...] = ()) -> str:
@@ -80,7 +80,7 @@ def test_a_refusal_is_one_and_scores_nothing_where_the_answer_is_yes_or_no() -> 
 def test_a_prompt_of_ones_own_without_the_clause_is_named_by_plan(tmp_path: Path) -> None:
     (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }} {{ manner }}")
     more = ["reader_prompt=auto", "answers=short"]
-    plan = describe(experiment("vanilla", *more, prompts=str(tmp_path)))
+    plan = describe(experiment("vanilla", *more, f"method.prompts={tmp_path}"))
     assert answer_form("short").licence in plan
     assert "'licence': methods:vanilla/prompts/answer.j2" in plan
 
@@ -114,7 +114,7 @@ def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
     common = experiment("vanilla").key
     assert common != own
     (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")
-    assert experiment("vanilla", prompts=str(tmp_path)).key not in (own, common)
+    assert experiment("vanilla", f"method.prompts={tmp_path}").key not in (own, common)
 
 
 def test_rows_of_tables_have_their_head_and_plain_texts_of_the_same_kind_have_none() -> None:
