@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import Ended, write_set
 
@@ -25,7 +26,7 @@ from graphrag_bench.cli.main import main
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.run import folder as run_folder
 
-for name in ("openai", "scipy.sparse", "numba", "faiss", "jinja2", "graphrag_bench.cli.run"):
+for name in ("openai", "bpe_openai", "scipy.sparse", "numba", "faiss", "graphrag_bench.cli.run"):
     import_module(name)  # once for all that are forked
 load_plugins()
 CONCURRENCY = 4
@@ -139,7 +140,9 @@ def start(words: list[str], folder: Path, fault: Fault | None = None) -> Started
     """Start a command, with a working folder and files for what it says in `folder`."""
     out = folder / f"said-{time.monotonic_ns()}"
     process = _FORKS.Process(target=_work, args=(words, out, fault or Fault()))
-    process.start()
+    with pytest.MonkeyPatch.context() as patch:  # else the server does not find what it preloads
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        process.start()
     return Started(process, out)
 
 
