@@ -4,6 +4,7 @@ import contextlib
 import io
 from pathlib import Path
 
+import composing
 import pytest
 import yaml
 
@@ -28,10 +29,13 @@ WORDS = [
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
 def test_words_come_to_what_hydra_itself_prints(words: list[str]) -> None:
-    out = io.StringIO()
+    """Also where the choices were composed before, for other values."""
+    composed([*words, "limit=2"])
+    ours, out = composed(words), io.StringIO()
+    composing.forget()
     with contextlib.redirect_stdout(out):
         assert main(["run", "--cfg", "job", "--resolve", *words]) == 0
-    ours, theirs = composed(words), yaml.safe_load(out.getvalue())
+    theirs = yaml.safe_load(out.getvalue())
     assert ours.pop("given") is not None
     assert theirs["method"].pop("prompts") is None
     assert ours == theirs
