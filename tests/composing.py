@@ -5,14 +5,13 @@ that was composed of other files, or of files that have changed since.
 """
 
 import copy
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from hydra._internal import config_loader_impl as loading
 
-from graphrag_bench.config import compose, sources
+from graphrag_bench.config import sources
 
 LOADER = loading.ConfigLoaderImpl
 _list, _merge = loading.create_defaults_list, LOADER._compose_config_from_defaults_list
@@ -38,10 +37,12 @@ def _defaults_list(repo: Any, config_name: str, overrides_list: Sequence[Any], *
         one for one in every
         if isinstance(one.value(), dict) or not repo.group_exists(one.key_or_group)
     ]  # fmt: skip
-    words = [one.input_line for one in every if one not in values]
-    places = [*map(repr, repo.get_sources()), *sources.folders(), *compose._times(words)]
-    here = os.getcwd() if any("/" in word for word in words) else ""
-    key = (config_name, here, *words, *places)  # `skip_missing` counts for ??? alone, in no file
+    choices = [one for one in every if one not in values]
+    files = [file for folder in sources.folders() for file in folder.rglob("*.yaml")]
+    files += filter(None, (sources.file_of("", str(one.value())) for one in choices))
+    times = [(file, file.stat().st_mtime_ns) for file in files if file.is_file()]
+    words = [*map(repr, repo.get_sources()), *(one.input_line for one in choices)]
+    key = (config_name, *words, *times)  # `skip_missing` counts for ??? alone, in no file
     if key not in _lists:
         _lists[key] = _list(repo, config_name, overrides_list, **how)
     return replace(_lists[key], config_overrides=values)
