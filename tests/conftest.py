@@ -31,17 +31,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Files that load a packaged model go to one worker: torch and spaCy are imported once.
-
-    The golden cases and the guides are spread over all workers.
-    """
+    """Files that load a packaged model go to one worker: torch and spaCy are imported once."""
     from xdist.scheduler import LoadFileScheduling
 
     class ModelsTogether(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            if file in ("tests/golden/test_golden.py", "tests/test_guides.py"):
-                return nodeid
             return "models" if _loads_models(config.rootpath / file) else file
 
     return ModelsTogether(config, log) if config.getoption("dist") == "loadfile" else None
@@ -49,8 +44,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @cache
 def _loads_models(file: Path) -> bool:
-    text = file.read_text(encoding="utf-8")
-    return "mark.real" in text or "embedder=sentence_transformers" in text
+    return "mark.real" in file.read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)

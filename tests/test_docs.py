@@ -1,31 +1,22 @@
 """The generated pages are what the code says today, and a guide's example is the file itself."""
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
 
 from graphrag_bench.config.sources import built_in, method_file
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS, metrics
+from scripts import methods_table, write_docs
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def loaded(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
 def pages() -> dict[Path, str]:
     """The pages as they should be, which every method is planned for."""
-    return dict(loaded("write_docs").pages())
+    return dict(write_docs.pages())
 
 
 def test_the_generated_pages_are_up_to_date(pages: dict[Path, str]) -> None:
@@ -38,9 +29,8 @@ def test_the_generated_pages_are_up_to_date(pages: dict[Path, str]) -> None:
 
 
 def test_the_readme_s_table_has_every_method_and_the_figures_of_the_pages() -> None:
-    table = loaded("methods_table")
-    assert table.readme() == (ROOT / "README.md").read_text(encoding="utf-8")
-    names = {name for _, _, methods, _ in table.METHODS for name in methods.split(", ")}
+    assert methods_table.readme() == (ROOT / "README.md").read_text(encoding="utf-8")
+    names = {name for _, _, methods, _ in methods_table.METHODS for name in methods.split(", ")}
     assert names == {*built_in("method")} - {"example_new_method"}
 
 

@@ -1,34 +1,24 @@
 """The README and the guides, executed block by block on small data without weights."""
 
-import importlib.util
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from toy_runs import WEIGHTLESS, command
 
+from scripts import follow
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
-PAID = "gpt-4o-mini"
+SKIPPED = ("gpt-4o-mini", "OPENAI_API_KEY", "launcher=joblib")
+"""Words of commands that cost money, or that tests/cli/test_launchers.py runs."""
 OWN_TEST = {"operator.md", "hydra.md"}
 """Pages with a test of their own: tests/test_writing_operators.py, tests/test_hydra_guide.py."""
 
 
-def loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("follow", ROOT / "scripts" / "follow.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["follow"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-FOLLOW = loaded()
-PAGES = [page for page in FOLLOW.pages() if page.name not in OWN_TEST]
+PAGES = [page for page in follow.pages() if page.name not in OWN_TEST]
 OF_RUNS = {"ablate", "ask", "run", "plan"}
 
 
@@ -43,51 +33,62 @@ def small(words: list[str]) -> list[str]:
     return [*words[:at], *config, *words[at:]]
 
 
-@pytest.fixture
-def plugins_leave(tmp_path: Path, open_registries: None) -> Iterator[None]:
-    """Modules of a page's own packages are forgotten after it."""
-    yield
-    for name, module in list(sys.modules.items()):
-        if str(tmp_path) in str(getattr(module, "__file__", "")):
-            del sys.modules[name]
-
-
-@pytest.mark.usefixtures("plugins_leave")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    n_commands = 0
-    for block in FOLLOW.blocks(page.read_text(encoding="utf-8")):
+def parts(page: Path) -> Iterator[tuple[list[follow.Block], str]]:
+    """Each command and each script of a page, after the files that are written before it."""
+    files: list[follow.Block] = []
+    for block in follow.blocks(page.read_text(encoding="utf-8")):
+        texts = {"bash": block.commands, "python": [block.text]}.get(block.language, [])
         if block.file:
-            FOLLOW.write(block, tmp_path)
-        elif block.language == "bash":
-            for line in block.commands:
-                words = shlex.split(line)
-                if words[0] != "graphrag-bench" or PAID in line:
-                    continue
-                ended = command(*small(words[1:]))
-                assert ended.code == 0, f"{line}\n{ended.out}\n{ended.err}"
-                n_commands += 1
-        elif block.language == "python":
-            weightless = 'run("toy", embedder="hashing", nlp={"_target_": "toy_runs.Capitals"}'
-            exec(block.text.replace('run("toy"', weightless), {})
-    assert n_commands >= 1
+            files.append(block)
+        for text in () if block.file else texts:
+            if not any(word in text for word in SKIPPED):
+                yield files, text
+                files = []
+
+
+PARTS = [
+    pytest.param(page, *part, id=f"{page.name}-{row}")
+    for page in PAGES
+    for row, part in enumerate(parts(page), 1)
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
+    """The folder in which a page is followed, from its first command to its last."""
+    return {page: tmp_path_factory.mktemp(page.stem) for page in PAGES}
+
+
+@pytest.mark.usefixtures("open_registries")
+@pytest.mark.parametrize(("page", "files", "text"), PARTS)
+def test_every_command_of_a_page_runs(
+    page: Path, files: list[follow.Block], text: str, folders: dict[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(folders[page])
+    for file in files:
+        follow.write(file, folders[page])
+    if text.startswith("graphrag-bench "):
+        ended = command(*small(shlex.split(text)[1:]))
+        assert ended.code == 0, f"{text}\n{ended.out}\n{ended.err}"
+    else:
+        weightless = 'run("toy", embedder="hashing", nlp={"_target_": "toy_runs.Capitals"}'
+        exec(text.replace('run("toy"', weightless), {})
 
 
 def test_printed_text_is_compared_and_a_failed_command_named(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     good = '```text title="a.txt"\nhello\n```\n\n```bash\ncat a.txt\n```\n\n```text\nhe...\n```\n'
     page.write_text(good)
-    assert FOLLOW.followed(page, tmp_path, ["none"], show=False) == []
+    assert follow.followed(page, tmp_path, ["none"], show=False) == []
     page.write_text(good.replace("he...", "bye") + "\n```bash\nfalse\n```\n")
-    wrong = FOLLOW.followed(page, tmp_path, ["none"], show=False)
+    wrong = follow.followed(page, tmp_path, ["none"], show=False)
     assert "not:\nbye" in wrong[0]
     assert wrong[1].startswith("false\nended with 1")
 
 
-def test_guides_are_linked_from_the_readme() -> None:
+def test_guides_have_commands_and_are_linked_from_the_readme() -> None:
+    assert {param.values[0] for param in PARTS} == set(PAGES)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [page.name for page in PAGES[1:] if f"(docs/guides/{page.name})" not in readme]
     assert not missing

@@ -1,15 +1,13 @@
 """Words and values become the settings that Hydra composes of them; errors name the nearest."""
 
-import contextlib
-import io
 from pathlib import Path
 
 import composing
 import pytest
 import yaml
+from toy_runs import command
 
 import graphrag_bench as gb
-from graphrag_bench.cli.main import main
 from graphrag_bench.config.compose import cells, composed, composition
 from graphrag_bench.config.settings import check_settings, defaults
 from graphrag_bench.config.sources import built_in, file_of, method_file, names, read
@@ -31,11 +29,9 @@ WORDS = [
 def test_words_come_to_what_hydra_itself_prints(words: list[str]) -> None:
     """Also where the choices were composed before, for other values."""
     composed([*words, "limit=2"])
-    ours, out = composed(words), io.StringIO()
+    ours = composed(words)
     composing.forget()
-    with contextlib.redirect_stdout(out):
-        assert main(["run", "--cfg", "job", "--resolve", *words]) == 0
-    theirs = yaml.safe_load(out.getvalue())
+    theirs = yaml.safe_load(command("run", "--cfg", "job", "--resolve", *words).out)
     assert ours.pop("given") is not None
     assert theirs["method"].pop("prompts") is None
     assert ours == theirs

@@ -7,14 +7,13 @@ import pytest
 
 import frozen  # isort: skip
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real]
 
 
-@pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """Where artifacts are shared by all methods, and by all workers."""
-    base = tmp_path_factory.getbasetemp()
-    return (base.parent if hasattr(request.config, "workerinput") else base) / "golden"
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where artifacts are shared by all methods."""
+    return tmp_path_factory.mktemp("golden")
 
 
 @pytest.mark.parametrize("method", frozen.METHODS)
