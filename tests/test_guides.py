@@ -16,8 +16,6 @@ SKIPPED = ("gpt-4o-mini", "OPENAI_API_KEY", "launcher=joblib")
 """Words of commands that cost money, or that tests/cli/test_launchers.py runs."""
 OWN_TEST = {"operator.md", "hydra.md"}
 """Pages with a test of their own: tests/test_writing_operators.py, tests/test_hydra_guide.py."""
-
-
 PAGES = [page for page in follow.pages() if page.name not in OWN_TEST]
 OF_RUNS = {"ablate", "ask", "run", "plan"}
 
@@ -28,9 +26,8 @@ def small(words: list[str]) -> list[str]:
     if words[0] not in OF_RUNS:
         return words
     at = next((row for row, word in enumerate(words) if "=" in word), len(words))
-    config = [word for word in WEIGHTLESS if not any(w.startswith("embedder=") for w in words)
-             or not word.startswith("embedder=")]  # fmt: skip
-    return [*words[:at], *config, *words[at:]]
+    has_embedder = any(word.startswith("embedder=") for word in words)
+    return [*words[:at], *WEIGHTLESS[has_embedder:], *words[at:]]
 
 
 def parts(page: Path) -> Iterator[tuple[list[follow.Block], str]]:
@@ -48,9 +45,8 @@ def parts(page: Path) -> Iterator[tuple[list[follow.Block], str]]:
 
 PARTS = [
     pytest.param(page, *part, id=f"{page.name}-{row}")
-    for page in PAGES
-    for row, part in enumerate(parts(page), 1)
-]
+    for page in PAGES for row, part in enumerate(parts(page), 1)
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
