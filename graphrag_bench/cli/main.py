@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -37,7 +36,6 @@ start here
   graphrag-bench run dataset=sample method=hipporag limit=5
   graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
   graphrag-bench plan dataset=sample method=hipporag
-  graphrag-bench COMMAND --help
 """
 
 
@@ -76,9 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def about(name: str) -> str:
     """Return the help of a command: the docstring of its module, which is not imported."""
-    module = find_spec(f"graphrag_bench.cli.{name}")
-    assert module is not None and module.origin is not None
-    return ast.get_docstring(ast.parse(Path(module.origin).read_bytes())) or ""
+    file = Path(__file__).with_name(f"{name}.py")
+    return ast.get_docstring(ast.parse(file.read_bytes())) or ""
 
 
 def _command(name: str, words: list[str]) -> int:
@@ -93,8 +90,7 @@ def _command(name: str, words: list[str]) -> int:
         sys.stdout.write(f"graphrag-bench {__version__}\n")
         return 0
     if name not in (every := [one for group in GROUPS.values() for one in group]):
-        sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, every)}\n")
-        return 2
+        raise UserError(f"There is no such command. {did_you_mean(name, every)}")
     for word, after in pairwise([*words, ""]):
         setting, equals, value = word.partition("=")
         if equals and " " not in setting:

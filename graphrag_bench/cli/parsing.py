@@ -60,13 +60,9 @@ class Parser(argparse.ArgumentParser):
 
     def rows(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
         """Show a section of words with their meanings, which are not parsed."""
-        lines = []
-        for head, meaning in rows:
-            texts = textwrap.wrap(meaning, WIDTH - 2 - COLUMN, break_on_hyphens=False)
-            if len(head) >= COLUMN - 3:
-                texts.insert(0, "")
-            lines += [f"{head:<{COLUMN - 2}}{texts[0]}".rstrip() if texts else head]
-            lines += [" " * (COLUMN - 2) + text for text in texts[1:]]
+        wrapped = textwrap.TextWrapper(WIDTH - 2, break_on_hyphens=False)
+        wrapped.subsequent_indent = " " * (COLUMN - 2)
+        lines = [wrapped.fill(f"{head:<{COLUMN - 3}} {meaning}") for head, meaning in rows]
         self.add_argument_group(title, "\n".join(lines))
 
     def settings(self, rows: Iterable[tuple[str, str, str | None, str]]) -> None:

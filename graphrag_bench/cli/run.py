@@ -24,6 +24,7 @@ or all of them, or a cell of a sweep; 2 for input that is wrong
 
 import json
 import logging
+import math
 import os
 import shutil
 import sys
@@ -61,8 +62,6 @@ CELL = "cell.json"
 """The file of a job's folder that says what became of it: its status, error and run folders."""
 _SHOWN = 3
 """Different errors that are shown of a sweep in which every cell is wrong."""
-_NONE = "No trials are completed yet."
-"""What Optuna ends with when every cell has failed."""
 
 
 def declare(parser: Parser) -> None:
@@ -83,12 +82,6 @@ def run(arguments: Sequence[str], planned: Callable[[Outcomes], None] | None = N
     try:
         with plain_errors():
             hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
-    except ValueError as error:
-        if str(error) != _NONE:
-            raise
-        stop = UserError(f"Every cell failed: {session().failure}")
-        stop.exit_code = 1
-        raise stop from None
     finally:
         sys.argv = before
         session().shared.close()
@@ -103,7 +96,7 @@ def run(arguments: Sequence[str], planned: Callable[[Outcomes], None] | None = N
 def job(config: DictConfig) -> float | None:
     """Do one job of Hydra's, and return what a sweeper looks for: the mean of the objective.
 
-    In a sweep an error ends its cell alone, and there is no value then.
+    In a sweep an error ends its cell alone, which is the worst then.
     """
     own, runs = HydraConfig.get(), session()
     swept = own.mode == RunMode.MULTIRUN
@@ -124,7 +117,6 @@ def job(config: DictConfig) -> float | None:
         result = caught(work)
     except UserError as error:
         result = error
-    value = None
     if isinstance(result, Exception):
         kind = "" if isinstance(result, UserError) else f"{type(result).__name__}: "
         text = f"{kind}{result}".encode("utf-8", "backslashreplace").decode("utf-8")
@@ -133,11 +125,12 @@ def job(config: DictConfig) -> float | None:
         logging.getLogger("graphrag_bench").error(text)
         if swept and kind:
             traceback.print_exception(result)
+        value = -math.inf
     else:
         cell |= {"status": "done", "runs": [str(o.folder.path.resolve()) for o in runs.of(result)]}
         _link(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
         metric = result.metrics["metrics"].get(result.experiment.settings.objective)
-        value = None if metric is None else float(metric["mean"])
+        value = metric and float(metric["mean"])
     write_whole(folder / CELL, json.dumps(cell, default=str) + "\n")
     return value
 
@@ -247,8 +240,7 @@ def _print_results(folder: Path, pattern: str) -> None:
 
 def _failed(cells: Sequence[Cell]) -> dict[str, str]:
     """Return the errors of cells that failed, by the overrides that other cells do not have."""
-    every = [set(cell.overrides) for cell in cells]
-    common = set.intersection(*every) if len(every) > 1 else set()
+    common = set.intersection(*(set(cell.overrides) for cell in cells))
     return {
         " ".join(one for one in cell.overrides if one not in common)
         or f"cell {cell.number}": " ".join(cell.error.split())

@@ -150,10 +150,13 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except MissingConfigException as error:
-        raise _missing(error) from None
+        file = error.missing_cfg_file or ""
+        group, slash, name = (file.rpartition if file.startswith("hydra/") else file.partition)("/")
+        if not slash:
+            raise UserError(str(error).splitlines()[0]) from None
+        raise unknown(group, name, error.options or sources.names(group)) from None
     except OverrideParseException as error:
-        lines = str(error).splitlines()
-        reason = lines[lines[0].startswith("Error parsing override") and len(lines) > 1]
+        reason = str(error).splitlines()[:2][-1]
         raise UserError(
             f"'{error.override}' cannot be read ({reason}). Inside the shell's quotes, a value "
             "with brackets, commas, colons or quotes needs double quotes: 'NAME=\"VALUE\"'."
@@ -164,14 +167,6 @@ def plain_errors() -> Iterator[None]:
         if not str(error).startswith(("Index ", "Exceeds the limit")):
             raise
         raise UserError(f"{error}. A step is named by its row, e.g. method.retrieve.0.") from None
-
-
-def _missing(error: MissingConfigException) -> UserError:
-    file = error.missing_cfg_file or ""
-    group, slash, name = (file.rpartition if file.startswith("hydra/") else file.partition)("/")
-    if not slash:
-        return UserError(str(error).splitlines()[0])
-    return unknown(group, name, error.options or sources.names(group))
 
 
 def _message(error: HydraException) -> str:
