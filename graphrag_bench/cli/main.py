@@ -42,10 +42,9 @@ start here
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0 when all is done: of a run, when every question has a row. 1 when part of it failed or was
-    stopped: more questions than `failures.limit` allows, all of them, a cell of a sweep, a budget
-    that is spent. 2 for input that the user can fix. 130 for SIGINT and 143 for SIGTERM, after
-    the replies that were under way have been stored; a second signal ends it at once.
+    0 when all is done, 1 when part of it failed or was stopped, 2 for input that the user can fix.
+    130 for SIGINT and 143 for SIGTERM, after the replies that were under way have been stored; a
+    second signal ends it at once.
     """
     gc.set_threshold(_COLLECT_AT)
     atexit.register(gc.freeze)  # no search for cycles at the end

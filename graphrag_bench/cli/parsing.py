@@ -65,12 +65,11 @@ class Parser(argparse.ArgumentParser):
         lines = [wrapped.fill(f"{head:<{COLUMN - 3}} {meaning}") for head, meaning in rows]
         self.add_argument_group(title, "\n".join(lines))
 
-    def settings(self, rows: Iterable[tuple[str, str, str | None, str]]) -> None:
+    def settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
         """Take settings, each (name, its value in the help, default, meaning), as texts."""
-        every = list(rows)
-        self.rows("settings", [(f"{name}={shown}", meaning) for name, shown, _, meaning in every])
-        self.set_defaults(**{name: default for name, _, default, _ in every})
-        self._settings |= {name: name for name, *_ in every}
+        self.rows("settings", [(f"{name}={shown}", meaning) for name, shown, _, meaning in rows])
+        self.set_defaults(**{name: default for name, _, default, _ in rows})
+        self._settings |= {name: name for name, *_ in rows}
 
     def word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
         """Take a word, or several (`n` is "?", "*" or "+"), which the help calls `shown`."""
@@ -102,10 +101,7 @@ class Parser(argparse.ArgumentParser):
     def action(
         self, name: str, work: Callable[[argparse.Namespace], int | None], meaning: str
     ) -> "Parser":
-        """Return the parser of one of several actions of the command, its first word.
-
-        `work` does it with the arguments that were read, and returns an exit code.
-        """
+        """Return the parser of an action, a command's first word; `work` is given what it read."""
         action = self._actions_of[name] = Parser(f"{self.prog.split()[1]} {name}", f"{meaning}.")
         action.set_defaults(work=work)
         return action
@@ -137,14 +133,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UserError; what is unknown is answered with the nearest."""
+        reason = f"{message}."
         if message.startswith(_UNKNOWN):
             word = message.removeprefix(_UNKNOWN).partition(" ")[0]
             hint = did_you_mean(word.partition("=")[0], _NAME.findall(self.format_help()))
-            raise UserError(
-                f"'{word}' is not an option or a setting of {self.prog}. {hint} "
-                f"See {self.prog} --help."
-            )
-        raise UserError(f"{message}. See {self.prog} --help.")
+            reason = f"'{word}' is not an option or a setting of {self.prog}. {hint}"
+        raise UserError(f"{reason} See {self.prog} --help.")
 
 
 def positive(text: str) -> int:

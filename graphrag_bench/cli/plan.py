@@ -12,18 +12,13 @@ examples
 from collections.abc import Sequence
 
 from graphrag_bench.cli import run as application
-from graphrag_bench.cli.parsing import Parser, show_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import Estimate, describe, estimates, remaining
 from graphrag_bench.run.session import Identity, Outcomes, identity, session
 
 _WIDTH = 44
-
-
-def declare(parser: Parser) -> None:
-    """Take what a run takes."""
-    show_settings(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
+declare = application.declare
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -60,8 +60,6 @@ from graphrag_bench.run.session import (
 
 CELL = "cell.json"
 """The file of a job's folder that says what became of it: its status, error and run folders."""
-_SHOWN = 3
-"""Different errors that are shown of a sweep in which every cell is wrong."""
 
 
 def declare(parser: Parser) -> None:
@@ -203,7 +201,7 @@ def _check(config: DictConfig, every: list[list[str]] | None, *, swept: bool) ->
     experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
     if not experiments:
         errors = dict.fromkeys(str(error) for _, error in outcomes)
-        raise UserError("\n".join(list(errors)[:_SHOWN]))
+        raise UserError("\n".join(list(errors)[:3]))
     if every and len(experiments) == len(outcomes):
         refuse_unused([word for cell in every for word in cell], experiments)
     if runs.planned:

@@ -15,8 +15,6 @@ from graphrag_bench.errors import UserError, caught
 from graphrag_bench.registry import import_modules
 
 T = TypeVar("T")
-_BUILDERS = ("graphs", "indices", "artifacts")
-"""The folders of the core in whose modules builders register themselves."""
 BUILT_IN = ("operators", "methods")
 """The plug-in packages that are part of the project; those of the user come after them."""
 
@@ -28,7 +26,7 @@ def load_plugins(names: Sequence[str] = ()) -> None:
     not there or that cannot be imported, with the file and line of its error.
     """
     with operators.open(), builders.open():
-        for folder in _BUILDERS:
+        for folder in ("graphs", "indices", "artifacts"):  # where builders register themselves
             import_modules(f"graphrag_bench.{folder}", Path(__file__).parents[1] / folder)
         for name in BUILT_IN:
             import_module(name)

@@ -220,10 +220,6 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
         raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
 
 
-_OF_UNIONS = ("constrained", "literal", "int", "bool", "function")
-"""How parts of pydantic's paths begin that name a type."""
-
-
 def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     path = [str(part) for part in fault["loc"]]
     if fault["type"] == "extra_forbidden":
@@ -231,7 +227,8 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
         return f"There is no setting '{name}'. ", did_you_mean(name, known)
     if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
         return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
-    names = [part for part in path if not part.startswith(_OF_UNIONS)]
+    types = ("constrained", "literal", "int", "bool", "function")  # how members of a union begin
+    names = [part for part in path if not part.startswith(types)]
     return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
 
 

@@ -51,11 +51,9 @@ FILE = "file"
 POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
 """The keys of a method's file that say what sources and path pooling change."""
-_STEPS: Mapping[str, Mapping[str, Any]] = {
-    "points.map": {"max_characters": None, "max_tokens": 2048}
-}
-"""What the steps of a method are under any profile but the default, where its file leaves it open:
-no source ends a point of a map step."""
+_POINTS = {"max_characters": None, "max_tokens": 2048}
+"""What a map step has under any profile but the default, where the method's file leaves it open: no
+source ends its points."""
 _GLOBAL = ("profile", "fidelity", "experiment", "row")
 """Groups whose choices state settings at their paths."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
@@ -211,8 +209,8 @@ def _change(config: dict[str, Any], path: str, value: object) -> None:
 def _lay_under(node: object) -> None:
     inner: Sequence[object] = node if isinstance(node, list) else ()
     if isinstance(node, dict):
-        for name, value in _STEPS.get(str(node.get("op")), {}).items():
-            node.setdefault(name, value)
+        if node.get("op") == "points.map":
+            node.update({**_POINTS, **node})
         inner = list(node.values())
     for one in inner:
         _lay_under(one)
@@ -256,12 +254,7 @@ class _Choices(ConfigSource):
 
     def is_group(self, config_path: str) -> bool:
         group = config_path.strip("/")
-        above, _, paper = group.partition("/")
-        return (
-            group in (*GROUPS, "source")
-            or any((folder / group).is_dir() for folder in folders())
-            or (above == "experiment" and paper in papers().paper_names())
-        )
+        return group in (*GROUPS, "source") or any((one / group).is_dir() for one in folders())
 
     def is_config(self, config_path: str) -> bool:
         return _content(*_parts(config_path)) is not None

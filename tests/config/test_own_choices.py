@@ -76,15 +76,6 @@ def test_an_own_file_comes_before_ours_but_a_method_has_a_name_of_its_own(home: 
     assert composed(["method=vanilla"])["method"]["name"] == "mine"
 
 
-def test_an_own_file_that_is_edited_is_read_again_by_python(home: Path) -> None:
-    own = home / "configs" / "chunking" / "mine.yaml"
-    own.parent.mkdir(parents=True)
-    for size in (50, 60):
-        own.write_text(f"variant: token\nsize: {size}\n")
-        values = composed(["dataset=toy", "chunking=mine", "method=vanilla"])
-        assert values["chunking"]["size"] == size
-
-
 def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(home: Path) -> None:
     write(home / "configs" / "method" / "mine.yaml", "mine")
     broken = home / "configs" / "method" / "broken.yaml"
