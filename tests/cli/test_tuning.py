@@ -13,7 +13,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.run.session import check_names
 
 HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
-OPTUNA = ["experiment=tuning", "hydra.sweeper.n_trials=3", *HIPPORAG]
+OPTUNA = ["experiment=tuning", "hydra.sweeper.n_trials=2", *HIPPORAG]
 INTERVAL = "method.damping=interval(0.1,0.9)"
 IDS = [question.id for question in read_dataset("toy", None, None, {}).questions]
 DEV = {name for name in IDS if is_dev(name)}
@@ -26,15 +26,15 @@ pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
 def test_optuna_sees_the_dev_part_alone_and_its_best_trial_is_reported_on_the_other() -> None:
     ended = ran(*OPTUNA, INTERVAL)
     assert not asked
-    assert len(ended.folders) == 3
+    assert len(ended.folders) == 2
     seen = {str(row["question"]) for folder in ended.folders for row in records(folder)}
     assert seen == DEV and 0 < len(DEV) < len(IDS)
     assert metrics(ended.folder)["split"] == "dev"
     best = next(line for line in ended.out.splitlines() if line.startswith("best of"))
-    assert best.startswith("best of 3 configurations by evidence_recall@5 on split=dev: 0.")
-    assert best.endswith(f"({MARK}3 configurations)")
+    assert best.startswith("best of 2 configurations by evidence_recall@5 on split=dev: 0.")
+    assert best.endswith(f"({MARK}2 configurations)")
     tables = [(folder / "table.md").read_text() for folder in ended.folders]
-    assert [text.count(f"({MARK}3 configurations) |") for text in tables] == [1] * 3
+    assert [text.count(f"({MARK}2 configurations) |") for text in tables] == [1] * 2
     line = next(line for line in ended.out.splitlines() if "graphrag-bench run" in line)
     again = ran(*shlex.split(line)[2:])
     assert again.folder in ended.folders
@@ -70,7 +70,7 @@ def test_a_sweep_that_could_not_be_whole_is_refused() -> None:
     assert "objective=" in refused(*OPTUNA, INTERVAL, "objective=null")
     assert "damping" in refused(*OPTUNA, "method.dampng=interval(0.1,0.9)")
     ended = command("run", *OPTUNA, "method.damping=interval(1.1,1.9)")
-    assert ended.code == 1 and "3 failed" in ended.err
+    assert ended.code == 1 and "2 failed" in ended.err
 
 
 def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:

@@ -1,4 +1,4 @@
-"""Sweeps: cells that fail, tables that are written, what is refused, reference rows, the plan."""
+"""Sweeps: cells that fail, tables, what is refused, reference rows, the plan, our experiments."""
 
 import json
 from contextlib import nullcontext
@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.types import RunMode
 from toy_runs import TOY, asked, command, metrics, ran, run_folder, write_set
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config import compose
+from graphrag_bench.config.compose import composed, composition
 from graphrag_bench.config.settings import check_settings
+from graphrag_bench.config.sources import built_in
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.run import session
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.session import check_names, references
+from graphrag_bench.run.session import Session, check_names, identity, references
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
 
@@ -147,3 +150,17 @@ def test_a_run_leaves_its_configuration_and_its_log_in_one_folder_wherever_hydra
         files = {path.name for path in (place / ".hydra").iterdir()}
         assert files == {"config.yaml", "overrides.yaml", "hydra.yaml"}
         assert (place / "run.log").is_file()
+
+
+@pytest.mark.parametrize("name", [name for name in built_in("experiment") if "/" not in name])
+def test_an_experiment_is_a_sweep_whose_first_and_last_cells_are_different_runs(name: str) -> None:
+    if name == "tuning":
+        pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
+    small = ["dataset.size=20", "embedder=hashing"] if name.startswith("world") else TOY
+    words = [f"experiment={name}", *small]
+    config = composition(words)
+    assert config.hydra.mode == RunMode.MULTIRUN
+    every = compose.cells(config, words) or [words]  # those of `tuning` its sweeper chooses
+    ends = [one for _, one in Session().prepared([every[0], every[-1]])]
+    first, last = (one for one in ends if isinstance(one, Experiment))
+    assert (identity(first) == identity(last)) == (name == "tuning")
