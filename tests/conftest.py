@@ -25,8 +25,8 @@ composing.remember()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow files go first, so that no worker is left alone with one at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Those of the models go first, then slow ones: no worker is left alone with one at the end."""
+    items.sort(key=lambda one: (not _loads_models(one.path), not one.get_closest_marker("slow")))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -28,7 +28,7 @@ def test_a_missing_file_is_named():
 
 @pytest.fixture(scope="module")
 def model():
-    model = Local(context=512, parallel=2)
+    model = Local(context=512, parallel=2, threads=1)
     yield model
     model.close()
 
@@ -60,7 +60,8 @@ def test_a_process_that_used_the_model_ends_by_itself():
     code = (
         "from graphrag_bench.llm.local import Local\n"
         "from graphrag_bench.prompts import Message\n"
-        "print(len(Local(context=256).complete([(Message('user', 'Hi'),)], max_tokens=2)))"
+        "llm = Local(context=256, threads=1)\n"
+        "print(len(llm.complete([(Message('user', 'Hi'),)], max_tokens=2)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
