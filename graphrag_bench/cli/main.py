@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -73,8 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def about(name: str) -> str:
     """Return the help of a command: the docstring of its module, which is not imported."""
-    file = Path(__file__).with_name(f"{name}.py")
-    return ast.get_docstring(ast.parse(file.read_bytes())) or ""
+    module = find_spec(f"graphrag_bench.cli.{name}")
+    assert module is not None and module.origin is not None
+    return ast.get_docstring(ast.parse(Path(module.origin).read_bytes())) or ""
 
 
 def _command(name: str, words: list[str]) -> int:
