@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, initialize
+from hydra import compose, initialize_config_module
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -31,8 +31,11 @@ def composed(
     of its choice. `name` is that of the primary configuration. Raises UserError.
     """
     whole = composition(overrides, name)
-    config = OmegaConf.create(settings_of(whole, whole.hydra))
-    for path, value in (values or {}).items():
+    settings = settings_of(whole, whole.hydra)
+    if not values:
+        return settings
+    config = OmegaConf.create(settings)
+    for path, value in values.items():
         replaces = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
         OmegaConf.update(config, path, value, merge=not replaces)
     return _resolved(config)
@@ -50,7 +53,8 @@ def _hydra() -> Iterator[ConfigLoader]:
     before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        with plain_errors(), initialize(None, PRIMARY, version_base=VERSION_BASE):
+        # a module, or Hydra looks for that of the caller among all that are loaded
+        with plain_errors(), initialize_config_module("hydra.conf", PRIMARY, VERSION_BASE):
             yield GlobalHydra.instance().config_loader()
     finally:
         GlobalHydra.instance().hydra = before
