@@ -1,9 +1,11 @@
 """Cells that launchers run in other processes make the table of those run in this one."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, Ended, command, shell
+from toy_runs import TOY, Ended, command
 
 LAUNCHERS = {
     "joblib": ["hydra.launcher.n_jobs=2"],
@@ -26,7 +28,9 @@ def table(ended: Ended) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_the_table_is_that_of_cells_run_here(name: str, home: Path) -> None:
+def test_the_table_is_that_of_cells_run_here(
+    name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip(f"hydra_plugins.hydra_{name.partition('_')[0]}_launcher")
     for file, text in (
         ("mylab/__init__.py", ""),
@@ -37,7 +41,8 @@ def test_the_table_is_that_of_cells_run_here(name: str, home: Path) -> None:
         (home / file).write_text(text)
     own = ["--config-dir", "theirs", "plugins=[mylab]", "experiment=two"]
     launcher = [f"hydra/launcher={name}", *LAUNCHERS[name]]
-    there = shell("run", "-m", *own, *launcher, *SWEEP, "paths.home=there")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # for the processes of cells
+    there = command("run", "-m", *own, *launcher, *SWEEP, "paths.home=there")
     here = command("run", "-m", *own, *SWEEP, "paths.home=here")
     assert table(there) == table(here)
     assert there.methods == here.methods == ["mine"]
