@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from toy_runs import TOY, command, shell
+from toy_runs import TOY, command, ran
 
 import graphrag_bench.cli
 from graphrag_bench.cli.main import GROUPS
@@ -114,12 +114,13 @@ generate:
 """
 
 
-def test_a_graph_type_and_an_index_are_builders_in_one_file(here: Path) -> None:
+def test_a_graph_type_and_an_index_are_builders_in_one_file(
+    here: Path, open_registries: None
+) -> None:
     (here / "mylab").mkdir()
     (here / "mylab" / "__init__.py").write_text("from mylab import chains\n")
     (here / "mylab" / "chains.py").write_text(BUILDERS)
     (here / "chained.yaml").write_text(METHOD)
     words = [*TOY, "reference_rows=off", "answer=off", "method=./chained.yaml", "plugins=[mylab]"]
-    ended = shell("run", *words)
-    assert ended.code == 0, ended.err
+    ran(*words)
     assert [*here.glob("artifacts/toy/graph/*")] and [*here.glob("artifacts/toy/node_index/*")]

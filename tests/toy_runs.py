@@ -157,13 +157,9 @@ def command(*arguments: str) -> Ended:
     return Ended(code, out.getvalue(), err.getvalue())
 
 
-def shell(*arguments: str, first: Sequence[Path] = ()) -> Ended:
-    """The command in a process of its own, in the working folder; dear, a second each.
-
-    `first` are folders that its imports find before all others.
-    """
-    root = Path(graphrag_bench.__file__).parents[1]
-    path = os.pathsep.join(map(str, (*first, root, Path(__file__).parent)))
+def shell(*arguments: str) -> Ended:
+    """The command in a process of its own, in the working folder; dear, a second each."""
+    path = f"{Path(graphrag_bench.__file__).parents[1]}{os.pathsep}{Path(__file__).parent}"
     done = subprocess.run(
         [sys.executable, "-m", "graphrag_bench.cli.main", *arguments],
         capture_output=True,

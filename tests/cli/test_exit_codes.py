@@ -62,7 +62,7 @@ def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_signal_loses_no_reply_that_is_under_way(fake: FakeOpenAI, tmp_path: Path) -> None:
     root = tiny_set(tmp_path / "towns")
-    url = fake.scenario(reads=True, latency=0.4)
+    url = fake.scenario(reads=True, latency=0.15)
     words = built_by_llm(root, tmp_path, url)
     process = start(words, tmp_path)
     wait_for_calls(fake, url, 1 + CONCURRENCY, process)

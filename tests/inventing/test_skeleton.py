@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, shell
+from toy_runs import TOY, command
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.inventing.skeleton import KINDS, Skeleton
@@ -39,11 +39,11 @@ def test_the_tests_of_every_kind_pass(package: Path) -> None:
 
 @pytest.mark.slow
 def test_the_methods_of_every_kind_run_and_find_evidence(
-    package: Path, monkeypatch: pytest.MonkeyPatch
+    package: Path, monkeypatch: pytest.MonkeyPatch, open_registries: None
 ) -> None:
     monkeypatch.chdir(package)
     methods = ",".join(f"my_{kind}" for kind in KINDS)
-    ended = shell("run", "-m", *TOY, f"method={methods}", "plugins=[mylab]", "answer=off")
+    ended = command("run", "-m", *TOY, f"method={methods}", "plugins=[mylab]", "answer=off")
     assert ended.code == 0, ended.err
     for kind in KINDS:
         assert f"my_{kind}" in ended.out
