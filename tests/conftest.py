@@ -13,15 +13,12 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 gc.set_threshold(50_000, 20, 50)  # the modules of models are many objects to look through
 
-import composing
 import pytest
 from fake_openai import FakeOpenAI, running
 
 from graphrag_bench.config import sources
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
-
-composing.remember()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -22,6 +22,7 @@ sets wins over both. `unstated` marks what a source leaves open: the file's own 
 
 import copy
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -52,14 +53,12 @@ POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
 """The keys of a method's file that say what sources and path pooling change."""
 _POINTS = {"max_characters": None, "max_tokens": 2048}
-"""What a map step has under any profile but the default, where the method's file leaves it open: no
-source ends its points."""
+"""A map step under a source's profile, where its file leaves it open: no source ends points."""
 _GLOBAL = ("profile", "fidelity", "experiment", "row")
 """Groups whose choices state settings at their paths."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
 _CLOSED = ("", "hydra", "method", "source")
-"""Groups of configurations in which a new name needs a `+`; whoever reads a setting below another
-name refuses what it does not know."""
+"""Groups in which a new name needs a `+`; elsewhere the reader refuses what it does not know."""
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 _own: list[Path] = []
 
@@ -271,16 +270,15 @@ class _Choices(ConfigSource):
     def load_config(self, config_path: str) -> ConfigResult:
         group, name = _parts(config_path)
         content, file = _content(group, name) or {}, file_of(group, name)
-        header = self._get_header_dict(file.read_text("utf-8") if file else "")
-        if header["package"] is None and group in _GLOBAL:
-            header = {"package": "_global_"}
+        header = re.search(r"^# *@package +(\S+)", file.read_text("utf-8") if file else "", re.M)
+        package = header[1] if header else "_global_" if group in _GLOBAL else None
         config = OmegaConf.create(content)
         if group not in _CLOSED:
             OmegaConf.set_struct(config, False)
         for key in content.keys() - {"hydra", "method"}:
             if isinstance(content[key], dict | list):
                 OmegaConf.set_struct(config[key], False)
-        return ConfigResult(self.provider, self.full_path(), config, header)
+        return ConfigResult(self.provider, self.full_path(), config, {"package": package})
 
 
 def _parts(config_path: str) -> tuple[str, str]:

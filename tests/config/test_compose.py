@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import composing
 import pytest
 import yaml
 from toy_runs import command
@@ -27,10 +26,7 @@ WORDS = [
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
 def test_words_come_to_what_hydra_itself_prints(words: list[str]) -> None:
-    """Also where the choices were composed before, for other values."""
-    composed([*words, "limit=2"])
     ours = composed(words)
-    composing.forget()
     theirs = yaml.safe_load(command("run", "--cfg", "job", "--resolve", *words).out)
     assert ours.pop("given") is not None
     assert theirs["method"].pop("prompts") is None
