@@ -187,28 +187,28 @@ def _built(ended: RunResult) -> tuple[float, int | None]:
     return seconds, nodes
 
 
-def page(found: Mapping[str, Sequence[Row]]) -> str:
+def page(by_set: Mapping[str, Sequence[Row]]) -> str:
     """The page: for each set its figures, then the differences."""
     lines = ABOUT.splitlines()
-    if absent := [name for name in SETS if name not in found]:
+    if absent := [name for name in SETS if name not in by_set]:
         lines += ["", f"Not run: {', '.join(absent)}."]
-    for name, rows in found.items():
+    for name, rows in by_set.items():
         n = len(rows[0].scores)
         lines += ["", f"## {name}", "", f"{n} questions with evidence.", "", _line(HEADS)]
         lines += [_line(["---"] * len(HEADS)), *(_line(row.cells()) for row in rows)]
     lines += ["", "## Differences in recall@5, with 95 % intervals", "", *DIFFERENCES.splitlines()]
     for first, others in ((FIRST, False), (BEST, True)):
-        lines += ["", f"Minus {first}:", "", *_differences(found, first, ablations=others)]
+        lines += ["", f"Minus {first}:", "", *_differences(by_set, first, ablations=others)]
     return "\n".join(lines) + "\n"
 
 
-def _differences(found: Mapping[str, Sequence[Row]], first: str, *, ablations: bool) -> list[str]:
+def _differences(by_set: Mapping[str, Sequence[Row]], first: str, *, ablations: bool) -> list[str]:
     """A line for each row: its difference from one row, set by set."""
-    heads = ["", *found]
+    heads = ["", *by_set]
     lines = [_line(heads), _line(["---"] * len(heads))]
     for name in ROWS:
         if name != first and name.startswith("–") == ablations:
-            cells = [_difference(rows, first, name) for rows in found.values()]
+            cells = [_difference(rows, first, name) for rows in by_set.values()]
             lines.append(_line([name, *cells]))
     return lines
 

@@ -22,8 +22,8 @@ STEPS = {
     "graph": "read names, merge them, join",
     "build": "everything",
 }
-ASKED = {"question_p50_ms": "a question alone", "question_block_ms": "a question of a block of 100"}
-TOLD = (10**4, 10**6, 10**8)
+QUERY = {"question_p50_ms": "a question alone", "question_block_ms": "a question of a block of 100"}
+LARGE_SIZES = (10**4, 10**6, 10**8)
 DIMENSION, FLOAT_BYTES = 384, 4
 Rows = Mapping[int, Mapping[str, float]]
 
@@ -38,7 +38,7 @@ def measured(rows: Rows) -> list[str]:
     sizes = sorted(rows)
     heads = ("", *(f"{size:,} chunks" for size in sizes), "exponent")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for steps, unit in ((STEPS, "s"), (ASKED, "ms")):
+    for steps, unit in ((STEPS, "s"), (QUERY, "ms")):
         for step, name in steps.items():
             values = [rows[size][step] for size in sizes]
             cells = [f"{value:.1f} {unit}" for value in values]
@@ -62,7 +62,7 @@ def extrapolated(rows: Rows) -> list[str]:
     each = {step: row[step] / largest for step in STEPS}
     lines = ["| chunks | embed | names and graph | vectors | nodes |",
              "|---|---|---|---|---|"]  # fmt: skip
-    for size in TOLD:
+    for size in LARGE_SIZES:
         vectors = size * DIMENSION * FLOAT_BYTES
         cells = (
             f"{size:,}", clock(size * each["chunk_index"]), clock(size * each["graph"]),
@@ -99,7 +99,7 @@ def draw(rows: Rows) -> None:
     sizes = sorted(rows)
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     for axes, what, unit in ((left, STEPS, "seconds to build"),
-                             (right, ASKED, "milliseconds a question")):  # fmt: skip
+                             (right, QUERY, "milliseconds a question")):  # fmt: skip
         for mark, (step, name) in zip("os^D", what.items(), strict=False):
             values = [rows[size][step] for size in sizes]
             label = f"{name}: n^{exponent(sizes, values):.2f}"

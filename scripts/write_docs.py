@@ -29,7 +29,7 @@ from graphrag_bench.run.experiment import Experiment
 ROOT = Path(__file__).resolve().parent.parent
 OURS = "Steps around the paper's 19, and those of methods that the paper does not cover."
 BEGIN, END = "<!-- profiles: scripts/write_docs.py -->", "<!-- end of profiles -->"
-MADE = "Written by `python scripts/write_docs.py`; a test holds it equal to the code."
+NOTE = "Written by `python scripts/write_docs.py`; a test holds it equal to the code."
 FAMILIES = ("question", "query", "node", "relationship", "chunk", "subgraph", "community", "path")
 NO_CALLS = ("dataset=toy", "embedder=hashing")
 MARK = "✓"
@@ -191,7 +191,7 @@ def operators_page() -> str:
     """The paper's operators, ours family by family, the graph types' attributes, the builders."""
     every = own(operators.all())
     papers = [one for one in paper_first(every) if one.table3]
-    lines = ["# Operators and builders", "", MADE]
+    lines = ["# Operators and builders", "", NOTE]
     lines += ["", "## The operators of Zhou et al. 2025, Table 3", "", *_table_3(papers), ""]
     for operator in papers:
         lines += _operator(operator)
@@ -286,7 +286,7 @@ def methods_page() -> str:
     """The classification of the methods, and what every profile changes."""
     heads = ("method", "graph", "indices", "reads of the question", "operators", "generation",
              "calls")  # fmt: skip
-    lines = ["# Methods", "", MADE, "", "## What each is made of, as in Zhou et al. 2025, Table 1"]
+    lines = ["# Methods", "", NOTE, "", "## What each is made of, as in Zhou et al. 2025, Table 1"]
     lines += ["", *table(heads, map(_method_row, built_in("method")))]
     lines += ["", "Calls: the most that one question can cost, conversion and answer included.", ""]
     lines += ["## Which setting each profile changes", "", _PROFILES]
@@ -303,7 +303,7 @@ def datasets_page() -> str:
         checked = "yes" if card.verified else "**no**"
         rows.append([f"[{card.name}](#{card.name})", *counts, card.license, checked, _way(card)])
     heads = ("set", "documents", "questions", "licence", "shape checked", "comes by")
-    lines = ["# Data sets", "", MADE, "", _DATASETS, *table(heads, rows)]
+    lines = ["# Data sets", "", NOTE, "", _DATASETS, *table(heads, rows)]
     for card in cards:
         lines += ["", f"## {card.name}", "", f"{card.title}. {card.citation}.", ""]
         lines += [f"- {fact}" for fact in _card_facts(card)]

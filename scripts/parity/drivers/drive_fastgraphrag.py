@@ -46,8 +46,8 @@ async def main():
         state.entity_storage._index.set_ef(len(world.nodes))
     for one in world.questions:
         named = {"named": one["named"], "generic": []}
-        found = await state.get_context(query=one["text"], entities=named)
-        answers[one["id"]] = lists(found, world)
+        context = await state.get_context(query=one["text"], entities=named)
+        answers[one["id"]] = lists(context, world)
     write(target, answers, version("fast-graphrag"))
 
 
@@ -77,16 +77,16 @@ async def insert(state, world):
     await state.insert_done()
 
 
-def lists(found, world):
+def lists(context, world):
     """The rows of the three lists with the engine's scores; empty where it finds no context."""
-    if found is None:
+    if context is None:
         return {"nodes": [], "relationships": [], "chunks": []}
     return {
-        "nodes": [[world.row_of[one.name], [float(s)]] for one, s in found.entities],
+        "nodes": [[world.row_of[one.name], [float(s)]] for one, s in context.entities],
         "relationships": [
-            [world.pair(one.source, one.target), [float(s)]] for one, s in found.relations
+            [world.pair(one.source, one.target), [float(s)]] for one, s in context.relations
         ],
-        "chunks": [[int(one.id) - 1, [float(s)]] for one, s in found.chunks],
+        "chunks": [[int(one.id) - 1, [float(s)]] for one, s in context.chunks],
     }
 
 

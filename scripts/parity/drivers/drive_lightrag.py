@@ -23,13 +23,13 @@ SEP = "<SEP>"
 async def main():
     """Insert, ask, write."""
     world, mode, target, work = arguments()
-    table, asked = dict(world.vector_of), {}
+    table, current = dict(world.vector_of), {}
 
     async def embed(texts, **_):
         return np.array([table[text] for text in texts], np.float32)
 
     async def reply(prompt, system_prompt=None, **_):
-        one = asked["question"]
+        one = current["question"]
         return json.dumps({"high_level_keywords": one["high"], "low_level_keywords": one["low"]})
 
     seen = {}
@@ -46,7 +46,7 @@ async def main():
     watch(seen)
     answers = {}
     for one in world.questions:
-        asked["question"] = one
+        current["question"] = one
         seen.clear()
         param = QueryParam(
             mode=mode, enable_rerank=False, only_need_context=True,
@@ -80,19 +80,19 @@ async def insert(rag, world, table):
         }  # fmt: skip
     for row, edge in enumerate(world.relationships):
         source, tail = world.name(edge["source"]), world.name(edge["target"])
-        held = SEP.join(map(chunk_id, edge["chunks"]))
+        sources = SEP.join(map(chunk_id, edge["chunks"]))
         await graph.upsert_edge(
             source, tail,
             {
                 "weight": edge["weight"], "description": edge["description"],
-                "keywords": edge["keywords"], "source_id": held, "file_path": "sample",
+                "keywords": edge["keywords"], "source_id": sources, "file_path": "sample",
             },
         )  # fmt: skip
         content = f"{edge['keywords']}\t{source}\n{tail}\n{edge['description']}"
         table[content] = edges[row]
         relations[f"rel-{row:05d}"] = {
             "src_id": source, "tgt_id": tail, "content": content, "keywords": edge["keywords"],
-            "description": edge["description"], "source_id": held, "file_path": "sample",
+            "description": edge["description"], "source_id": sources, "file_path": "sample",
         }  # fmt: skip
     texts = {}
     for row, chunk in enumerate(world.chunks):
@@ -114,13 +114,13 @@ def watch(seen):
     """Keep what the two stages return, without changing it."""
     search, merge = operate._perform_kg_search, operate._merge_all_chunks
 
-    async def searched(*given, **named):
-        result = await search(*given, **named)
+    async def searched(*args, **named):
+        result = await search(*args, **named)
         seen["search"] = result
         return result
 
-    async def merged(*given, **named):
-        result = await merge(*given, **named)
+    async def merged(*args, **named):
+        result = await merge(*args, **named)
         seen["chunks"] = result
         return result
 

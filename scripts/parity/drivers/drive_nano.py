@@ -47,8 +47,8 @@ async def main():
     )  # fmt: skip
     answers = {}
     for one in world.questions:
-        found = local if mode == "local" else everywhere
-        answers[one["id"]] = await found(rag, world, one["text"], param)
+        retrieve = local if mode == "local" else everywhere
+        answers[one["id"]] = await retrieve(rag, world, one["text"], param)
     write(target, answers, version("nano-graphrag"))
 
 
@@ -61,20 +61,20 @@ async def insert(rag, world, table, mode):
             clusters[row].append({"level": one["level"], "cluster": number})
     vectors = world.array("nodes")
     for row, node in enumerate(world.nodes):
-        held = {
+        fields = {
             "entity_type": node["type"] or "UNKNOWN", "description": node["description"],
             "source_id": SEP.join(map(chunk_id, node["chunks"])),
         }  # fmt: skip
         if clusters[row]:
-            held["clusters"] = json.dumps(clusters[row])
-        await graph.upsert_node(node["name"], node_data=held)
+            fields["clusters"] = json.dumps(clusters[row])
+        await graph.upsert_node(node["name"], node_data=fields)
     for edge in world.relationships:
-        held = {
+        fields = {
             "weight": edge["weight"], "description": edge["description"],
             "source_id": SEP.join(map(chunk_id, edge["chunks"])), "order": 1,
         }  # fmt: skip
         ends = world.name(edge["source"]), world.name(edge["target"])
-        await graph.upsert_edge(*ends, edge_data=held)
+        await graph.upsert_edge(*ends, edge_data=fields)
     texts = {
         chunk_id(row): {
             "content": chunk["text"], "tokens": 1, "full_doc_id": str(row), "chunk_order_index": 0,
@@ -117,7 +117,7 @@ async def local(rag, world, text, param):
     )
     edges = await op._find_most_related_edges_from_entities(datas, param, graph)
     row_of_text = {chunk["text"]: row for row, chunk in enumerate(world.chunks)}
-    held = Counter(
+    n_nodes = Counter(
         one["cluster"]
         for data in datas
         for one in json.loads(data.get("clusters", "[]"))
@@ -126,7 +126,7 @@ async def local(rag, world, text, param):
     listed = [(int(one["title"].split()[-1]), one["report_json"]["rating"]) for one in communities]
     return {
         "nodes": [[world.row_of[one["entity_name"]], [float(one["distance"])]] for one in results],
-        "communities": [[row, [held[row], rating]] for row, rating in listed],
+        "communities": [[row, [n_nodes[row], rating]] for row, rating in listed],
         "relationships": [
             [world.pair(*one["src_tgt"]), [one["rank"], one["weight"]]] for one in edges
         ],
