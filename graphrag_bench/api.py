@@ -220,19 +220,19 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class AnsweredInRun:
-    """A stored question of a run; `told` is all of it as plain values, names in place of ids.
+    """A stored question of a run; `values` is all of it as plain values, names in place of ids.
 
     In it are answer, gold, evidence, context, steps, calls with prompts and replies, and the graph.
     """
 
-    told: Mapping[str, Any]
+    values: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        question, answer = short(self.told["question"], 80), short(str(self.told["answer"]), 80)
+        question, answer = short(self.values["question"], 80), short(str(self.values["answer"]), 80)
         return f"<Question {question!r}: {answer!r}; a notebook shows its graph>"
 
     def _repr_html_(self) -> str:
-        return question_html(self.told)
+        return question_html(self.values)
 
 
 def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":

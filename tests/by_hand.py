@@ -53,12 +53,12 @@ class Planted:
 
     def __init__(self, vectors: Vectors = lambda _: (1, 0)) -> None:
         self.vector_of = vectors if callable(vectors) else vectors.__getitem__
-        self.asked: list[list[str]] = []
+        self.batches: list[list[str]] = []
         self.kinds: list[str] = []
 
     def encode(self, texts: Sequence[str], *, kind: str) -> Any:
         """The vectors, float32 (n, dimension)."""
-        self.asked.append(list(texts))
+        self.batches.append(list(texts))
         self.kinds.append(kind)
         rows = [self.vector_of(text) for text in texts]
         return np.array(rows, np.float32) if rows else np.zeros((0, 2), np.float32)

@@ -9,7 +9,7 @@ from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.text import count_tokens
 
 NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
-SAID = "They are discussed together, with examples from several of the texts."
+REPLY = "They are discussed together, with examples from several of the texts."
 
 
 def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
@@ -22,60 +22,60 @@ def _counted(chat: Chat) -> Completion:
     return Completion(text, sum(count_tokens(one.content) for one in chat), count_tokens(text))
 
 
-def _reply(asked: str, text: str) -> str:
+def _reply(system: str, text: str) -> str:
     """A readable reply of plausible length to whatever is asked for."""
     names = list(dict.fromkeys(NAME.findall(text[-600:])))[-3:] or ["theme"]
-    if '"rating_explanation"' in asked or '"rating_explanation"' in text:
+    if '"rating_explanation"' in system or '"rating_explanation"' in text:
         message = " ".join(dict.fromkeys(NAME.findall(text)))
-        return json.dumps({"title": names[0], "summary": f"{SAID} {message}", "rating": 5.0})
-    if '"new_types"' in asked:
+        return json.dumps({"title": names[0], "summary": f"{REPLY} {message}", "rating": 5.0})
+    if '"new_types"' in system:
         message = [{"name": "note", "value": f"{name} is told of here"} for name in names[:1]]
         entities = [{"name": name, "type": "person", "attributes": message} for name in names]
         triples = [[names[0], "related to", name] for name in names[1:]]
         return json.dumps({"entities": entities, "triples": triples, "new_types": {}})
-    if '"triples"' in asked:
+    if '"triples"' in system:
         return json.dumps({"triples": [[names[0], "knows", name] for name in names[1:]]})
-    if "named_entities" in asked:
+    if "named_entities" in system:
         return json.dumps({"named_entities": names})
-    if '"entities"' in asked:
-        entity = {"name": f"Circle of {names[0]}", "type": "group", "description": SAID}
+    if '"entities"' in system:
+        entity = {"name": f"Circle of {names[0]}", "type": "group", "description": REPLY}
         return json.dumps({"entities": [entity]})
-    if '"follow_ups"' in asked:
+    if '"follow_ups"' in system:
         asking = [f"What is said of {name}?" for name in names]
-        return json.dumps({"answer": f"{SAID} {SAID}", "score": 60, "follow_ups": asking})
-    if '"points"' in asked:
+        return json.dumps({"answer": f"{REPLY} {REPLY}", "score": 60, "follow_ups": asking})
+    if '"points"' in system:
         point = "The passage speaks of this at some length and gives two reasons for it."
         return json.dumps({"points": [{"description": point, "score": 60}]})
-    if '"final_query"' in asked:
+    if '"final_query"' in system:
         hop = {"hop_id": "1-1", "sub_query": f"What is said of {names[0]}?", "if_abstract": False}
         sequences = [{"sequence_id": "1", "hop": [{**hop, "dependencies": []}]}]
         final = [{"final_query": text[-300:], "if_abstract": False, "dependencies": ["1-1"]}]
         return json.dumps({"query": "", "path": {"sequences": sequences, "final_query": final}})
-    if '"reasoning_steps"' in asked:
+    if '"reasoning_steps"' in system:
         queries = {name: [name] for name in names}
         return json.dumps({"reasoning_steps": names, "extended_queries": queries})
-    if "high_level_keywords" in asked:
+    if "high_level_keywords" in system:
         return json.dumps({"high_level_keywords": names, "low_level_keywords": names})
-    if "sub_questions" in asked:
+    if "sub_questions" in system:
         return json.dumps({"sub_questions": [f"What of {name}?" for name in names]})
-    if '"order"' in asked:
+    if '"order"' in system:
         n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
         return json.dumps({"order": list(range(1, n_passages + 1))})
-    if '"questions"' in asked:
+    if '"questions"' in system:
         return json.dumps({"questions": [f"Who told {name} of it, and where?" for name in names]})
-    if "Write the number of the follow-up question" in asked:
+    if "Write the number of the follow-up question" in system:
         return "1"
-    if "Write yes if the answer cannot be found without" in asked:
+    if "Write yes if the answer cannot be found without" in system:
         return "yes"
-    if '"useful"' in asked:
+    if '"useful"' in system:
         return json.dumps({"useful": [1, 2]})
-    if '("fact"' in asked:
+    if '("fact"' in system:
         message = (f'("entity"<|>{name}<|>{name} is told of here.)' for name in names)
         return "##".join([f'("fact"<|>{" and ".join(names)} are told of here.<|>9)', *message])
-    if "<|>" in asked:
+    if "<|>" in system:
         return "##".join(
             f'("entity"<|>{name}<|>person<|>{name} is told of here.)' for name in names
         )
-    if "ummar" in asked:
+    if "ummar" in system:
         return text[-400:]
-    return SAID
+    return REPLY

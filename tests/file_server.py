@@ -13,7 +13,7 @@ class FileServer:
     """Files by path, and what goes wrong with the next requests."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)
     """(path, Range) of every request."""
     faults: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     """Status and headers of the next replies."""
@@ -39,7 +39,7 @@ def serving() -> Iterator[FileServer]:
 
         def do_GET(self) -> None:  # noqa: N802 - named by the library
             path = self.path.partition("?")[0]
-            stored.asked.append((path, self.headers.get("Range", "")))
+            stored.requests.append((path, self.headers.get("Range", "")))
             if stored.faults:
                 status, headers = stored.faults.pop(0)
                 self._send(status, b"", headers)

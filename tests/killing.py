@@ -92,11 +92,11 @@ class Fault:
     ) -> Callable[..., Any]:
         calls = iter(range(10**6))
 
-        def called(*given: Any) -> Any:
+        def called(*args: Any) -> Any:
             if next(calls) == self.number:
-                before(*given)
+                before(*args)
                 os.kill(os.getpid(), signal.SIGKILL)
-            return function(*given)
+            return function(*args)
 
         return called
 

@@ -6,7 +6,7 @@ import re
 from graphrag_bench.llm.calls import Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 
-asked: list[str] = []
+prompts: list[str] = []
 """Every prompt that reached a judge, in order."""
 prose_on: set[str] = set()
 """A judge writes prose, which cannot be read, to a prompt that holds one of these."""
@@ -21,7 +21,7 @@ def strict(replies: object = None) -> Scripted:
 
 def strictly(chat: Chat) -> str:
     system, text = chat[0].content, last_user_message(chat)
-    asked.append(text)
+    prompts.append(text)
     if any(words in chat[1].content for words in prose_on):
         return "That is a hard one."
     if '"offered"' in system:
@@ -62,7 +62,7 @@ def _longer(chat: Chat) -> str:
     system, text = chat[0].content, last_user_message(chat)
     if any(words in text for words in stops_on):
         raise RunStopped("the judge was told to stop")
-    asked.append(text)
+    prompts.append(text)
     if any(words in chat[1].content for words in prose_on):
         return "Both are fine."
     shown, _, second = text.partition("\n\nAnswer 2:\n")

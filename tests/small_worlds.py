@@ -314,7 +314,7 @@ def ranked(n_rows: int, k: int) -> Ranked[Any]:
     return Ranked(np.array(rows, np.int64), np.linspace(1.0, 0.2, len(rows)))
 
 
-def said_by_a_process(statement: str, hash_seed: int, *arguments: str) -> str:
+def process_output(statement: str, hash_seed: int, *arguments: str) -> str:
     """What a fresh interpreter with that hash seed prints; its sets have an order of their own."""
     here = pathlib.Path(__file__).resolve().parent
     done = subprocess.run(

@@ -17,7 +17,7 @@ from graphrag_bench.llm.scripted import Scripted
 
 embedded: list[str] = []
 read: list[str] = []
-asked: list[str] = []
+prompts: list[str] = []
 NEW = Document("new", "Vera Lindt", "Vera Lindt met Zora Quill in Osterby.")
 
 
@@ -41,7 +41,7 @@ def reader() -> Scripted:
     """The scripted reader, with every prompt that reaches it noted."""
 
     def reply(chat: Chat) -> Completion:
-        asked.append(chat[-1].content)
+        prompts.append(chat[-1].content)
         return counting_reader._counted(chat)
 
     return Scripted({}, reply)
@@ -49,7 +49,7 @@ def reader() -> Scripted:
 
 def run(data: Dataset, home: Path, method: str, **settings: object) -> tuple[int, int, int]:
     """How many texts a run embeds, how many it reads, and how many prompts it sends."""
-    for calls in (embedded, read, asked):
+    for calls in (embedded, read, prompts):
         calls.clear()
     models = {
         "embedder": {"_target_": "test_added_document.Embedder"},
@@ -58,7 +58,7 @@ def run(data: Dataset, home: Path, method: str, **settings: object) -> tuple[int
     }
     result = gb.method(method, **models, **settings)
     result.run(data, answer="off", paths={"home": str(home)})
-    return len(embedded), len(read), len(asked)
+    return len(embedded), len(read), len(prompts)
 
 
 @pytest.mark.parametrize(

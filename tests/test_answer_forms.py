@@ -42,9 +42,9 @@ class Listening(Scripted):
         return super().call(request)
 
     @property
-    def told(self) -> str:
+    def last_prompt(self) -> str:
         """All messages of the last call."""
-        return "\n".join(message.content for message in self.asked[-1])
+        return "\n".join(message.content for message in self.prompts[-1])
 
 
 def experiment(*settings: str, dataset: str = "toy", method: str = "hipporag") -> Experiment:
@@ -111,9 +111,9 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
     wanted = answer_form(form)
     assert llm.most[-1] == wanted.max_tokens == {"short": 48, "paragraph": 512}[form]
     if step != "enough":
-        assert wanted.manner in llm.told
-        assert llm.told.endswith(wanted.cue)
-    assert (PARAGRAPH in llm.told) == (form == "paragraph")
+        assert wanted.manner in llm.last_prompt
+        assert llm.last_prompt.endswith(wanted.cue)
+    assert (PARAGRAPH in llm.last_prompt) == (form == "paragraph")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_subgraphrag_lists_where_a_list_is_wanted_alone() -> None:
         llm = Listening()
         listed(Question("q", "Who?", form=form), CONTEXT, llm=llm,
                prompt=prompt.settings["prompt"])  # fmt: skip
-        assert ('beginning with "ans:"' in llm.told) == lists
+        assert ('beginning with "ans:"' in llm.last_prompt) == lists
         assert llm.most == [answer_form(form).max_tokens]
 
 

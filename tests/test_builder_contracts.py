@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import test_contracts
 from gnn_checkpoints import checkpoint
-from small_worlds import Babbling, Capitals, Obliging, dataset, said_by_a_process
+from small_worlds import Babbling, Capitals, Obliging, dataset, process_output
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.plan import AMBIENT, Planned, plan
@@ -82,7 +82,7 @@ OTHERWISE = {"attribute_index": {"graph": "attributed"}}
 each_builder = pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: builder.name)
 
 
-def given(home: Path) -> dict[str, Any]:
+def inputs(home: Path) -> dict[str, Any]:
     """What is not built: the corpus, an OpenIE file of it, and models without weights."""
     docs = [
         {
@@ -128,7 +128,7 @@ def built(builder: Builder, home: Path) -> tuple[Any, Path]:
 
 def resources(builder: Builder, home: Path, wanted: set[str]) -> dict[str, Any]:
     """Some of what the plan of a builder holds, built or given."""
-    primitives = given(home)
+    primitives = inputs(home)
     result = store(home).resources(planned(builder), wanted - set(primitives), primitives)
     return primitives | result
 
@@ -219,5 +219,5 @@ def digest_of_all(home: str) -> str:
 def test_nothing_depends_on_the_order_of_sets_or_the_number_of_threads(home, tmp_path):
     """Python's own hashes differ from process to process, and this one has one thread."""
     statement = "import sys, test_builder_contracts as t; print(t.digest_of_all(sys.argv[1]))"
-    there = said_by_a_process(statement, 1, str(tmp_path / "there"))
+    there = process_output(statement, 1, str(tmp_path / "there"))
     assert there == digest_of_all(str(home))

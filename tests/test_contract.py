@@ -87,11 +87,11 @@ def test_a_prompt_is_a_setting_and_a_required_one_without_a_default():
 
 @pytest.mark.parametrize(("calls", "most"), [(2, 2), (lambda settings: 1 + settings["top_k"], 4)])
 def test_a_bound_on_calls_is_a_number_or_follows_from_the_settings(calls: Any, most: int):
-    @operator("question.asked", calls=calls)
-    def asked(question: Question, *, top_k: int = 3) -> Query:
+    @operator("question.plan", calls=calls)
+    def plan(question: Question, *, top_k: int = 3) -> Query:
         raise NotImplementedError
 
-    assert registered("question.asked").bound({"top_k": 3}) == most
+    assert registered("question.plan").bound({"top_k": 3}) == most
 
 
 # ---- what breaks the contract

@@ -158,8 +158,8 @@ def plain(value: Any) -> Any:
     return summary(value)
 
 
-def plainly(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {slot: plain(value) for slot, value in found.items()}
+def plainly(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {slot: plain(value) for slot, value in values.items()}
 
 
 # ---- what it says
@@ -211,8 +211,8 @@ def test_a_ranking_is_sorted_finite_short_and_of_rows_that_exist(op, world):
                     assert np.isfinite(result.values).all()
 
 
-def is_sorted(found: Ranked[Any]) -> bool:
-    keys = list(zip(-found.scores.round(DECIMALS), found.ids, strict=True))
+def is_sorted(result: Ranked[Any]) -> bool:
+    keys = list(zip(-result.scores.round(DECIMALS), result.ids, strict=True))
     return keys == sorted(set(keys))
 
 

@@ -23,11 +23,11 @@ METHODS = ["bm25", "hipporag", "lightrag", "vanilla", "zeroshot"]
 
 
 @pytest.mark.parametrize(
-    ("given", "first"),
+    ("word", "first"),
     [("hiporag", "hipporag"), ("vanila", "vanilla"), ("25", "bm25"), ("zeroshots", "zeroshot")],
 )
-def test_the_nearest_names_come_first(given, first):
-    assert nearest(given, METHODS)[0] == first
+def test_the_nearest_names_come_first(word, first):
+    assert nearest(word, METHODS)[0] == first
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_or_with_all():

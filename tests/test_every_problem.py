@@ -24,7 +24,7 @@ generate:
   - {op: context.chunks, top_k: zero}
   - {op: answer.direct, use: [contxt], prompt: "methods:vanilla/prompts/answr.j2"}
 """
-SAID = [
+PROBLEMS = [
     "method.role='kng': Input should be 'floor', 'baseline' or 'ceiling'.",
     "The parameter 'method.top_k' of 'mine' is read by no step.",
     "The parameter 'method.biuld' of 'mine' is read by no step. Did you mean 'build'?",
@@ -46,7 +46,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "more"),
     [
         ([], []),
         (["limit=many", "workers=0"], ["limit='many'", "workers=0"]),
@@ -54,9 +54,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 @pytest.mark.parametrize("name", ["run", "plan"])
-def test_every_problem_is_told_in_one_message(name: str, words: list[str], said: list[str]) -> None:
+def test_every_problem_is_told_in_one_message(name: str, words: list[str], more: list[str]) -> None:
     message = refused(*TOY, "method=./mine.yaml", *words, name=name)
-    assert [one for one in [*SAID, *said] if one not in message] == []
+    assert [one for one in [*PROBLEMS, *more] if one not in message] == []
 
 
 def test_a_misspelt_stage_alone_is_one_problem_and_nothing_follows_from_it() -> None:

@@ -270,7 +270,7 @@ def test_embeddings_that_the_server_fails_stop_the_build(fake: FakeOpenAI, home:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "said"),
+    ("scenario", "message"),
     [({"key": "right"}, "WRONG_KEY"), ({"models": ["other"]}, "'fake'")],
     ids=["bad key", "unknown model"],
 )
@@ -279,12 +279,12 @@ def test_what_no_call_can_mend_stops_the_run_at_the_first_call(
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
     scenario: dict[str, object],
-    said: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv("WRONG_KEY", "sk-planted-wrong")
     url = fake.scenario(reads=True, **scenario)
     stopped = command("run", *on_toy(url, "llm.api_key_env=WRONG_KEY"))
-    assert said in clear_error(stopped, 2)
+    assert message in clear_error(stopped, 2)
     assert fake.stats(url).requests == 1
     assert "sk-planted-wrong" not in stopped.out + stopped.err
     for path in home.rglob("*"):

@@ -58,12 +58,12 @@ class Careless(WorldReader):
 
 def outsider() -> str:
     """The name of somebody that no fact of the world is about."""
-    world = made().world
+    world = world_set().world
     assert world is not None
     return world.entities[world.settings.size].name
 
 
-def made(**settings: Any) -> Dataset:
+def world_set(**settings: Any) -> Dataset:
     return dataset("world", **{**SIZES, **settings})
 
 
@@ -105,7 +105,7 @@ def in_prompt(rows: list[dict[str, Any]]) -> set[tuple[str, str]]:
 
 
 def evidence(**settings: Any) -> set[tuple[str, str]]:
-    gold = made(**settings).gold
+    gold = world_set(**settings).gold
     return {(name, document) for name, one in gold.items() for document in one.evidence}
 
 
@@ -136,7 +136,7 @@ def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
         "build.extraction.drop=0.5",
         "method.n_retrieved=3",
     )
-    table = presplit(corpus=made(**world))
+    table = presplit(corpus=world_set(**world))
     read = planted_extraction(chunk_table=table, drop=0.5).rows
     dropped = {
         d for row, one in enumerate(read) if not one.triples for d in table.documents_of(row)

@@ -32,11 +32,11 @@ class Counting(Hashing):
 
     def __init__(self) -> None:
         super().__init__(8)
-        self.asked: list[list[str]] = []
+        self.batches: list[list[str]] = []
 
     def encode(self, texts, *, kind):
         assert kind == "passage"
-        self.asked.append(list(texts))
+        self.batches.append(list(texts))
         if "stop" in texts:
             raise KeyboardInterrupt
         return super().encode(texts, kind=kind)
@@ -53,7 +53,7 @@ def test_equal_texts_are_embedded_once_in_growing_blocks_and_come_back_in_order(
     counting = Counting()
     texts = ["dddd", "ccc", "a", "bb", "a", "ff"]
     vectors = encode_in_blocks(texts, counting)
-    assert counting.asked == [["a", "bb"], ["ff", "ccc"], ["dddd"]]
+    assert counting.batches == [["a", "bb"], ["ff", "ccc"], ["dddd"]]
     assert np.array_equal(vectors, Hashing(8).encode(texts, kind="passage"))
 
 
@@ -61,7 +61,7 @@ def test_blocks_that_are_slow_do_not_grow(monkeypatch):
     monkeypatch.setattr(embedders, "_QUICK_SECONDS", 0.0)
     counting = Counting()
     encode_in_blocks(["a", "bb", "ff", "cc"], counting)
-    assert counting.asked == [["a", "bb"], ["cc"], ["ff"]]
+    assert counting.batches == [["a", "bb"], ["cc"], ["ff"]]
 
 
 def test_a_block_that_is_done_is_stored_and_not_done_again(tmp_path):
@@ -71,7 +71,7 @@ def test_a_block_that_is_done_is_stored_and_not_done_again(tmp_path):
     again = Counting()
     with pytest.raises(KeyboardInterrupt):
         encode_in_blocks(["a", "b", "c", "stop"], CachedEmbedder(again, store))
-    assert again.asked == [["stop"]]
+    assert again.batches == [["stop"]]
 
 
 def test_progress_is_told_of_every_text():

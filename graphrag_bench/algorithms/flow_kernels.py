@@ -52,7 +52,7 @@ class Ways(NamedTuple):
     ends: Int32Array
 
 
-class Found(NamedTuple):
+class PathRows(NamedTuple):
     """Paths as rows: nodes int32 (n, max_hops + 1), -1 after the last, and scores (n,)."""
 
     nodes: Int32Array
@@ -122,7 +122,7 @@ def _forget(flow: Flow, n_touched: int) -> None:
 
 
 @kernel
-def _grown(paths: Found) -> Found:
+def _grown(paths: PathRows) -> PathRows:
     n_paths, width = paths.nodes.shape
     nodes = np.full((2 * n_paths, width), -1, np.int32)
     scores = np.empty(2 * n_paths)
@@ -130,7 +130,7 @@ def _grown(paths: Found) -> Found:
         scores[row] = paths.scores[row]
         for hop in range(width):
             nodes[row, hop] = paths.nodes[row, hop]
-    return Found(nodes, scores)
+    return PathRows(nodes, scores)
 
 
 @kernel
@@ -144,8 +144,8 @@ def _on(walk: Int32Array, depth: int, node: int) -> bool:
 @kernel
 def _ended(
     ways: Ways, rules: Rules, flow: Flow, walk: Int32Array, state: tuple[int, int, float, int],
-    paths: Found,
-) -> tuple[Found, int]:  # fmt: skip
+    paths: PathRows,
+) -> tuple[PathRows, int]:  # fmt: skip
     """The paths with those that end one hop after the walk, and their number.
 
     `state` is the walk's depth, the only end looked for (-1: every one that was not expanded), the
@@ -171,8 +171,8 @@ def _ended(
 
 @kernel
 def _paths_from(
-    ways: Ways, start: int, only: int, rules: Rules, flow: Flow, paths: Found, n_paths: int
-) -> tuple[Found, int]:
+    ways: Ways, start: int, only: int, rules: Rules, flow: Flow, paths: PathRows, n_paths: int
+) -> tuple[PathRows, int]:
     if not flow.expanded[start]:
         return paths, n_paths
     walk = np.empty(rules.max_hops + 1, np.int32)
@@ -199,7 +199,7 @@ def _paths_from(
 
 
 @kernel
-def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> Found:
+def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> PathRows:
     """Every alive path between two of the wanted nodes, both ways; each node must be listed once.
 
     A flow depends on its end only where the end would send resource on. So one flow, that of
@@ -212,7 +212,7 @@ def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> Found:
         np.zeros(n_nodes, np.bool_),
         np.empty(n_nodes, np.int32),
     )
-    paths = Found(np.full((1024, rules.max_hops + 1), -1, np.int32), np.empty(1024))
+    paths = PathRows(np.full((1024, rules.max_hops + 1), -1, np.int32), np.empty(1024))
     n_paths = 0
     ends = np.empty(len(wanted) + 1, np.int32)
     for start in wanted:
@@ -227,4 +227,4 @@ def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> Found:
                         n_ends += 1
             _forget(flow, n_touched)
             at += 1
-    return Found(paths.nodes[:n_paths], paths.scores[:n_paths])
+    return PathRows(paths.nodes[:n_paths], paths.scores[:n_paths])

@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.views import Neighbours
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 if TYPE_CHECKING:
-    from graphrag_bench.algorithms.flow_kernels import Found, Rules
+    from graphrag_bench.algorithms.flow_kernels import PathRows, Rules
 
 NodePath = tuple[int, ...]
 NodePair = tuple[int, int]
@@ -55,7 +55,7 @@ def ways_of(graph: Graph, direction: Direction) -> Neighbours:
     return graph.neighbours if direction == "both" else graph.outward
 
 
-def alive(graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction) -> "Found":
+def alive(graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction) -> "PathRows":
     """Every alive path between two of the nodes, both ways, in no particular order.
 
     Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows.
@@ -69,7 +69,7 @@ def alive(graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Directi
     return alive_paths(Ways(forth.starts, forth.nodes, *last), wanted, rules)
 
 
-def chosen(candidates: "Found", ways: Neighbours, selection: Selection) -> list[Path]:
+def chosen(candidates: "PathRows", ways: Neighbours, selection: Selection) -> list[Path]:
     """The best of the paths found, in the order that `flow_paths` says, each once."""
     nodes, scores = candidates.nodes.astype(np.int64), np.round(candidates.scores, DECIMALS)
     if selection.at_most_half:

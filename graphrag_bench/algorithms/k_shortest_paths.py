@@ -231,7 +231,7 @@ def edges_of(graph: Graph, similarity: FloatArray) -> "Edges":
 
 
 Counted = Literal["all", "sorted"]
-KeptOf = Literal["all", "transition"]
+BestOf = Literal["all", "transition"]
 
 
 class Search(NamedTuple):
@@ -239,14 +239,14 @@ class Search(NamedTuple):
 
     `counted` says which relationships a score counts: `sorted` those walked from the lower name of
     their ends, in capitals, to the higher; `above` (None: no bound) those of a higher similarity.
-    `kept_of` says what the best are of. Equation 5 of the paper counts all, of all paths.
+    `best_of` says what the best are of. Equation 5 of the paper counts all, of all paths.
     """
 
     k: int
     most: int | None
     counted: Counted = "all"
     above: float | None = None
-    kept_of: KeptOf = "all"
+    best_of: BestOf = "all"
 
 
 def step_paths(
@@ -270,7 +270,7 @@ def step_paths(
     if not len(pairs):
         return []
     every = search.counted == "all" and search.above is None
-    keep = final_k if search.kept_of == "all" and every else None
+    keep = final_k if search.best_of == "all" and every else None
     k, most = search.k, search.most
     if most is not None and most <= MOST_HOPS:
         paths = fewest_hops(graph, pairs, similarity, k=k, most=most, keep=keep)
@@ -281,7 +281,7 @@ def step_paths(
     rows = np.flatnonzero(~np.isnan(scores))
     columns = (stage[rows], paths.hops[rows], -np.round(scores[rows], DECIMALS))
     rows = rows[np.lexsort((*paths.nodes[rows].T[::-1], *columns))]
-    if search.kept_of == "transition":
+    if search.best_of == "transition":
         first = [np.flatnonzero(stage[rows] == one)[:final_k] for one in range(1, len(apart) + 1)]
         rows = rows[np.sort(np.concatenate(first))]
     else:

@@ -29,7 +29,7 @@ _LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$", re.I)
 _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i"})
-_KEPT = 100_000
+_CACHE_SIZE = 100_000
 """Names whose key is kept: a graph reads each name several times, and a growing one each build."""
 _ABOVE_AND_BELOW = 200
 """Combining classes from here on are accents; vowel signs and voicing marks are below it."""
@@ -46,7 +46,7 @@ def bare(name: str) -> str:
     return " ".join(name.split())
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHE_SIZE)
 def key_of(name: str) -> str:
     """The words by which a name is looked up: normalised, without accents and possessive `s`.
 

@@ -21,7 +21,7 @@ N_DISTANCES = 2 * (1 + 2 * ROUNDS)
 """Numbers that tell how a node lies to the topic entities."""
 
 _BLOCK = 8192
-_MOST_KEPT = 1 << 26
+_MOST_CACHED = 1 << 26
 
 
 class _Parts(NamedTuple):
@@ -116,7 +116,7 @@ class MlpTripleScorer:
 
         Of a graph that is not too large it is made once for all nodes.
         """
-        if len(self.names) * len(self.weights.bias) > _MOST_KEPT:
+        if len(self.names) * len(self.weights.bias) > _MOST_CACHED:
             return self._added(nodes)
         heads, tails = self._every_end
         return heads[nodes], tails[nodes]

@@ -21,7 +21,7 @@ from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.run.model_check import examine
 
 _MODELS = ("llm", "llm_build", "embedder")
-_TAKEN = (*_MODELS, "llm_judge", "nlp", "profile", "paths", "plugins", "experiment")
+_SETTINGS = (*_MODELS, "llm_judge", "nlp", "profile", "paths", "plugins", "experiment")
 
 
 def declare(parser: Parser) -> None:
@@ -31,7 +31,7 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> int:
-    refuse_but("doctor", options.words, _TAKEN)
+    refuse_but("doctor", options.words, _SETTINGS)
     checks = examine(check_settings(composed(options.words)))
     results = {True: "pass", False: "fix"}
     rows = tuple((check.part, check.name, results[check.passed], check.text) for check in checks)

@@ -27,7 +27,7 @@ from graphrag_bench.run.judged import judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun, find_run
 
-_TAKEN = ("llm_judge", "cache", "budget", "failures")
+_SETTINGS = ("llm_judge", "cache", "budget", "failures")
 """The settings of a run that judging takes."""
 
 
@@ -84,7 +84,7 @@ def runs_to_judge(
     """
     named = [word for word in options.words if not is_setting(word) or Path(word).is_dir()]
     settings = [word for word in options.words if word not in named]
-    refuse_but(command, settings, (*_TAKEN, *more))
+    refuse_but(command, settings, (*_SETTINGS, *more))
     checked = check_settings(composed(settings))
     runs = [find_run(name, options.home or ".") for name in named] if len(named) >= least else []
     distinct = list({run.folder.path.resolve(): run for run in runs}.values())

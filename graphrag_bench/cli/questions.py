@@ -27,12 +27,12 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.questions import abstract
-from graphrag_bench.questions.made import Made, write_set
+from graphrag_bench.questions.generated import QA, write_set
 from graphrag_bench.questions.specific import SPECIFIC, specific_questions
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import safe_name
 
-_TAKEN = (
+_SETTINGS = (
     "dataset", "method", "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph",
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
@@ -70,7 +70,7 @@ class QuestionSettings(BaseModel):
 
 def declare(parser: Parser) -> None:
     parser.takes("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
-    parser.word("words", "WORD", f"of a run: {', '.join(_TAKEN)}", "*")
+    parser.word("words", "WORD", f"of a run: {', '.join(_SETTINGS)}", "*")
     rows = []
     for name, field in QuestionSettings.model_fields.items():
         default = "abstract|specific" if field.is_required() else str(field.default or "")
@@ -82,7 +82,7 @@ def declare(parser: Parser) -> None:
 def main(options: Namespace) -> None:
     names = tuple(QuestionSettings.model_fields)
     own = {name: value for name in names if (value := getattr(options, name)) is not None}
-    refuse_but("questions", options.words, _TAKEN, names)
+    refuse_but("questions", options.words, _SETTINGS, names)
     settings = _checked(own)
     experiment = _experiment(options.words, settings)
     folder = _folder(settings, experiment)
@@ -138,7 +138,7 @@ def _folder(settings: QuestionSettings, experiment: Experiment) -> Path:
     return experiment.home / "questions" / name / f"{settings.kind}-{key[:8]}"
 
 
-def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple[list[Made], int]:
+def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple[list[QA], int]:
     models, failures = experiment.models, experiment.settings.failures
 
     def model() -> ChatModel:
@@ -156,7 +156,7 @@ def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple
     )  # fmt: skip
 
 
-def _print(folder: Path, questions: Sequence[Made], refused: int, experiment: Experiment) -> None:
+def _print(folder: Path, questions: Sequence[QA], refused: int, experiment: Experiment) -> None:
     counts = ", ".join(f"{n} {type}" for type, n in Counter(one.type for one in questions).items())
     more = f"; {refused} wordings refused" if refused else ""
     dataset = experiment.settings.dataset

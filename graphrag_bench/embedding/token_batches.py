@@ -61,8 +61,8 @@ class TokenBatches:
         self._pads = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
         if "token_type_ids" in tokenizer.model_input_names:
             self._pads["token_type_ids"] = tokenizer.pad_token_type_id
-        self._left = tokenizer.padding_side == "left"
-        self._cut_left = tokenizer.truncation_side == "left"
+        self._pad_start = tokenizer.padding_side == "left"
+        self._cut_start = tokenizer.truncation_side == "left"
         prepare(model, precision)
 
     def encode(self, texts: list[str], *, alone: bool = False) -> Rows:
@@ -70,7 +70,7 @@ class TokenBatches:
 
         With `alone` a batch is one text: of a question that is faster than a full batch.
         """
-        read = self.tokens.encoded(texts, self.window, cut_left=self._cut_left)
+        read = self.tokens.encoded(texts, self.window, cut_start=self._cut_start)
         lengths = [len(one.ids) for one in read]
         plan = list(batches(lengths, self.window, 1 if alone else self._batch_tokens))
         rows: Rows | None = None
@@ -108,7 +108,7 @@ class TokenBatches:
         }
         for row, place in enumerate(places):
             one = read[place]
-            part = slice(padded - len(one.ids), padded) if self._left else slice(len(one.ids))
+            part = slice(padded - len(one.ids), padded) if self._pad_start else slice(len(one.ids))
             inputs["input_ids"][row, part] = one.ids
             inputs["attention_mask"][row, part] = 1
             if "token_type_ids" in inputs:

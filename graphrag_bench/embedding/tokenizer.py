@@ -77,12 +77,12 @@ class OwnTokens:
         """The number of tokens of each text, without special ones."""
         return [len(one) - self.n_special for one in self._read(texts)]
 
-    def encoded(self, texts: Sequence[str], most: int, *, cut_left: bool = False) -> list[Any]:
+    def encoded(self, texts: Sequence[str], most: int, *, cut_start: bool = False) -> list[Any]:
         """What the tokenizer makes of each text, special tokens included, cut at `most` tokens."""
         encodings = list(self._read(texts))
         if long := [row for row, one in enumerate(encodings) if len(one) > most]:
             cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
-            cutting.enable_truncation(most, direction="left" if cut_left else "right")
+            cutting.enable_truncation(most, direction="left" if cut_start else "right")
             cut = cutting.encode_batch_fast([texts[row] for row in long])
             for row, one in zip(long, cut, strict=True):
                 encodings[row] = one

@@ -90,7 +90,7 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
 
 
 _LONE = r"^\W*(?:option|choice|answer)?\W*([{any}])\W*$"
-_SAID = r"\b(?:answer|option|choice)\W+(?:is\W+|would be\W+)?(?:option\W+|choice\W+)?([{upper}])\b"
+_PROSE = r"\b(?:answer|option|choice)\W+(?:is\W+|would be\W+)?(?:option\W+|choice\W+)?([{upper}])\b"
 _FIRST = r"^\W*([{upper}])\s?[).:\]](?!\W*(?:or|and)\b)"
 _BRACKETED = r"\(([{upper}])\)"
 _MARKED = r"\b([{upper}])(?=[).:\]]|\s*$)"
@@ -123,7 +123,7 @@ def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAUL
         }
         return letters.index(chosen.pop()) if len(chosen) == 1 else None
 
-    for pattern in (_LONE, _SAID, _FIRST, _BRACKETED):
+    for pattern in (_LONE, _PROSE, _FIRST, _BRACKETED):
         if (chosen := by_letter(pattern)) is not None:
             return chosen
     chosen = _by_words(answer, options, reading)

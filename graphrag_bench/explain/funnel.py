@@ -34,7 +34,7 @@ _OF_THE_GRAPH = frozenset({
     "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
 })  # fmt: skip
 """Slots that hold what was found; a step that reads none of them comes from the question."""
-_NOT_TOLD = "extracted, linked, not cut, in the prompt: an imported run has no steps"
+_UNKNOWN = "extracted, linked, not cut, in the prompt: an imported run has no steps"
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
         raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")
     finder = None if run.imported else _Finder(run, home)
     stages = finder.stages if finder else _IMPORTED.stages
-    missing = finder.missing if finder else {_NOT_TOLD: None}
+    missing = finder.missing if finder else {_UNKNOWN: None}
     by_question: dict[str, list[Fate]] = {}
     for scope in dict.fromkeys(run.scopes[name] for name in names):
         built = finder.built(scope) if finder else _IMPORTED

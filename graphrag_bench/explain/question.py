@@ -29,7 +29,7 @@ from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
 from graphrag_bench.values import Context, Question
 
-IN_CONTEXT, LEFT_OUT, MISSED = "in the context", "retrieved, not in the context", "missed"
+IN_CONTEXT, OUTSIDE, MISSED = "in the context", "retrieved, not in the context", "missed"
 RETRIEVED = "retrieved"
 _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
@@ -186,7 +186,7 @@ def evidence_of(row: Row, gold: Gold) -> dict[str, list[str]]:
     does not say it, none is. Of an imported run, whose contexts are not known, what was found
     counts as retrieved.
     """
-    outside = RETRIEVED if is_imported(row) else LEFT_OUT
+    outside = RETRIEVED if is_imported(row) else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
     inside = {name_of(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()}
     retrieved = {name_of(gold, str(name)) for name in row.get("documents", ())}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphrag_bench.report.rendering import Table
 
-SAID = {
+LABELS = {
     "corpus": "in corpus",
     "chunk": "in a chunk",
     "extracted": "extracted",
@@ -19,9 +19,9 @@ SAID = {
     "answered": "answered",
 }
 """The stages of a run in order, and what a piece of evidence that passed each of them is."""
-STAGES = tuple(SAID)
+STAGES = tuple(LABELS)
 _ORDER = {stage: place for place, stage in enumerate(STAGES)}
-_FOUND = ("retrieved", "cut", "prompt")
+_RETRIEVAL = ("retrieved", "cut", "prompt")
 """Where evidence that an earlier stage has lost may turn up again, found on another way."""
 Verdicts = Mapping[str, bool | None]
 """For each stage that a method has whether it was passed; None where that cannot be told."""
@@ -42,7 +42,7 @@ class Fate:
         A stage that was not passed does not count when a later one, up to the prompt, was: the
         evidence was found on another way.
         """
-        passed = [_ORDER[stage] for stage in _FOUND if self.verdicts.get(stage) is True]
+        passed = [_ORDER[stage] for stage in _RETRIEVAL if self.verdicts.get(stage) is True]
         after = STAGES[passed[-1] + 1 :] if passed else STAGES
         return next((stage for stage in after if self.verdicts.get(stage) is False), None)
 
@@ -125,7 +125,7 @@ def stage_table(of_run: Funnel) -> Table:
     rows = []
     for one in of_run.counts():
         cells = [str(one.rest), *(str(n or "") for n in (one.lost, one.otherwise, one.unknown))]
-        rows.append((SAID[one.stage], *(["?"] * 4 if one.is_unknown else cells)))
+        rows.append((LABELS[one.stage], *(["?"] * 4 if one.is_unknown else cells)))
     n = f"{len(of_run.fates)} documents of evidence, {len(of_run.lost)} of {of_run.n_rows}"
     caption = f"{of_run.title} on {of_run.dataset}: {n} questions have some"
     notes = (

@@ -151,11 +151,11 @@ def _clustered(cluster_size: int | None, mixture: Mixture, seed: int) -> Cluster
 
 def _grown(
     leaves: Sequence[str], vectors: Vectors, cluster: Cluster, summarise: Summarise,
-    embed: Callable[[Sequence[str]], Vectors], max_layers: int, most_left: int, least: int,
+    embed: Callable[[Sequence[str]], Vectors], max_layers: int, most_roots: int, least: int,
 ) -> Graph:  # fmt: skip
     """The tree over some leaves; `summarise` takes rows of leaves and of its own summaries.
 
-    Growth ends where `most_left` nodes are left, or no cluster has `least` of them.
+    Growth ends where `most_roots` nodes are left, or no cluster has `least` of them.
     """
     texts, embedded = list(leaves), np.asarray(vectors, np.float32)
     n_tokens = [count_tokens(text) for text in texts]
@@ -163,7 +163,7 @@ def _grown(
     layers = [0] * len(texts)
     children: list[list[int]] = []
     for layer in range(1, max_layers + 1):
-        if len(pool) <= most_left:
+        if len(pool) <= most_roots:
             break
         clusters = cluster(embedded[pool], [n_tokens[row] for row in pool])
         families = [pool[part].tolist() for part in clusters if len(part) >= least]

@@ -22,7 +22,7 @@ from graphrag_bench.run.stored import StoredRun
 
 T = TypeVar("T")
 LEDGER, LOCK = "judge_ledger.jsonl", "judge.lock"
-NOT_KEPT = (
+LOST_CONTEXTS = (
     "were not kept (trace=off), or the data set has changed since: remove the run and run it again "
     "without trace=off; replies in the cache are not paid for twice"
 )
@@ -73,7 +73,7 @@ MEASURES: Mapping[str, Measure] = {
     "faithfulness": Measure(
         measures.faithfulness, (measures.STATEMENTS, measures.SUPPORTED), context=True
     ),
-    "answer_relevance": Measure(measures.relevance, (measures.ASKED_BACK,), embeds=True),
+    "answer_relevance": Measure(measures.relevance, (measures.QUESTIONS,), embeds=True),
     "context_recall": Measure(measures.recall, (measures.RECALL,), gold=True, context=True),
     "context_precision": Measure(
         measures.precision, (measures.PRECISION,), gold=True, context=True
@@ -90,7 +90,7 @@ MEASURES: Mapping[str, Measure] = {
         graphragbench.context_relevance, (graphragbench.RATED,), context=True, named=True
     ),
     "evidence_statements": Measure(
-        graphragbench.evidence_statements, (graphragbench.HELD,),
+        graphragbench.evidence_statements, (graphragbench.EVIDENCE,),
         context=True, statements=True, named=True,
     ),
 }  # fmt: skip
@@ -135,13 +135,13 @@ def judge_answers(
         texts = _texts(stored)
         of_contexts = all(measure.context for measure in wanted.values())
         if any(todo.values()) and not texts and of_contexts:
-            raise UserError(f"The contexts of {folder} {NOT_KEPT}.")
+            raise UserError(f"The contexts of {folder} {LOST_CONTEXTS}.")
         for name, measure in wanted.items():
             part = todo[name]
             if measure.context:
                 part = [replace(case, passages=texts[case.id]) for case in part if case.id in texts]
                 if lost := len(todo[name]) - len(part):
-                    progress.say(f"{name}: the contexts of {lost} answers {NOT_KEPT}")
+                    progress.say(f"{name}: the contexts of {lost} answers {LOST_CONTEXTS}")
             if part:
                 _judge(folder, name, part, models, progress)
         rows = in_order(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))

@@ -20,7 +20,7 @@ from graphrag_bench.values import DECIMALS
 CLASSED = Prompt(f"{PROMPTS}/classed.j2")
 COVERED = Prompt(f"{PROMPTS}/covered.j2")
 RATED = Prompt(f"{PROMPTS}/context_rated.j2")
-HELD = Prompt(f"{PROMPTS}/statements_held.j2")
+EVIDENCE = Prompt(f"{PROMPTS}/statements_held.j2")
 FACTS, LIKENESS = 0.75, 0.25
 """The weights of both parts of correctness: F1 of the statements, and likeness of the vectors."""
 _BEST = 2
@@ -92,7 +92,7 @@ def evidence_statements(case: Case, bench: Bench) -> Judging:
     if not case.passages:
         return 0.0
     statements = list(case.statements)
-    chat = HELD.render(
+    chat = EVIDENCE.render(
         {"question": case.question, "statements": statements, "passages": case.passages}
     )
     return (yield from _share(Ask("statements held", chat, _Numbered), len(statements)))

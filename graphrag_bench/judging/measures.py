@@ -29,10 +29,10 @@ STATEMENTS = Prompt(f"{PROMPTS}/statements.j2")
 OFFERED = Prompt(f"{PROMPTS}/offered.j2")
 AGREES = Prompt(f"{PROMPTS}/agrees.j2")
 SUPPORTED = Prompt(f"{PROMPTS}/supported.j2")
-ASKED_BACK = Prompt(f"{PROMPTS}/asked_back.j2")
+QUESTIONS = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
-N_ASKED_BACK = 3
+N_QUESTIONS = 3
 """How many questions are asked back of one answer, in one reply.
 
 Deviation: Es et al. ask for one question at a time with sampling; at temperature 0 those would be
@@ -269,9 +269,9 @@ def relevance(case: Case, bench: Bench) -> Judging:
 
     A mean below 0 counts as 0. Source: Es et al. 2024, section 3; ragas for evasive answers.
     """
-    chat = ASKED_BACK.render({"answer": case.answer, "n": N_ASKED_BACK})
+    chat = QUESTIONS.render({"answer": case.answer, "n": N_QUESTIONS})
     reply = yield Ask("asked back", chat, _AskedBack)
-    questions = [text for text in reply.questions if text.strip()][:N_ASKED_BACK]
+    questions = [text for text in reply.questions if text.strip()][:N_QUESTIONS]
     if not questions:
         raise UnreadableReply("asked back", "no question")
     vectors = bench.embedder().encode([case.question, *questions], kind="question")

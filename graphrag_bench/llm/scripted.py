@@ -20,7 +20,7 @@ class Scripted(ChatModel):
     A pattern is a substring; `re:...` makes it a regular expression. A reply is a text, or a
     Completion or CallFailed for tests of cut and failed replies. What no pattern fits goes to
     `answer(chat)`; when that returns None, or there is none, RunStopped names the prompt.
-    Tokens are words. `asked` keeps every prompt in order of arrival.
+    Tokens are words. `prompts` keeps every prompt in order of arrival.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Scripted(ChatModel):
         pairs = replies.items() if isinstance(replies, Mapping) else replies
         self.replies = tuple((pattern, reply) for pattern, reply in pairs)
         self.answer = answer
-        self.asked: list[Chat] = []
+        self.prompts: list[Chat] = []
         self.concurrency = concurrency
         self.window = window
         self._lock = threading.Lock()
@@ -48,7 +48,7 @@ class Scripted(ChatModel):
     def call(self, request: Request) -> Completion:
         """Return the planned reply; raises RunStopped on a prompt without one."""
         with self._lock:
-            self.asked.append(request.prompt)
+            self.prompts.append(request.prompt)
         n_words = sum(len(message.content.split()) for message in request.prompt)
         if self.window is not None and n_words > self.window:
             raise CallFailed(

@@ -89,9 +89,9 @@ class Making(_Entry):
 
 
 class Model(_Entry):
-    """A language model or embedder: `found_by` is a regular expression over our identities."""
+    """A language model or embedder: `pattern` is a regular expression over our identities."""
 
-    found_by: str = Field(alias="is")
+    pattern: str = Field(alias="is")
     run: list[str]
 
 

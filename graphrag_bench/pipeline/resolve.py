@@ -12,7 +12,7 @@ from graphrag_bench.prompts import form_of_part
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
 from graphrag_bench.values import Answer, RetrievalState
 
-GIVEN = ("dependencies", "sought")
+INPUTS = ("dependencies", "sought")
 """What the inner steps find in their state in addition to the sub-question."""
 
 
@@ -88,7 +88,7 @@ class Resolve(Nested):
     def check(self, checker: Checker) -> None:
         """Reads the plan; `answer` must write the answer of a sub-question."""
         checker.read(self.label, self.slot)
-        inner = checker.after(self.steps, GIVEN)
+        inner = checker.after(self.steps, INPUTS)
         if "answer" not in inner.after(self.answer).written:
             checker.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
         checker.join([inner])

@@ -14,7 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.questions.made import Made, distinct
+from graphrag_bench.questions.generated import QA, distinct
 from graphrag_bench.text import normalise_name
 
 _PROMPTS = "graphrag_bench.questions:prompts"
@@ -40,7 +40,7 @@ def described(dataset: Dataset) -> str:
     return f"{dataset.card.title}; {len(dataset.documents)} documents, among them\n{listed}"
 
 
-def abstract_questions(llm: ChatModel, description: str, n: int = MOST) -> list[Made]:
+def abstract_questions(llm: ChatModel, description: str, n: int = MOST) -> list[QA]:
     """Return at most `n` questions (125), tasks mixed so that every prefix has many.
 
     What a reply falls short of is asked for again, at most twice. Raises UserError when the model
@@ -61,7 +61,7 @@ def abstract_questions(llm: ChatModel, description: str, n: int = MOST) -> list[
     cases = [{**about, "user": user, "task": task} for user, task in chosen]
     lists = _lists(llm, ABSTRACT, cases, per_task, "questions")
     questions = [
-        Made(text, "abstract", origin=chosen[row])
+        QA(text, "abstract", origin=chosen[row])
         for nth in zip_longest(*lists)
         for row, text in enumerate(nth)
         if text is not None

@@ -17,7 +17,7 @@ from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.questions.made import Made, distinct
+from graphrag_bench.questions.generated import QA, distinct
 from graphrag_bench.text import normalise_name
 
 SPECIFIC = Prompt("graphrag_bench.questions:prompts/specific.j2")
@@ -127,10 +127,10 @@ class _Case:
         ends = zip(self.names, self.relations, self.names[1:], strict=False)
         return [f"{head} | {relation} | {tail}" for head, relation, tail in ends]
 
-    def worded(self, text: str) -> Made:
+    def worded(self, text: str) -> QA:
         hops = len(self.relations)
         answers = {normalise_name(name): name for name in (self.answer, self.names[-1])}
-        return Made(
+        return QA(
             text, f"{hops}-hop", tuple(answers.values()), self.documents, hops, (self.names[0],),
             tuple(self.facts),
         )  # fmt: skip
@@ -157,14 +157,14 @@ def specific_questions(
     n: int,
     llm: ChatModel | None,
     seed: int = 0,
-) -> tuple[list[Made], int]:
+) -> tuple[list[QA], int]:
     """Return at most `n` questions, as many of each number of hops as can be, and how many failed.
 
     Without a `llm` a template words them. A model's wording is refused when it names the answer
     or a name on the way, or could not be read; others take its place while there are any.
     """
     chains = Chains(graph)
-    questions: list[Made] = []
+    questions: list[QA] = []
     refused = 0
     for place, number in enumerate(hops):
         wanted = n // len(hops) + (place < n % len(hops))
@@ -185,8 +185,8 @@ def _by_template(case: _Case) -> str:
     return " ".join(message.content.split())
 
 
-def _by_model(llm: ChatModel, cases: Sequence[_Case], wanted: int) -> tuple[list[Made], int]:
-    questions: list[Made] = []
+def _by_model(llm: ChatModel, cases: Sequence[_Case], wanted: int) -> tuple[list[QA], int]:
+    questions: list[QA] = []
     refused = 0
     for part in (cases[:wanted], cases[wanted:]):
         part = part[: wanted - len(questions)]

@@ -166,7 +166,7 @@ def _other_number(one: Offered, recipe: Recipe) -> list[str]:
 
 def is_model(identity: str, model: Model | None) -> bool:
     """Return whether an identity of ours is that of a printed model."""
-    return model is not None and re.search(model.found_by, identity.lower()) is not None
+    return model is not None and re.search(model.pattern, identity.lower()) is not None
 
 
 def _models(one: Offered, recipe: Recipe) -> tuple[list[str], list[str]]:

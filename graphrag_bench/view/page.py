@@ -15,7 +15,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.explain.names import Names, artifact_roots
-from graphrag_bench.explain.stages import SAID, Funnel
+from graphrag_bench.explain.stages import LABELS, Funnel
 from graphrag_bench.report.comparisons import (
     paired_differences,
     recorded_settings,
@@ -121,7 +121,7 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
         steps.setdefault(one["step"], []).append(one["seconds"])
     counts, note = None, funnel
     if not isinstance(funnel, str):
-        stages = [{**vars(count), "said": SAID[count.stage]} for count in funnel.counts()]
+        stages = [{**vars(count), "said": LABELS[count.stage]} for count in funnel.counts()]
         sizes = {"documents": len(funnel.fates), "questions": len(funnel.lost)}
         counts, note = {**sizes, "stages": stages}, "; ".join(funnel.unknown)
     return {

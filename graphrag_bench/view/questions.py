@@ -9,7 +9,7 @@ from graphrag_bench.explain.funnel import answered_right
 from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.question import (
     IN_CONTEXT,
-    LEFT_OUT,
+    OUTSIDE,
     RETRIEVED,
     Calls,
     QuestionRecord,
@@ -30,7 +30,7 @@ Plain = dict[str, Any]
 BLOCK = 20
 """Questions of a part: few enough to load at once, enough that a page has few files."""
 ANSWER_SHOWN = 160
-_LETTERS = {IN_CONTEXT: "c", LEFT_OUT: "r", RETRIEVED: "r"}
+_LETTERS = {IN_CONTEXT: "c", OUTSIDE: "r", RETRIEVED: "r"}
 _MISSED = "m"
 
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, PositiveInt, model_validator
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.k_shortest_paths import (
+    BestOf,
     Counted,
-    KeptOf,
     Search,
     likely_pairs,
     step_paths,
@@ -218,7 +218,7 @@ def k_shortest(
     max_path_edges: PositiveInt | None = 4,
     max_pairs_per_transition: PositiveInt | None = 2000,
     top_k: PositiveInt = 15,
-    top_k_of: KeptOf = "all",
+    top_k_of: BestOf = "all",
     counted: Counted = "all",
     min_score: float | None = None,
 ) -> RankedPaths:

@@ -70,9 +70,9 @@ def agent_path(
 def _shown(
     subgraph: Subgraph | None, relationships: Ranked[Relationship] | None, most: int
 ) -> list[tuple[int, ...]]:
-    given_paths = subgraph or Subgraph()
-    paths = [path.relationships for path in given_paths.paths]
-    single = [] if paths else list(given_paths.relationships)
+    walks = subgraph or Subgraph()
+    paths = [path.relationships for path in walks.paths]
+    single = [] if paths else list(walks.relationships)
     single += [] if relationships is None else relationships.ids.tolist()
     shown: list[tuple[int, ...]] = []
     seen: dict[int, None] = {}

@@ -61,7 +61,7 @@ def letters(paths) -> list[tuple[str, float]]:
 
 
 def test_the_best_paths_of_each_transition_are_kept_where_that_is_asked_for():
-    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT._replace(kept_of="transition"), 2)
+    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT._replace(best_of="transition"), 2)
     assert letters(chosen) == [("AC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("CDE", 0.75)]
 
 

@@ -82,8 +82,8 @@ class Browser:
     def all(self, css: str) -> list[Any]:
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
-    def js(self, code: str, *given: Any) -> Any:
-        return self.driver.execute_script(code, *given)
+    def js(self, code: str, *args: Any) -> Any:
+        return self.driver.execute_script(code, *args)
 
     def press(self, *keys: str) -> None:
         chain = ActionChains(self.driver)

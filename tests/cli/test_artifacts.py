@@ -64,11 +64,11 @@ def repacked(change: str) -> None:
             new.addfile(info, io.BytesIO(text))
 
 
-@pytest.mark.parametrize("change, said", [("content", "source.npy"), ("key", "recipe.json")])
-def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, said: str) -> None:
+@pytest.mark.parametrize("change, file", [("content", "source.npy"), ("key", "recipe.json")])
+def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, file: str) -> None:
     exported("graph.tar.gz")
     repacked(change)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=file):
         sharing.import_artifacts(Path("bad.tar.gz"), Path("theirs/artifacts"))
     assert not files_below(Path("theirs"))
 

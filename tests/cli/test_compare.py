@@ -44,7 +44,7 @@ def test_verdicts_are_kept_and_nothing_is_asked_twice(runs: list[str]) -> None:
     out = compared(*words)
     verdicts = folder(out) / "verdicts.jsonl"
     before = verdicts.read_bytes()
-    assert compared(*words) == out and len(planted_judges.asked) == 4
+    assert compared(*words) == out and len(planted_judges.prompts) == 4
     assert verdicts.read_bytes() == before
     rows = [json.loads(line) for line in before.decode().splitlines()]
     assert len(rows) == 4 * 6
@@ -63,16 +63,16 @@ def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]
     more = (*LONGER, "--criteria", "coherence")
     planted_judges.stops_on.add("Did Mira Holt")
     assert "told to stop" in refused(*runs[:2], *more, name="compare", code=1)
-    before = len(planted_judges.asked)
+    before = len(planted_judges.prompts)
     planted_judges.stops_on.clear()
     assert cells(compared(*runs[:2], *more), "VanillaRAG", "BM25", "coherence")[3:5] == ["6", "0"]
-    assert 0 < before < 12 and len(planted_judges.asked) == 12
+    assert 0 < before < 12 and len(planted_judges.prompts) == 12
 
 
 def test_the_calls_are_known_before_they_are_made(runs: list[str]) -> None:
     more = (*LONGER, "--criteria", "relevance", "--limit", "2", "cache.mode=off")
     assert compared(*runs, *more, "--plan").startswith("at most 12 calls")
-    assert planted_judges.asked == []
+    assert planted_judges.prompts == []
     compared(*runs, *more)
-    assert len(planted_judges.asked) == 12
+    assert len(planted_judges.prompts) == 12
     assert compared(*runs, *more, "--plan").startswith("at most 0 calls")

@@ -46,9 +46,9 @@ def test_every_answer_has_every_metric_and_a_second_call_asks_nothing(run: Path)
     }  # fmt: skip
     assert len(values) == 15
     assert all(isinstance(value, float) and 0 <= value <= 1 for value in values.values())
-    before, n_asked = (run / "judged.jsonl").read_bytes(), len(planted_judges.asked)
+    before, n_calls = (run / "judged.jsonl").read_bytes(), len(planted_judges.prompts)
     judged(run, "cache.mode=off")
-    assert (len(planted_judges.asked), (run / "judged.jsonl").read_bytes()) == (n_asked, before)
+    assert (len(planted_judges.prompts), (run / "judged.jsonl").read_bytes()) == (n_calls, before)
 
 
 def test_a_later_call_judges_only_what_is_missing_and_the_run_stays_as_it_is(run: Path) -> None:
@@ -56,16 +56,16 @@ def test_a_later_call_judges_only_what_is_missing_and_the_run_stays_as_it_is(run
     before = {name: (run / name).read_bytes() for name in ("records.jsonl", "metrics.json")}
     assert len(judged(run, *first, "--limit", "2")) == 2
     assert before == {name: (run / name).read_bytes() for name in before}
-    n_asked = len(planted_judges.asked)
+    n_calls = len(planted_judges.prompts)
     assert len(judged(run, *first)) == 3
-    assert n_asked < len(planted_judges.asked) == len(set(planted_judges.asked))
+    assert n_calls < len(planted_judges.prompts) == len(set(planted_judges.prompts))
 
 
 def test_the_calls_are_known_before_they_are_made(run: Path) -> None:
     assert "at most 21 calls (judged_correctness 6, faithfulness 6," in judge(run, "--plan").out
-    assert planted_judges.asked == []
+    assert planted_judges.prompts == []
     judged(run, "cache.mode=off")
-    assert len(planted_judges.asked) == 17  # names alone: two are held against the gold, one is it
+    assert len(planted_judges.prompts) == 17  # two names are compared with the gold, one is it
     assert "0 calls" in judge(run, "--plan").out
 
 
@@ -80,7 +80,7 @@ def test_a_reply_in_prose_is_missing_and_not_asked_again(run: Path) -> None:
 def test_two_judges_at_a_time_are_refused_and_a_run_at_work_is_none_of_theirs(run: Path) -> None:
     with FileLock(run / "judge.lock"):
         assert f"Another process is judging {run}" in refused(str(run), *JUDGE, name="judge")
-    assert planted_judges.asked == []
+    assert planted_judges.prompts == []
     with FileLock(run / "run.lock"):
         assert len(judged(run, "--metrics", "judged_correctness")) == 3
 
@@ -104,8 +104,8 @@ def test_the_judge_reads_the_texts_that_stood_in_the_prompt(run: Path) -> None:
         del row["of"]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     judged(run, "--metrics", "context_recall")
-    assert len(planted_judges.asked) == 3
-    assert all("piece 1" in requests and "piece 2" in requests for requests in planted_judges.asked)
+    assert len(planted_judges.prompts) == 3
+    assert all("piece 1" in text and "piece 2" in text for text in planted_judges.prompts)
 
 
 def test_a_context_whose_texts_are_others_by_now_is_left_out(run: Path) -> None:

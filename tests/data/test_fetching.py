@@ -82,9 +82,9 @@ def test_a_set_of_the_hub_is_fetched_once_at_its_commit_with_the_hubs_checksums(
     assert [one.holds for one in result] == [("corpus.json",), ("MultiHopRAG.json",)]
     assert [(one.revision, one.checked) for one in result] == [("c0ffee", checked)] * 2
     assert len(read_dataset("multihoprag", tmp_path).questions) == 2
-    n_asked = len(server.asked)
+    n_requests = len(server.requests)
     assert fetched("multihoprag", server, tmp_path) == result
-    assert len(server.asked) == n_asked
+    assert len(server.requests) == n_requests
 
 
 def test_a_fetch_that_stopped_between_two_files_fetches_the_rest_of_the_same_commit(
@@ -97,9 +97,9 @@ def test_a_fetch_that_stopped_between_two_files_fetches_the_rest_of_the_same_com
         fetched("multihoprag", server, tmp_path)
     assert read_manifest(tmp_path) == ([], False)
     server.files[gone] = content
-    server.asked.clear()
+    server.requests.clear()
     fetched("multihoprag", server, tmp_path)
-    assert [path for path, _ in server.asked if path.startswith("/datasets")] == [gone]
+    assert [path for path, _ in server.requests if path.startswith("/datasets")] == [gone]
 
 
 def test_what_was_fetched_of_another_commit_is_fetched_again(

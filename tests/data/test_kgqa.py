@@ -79,7 +79,7 @@ def test_the_corpus_is_another_when_one_triple_is(tmp_path: Path, cwq: Dataset) 
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"graph": [["a", "b"]]}, "line 1: the field 'graph.0.2' is missing"),
         ({"graph": [["a", "b", None]]}, "line 1: field 'graph.0.2'"),
@@ -88,11 +88,11 @@ def test_the_corpus_is_another_when_one_triple_is(tmp_path: Path, cwq: Dataset) 
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(
-    tmp_path: Path, change: dict[str, object], said: str
+    tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UserError) as error:
         read_dataset("cwq", rog_folder(tmp_path, [{**TEAM, **change}]))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_an_id_twice_a_broken_line_and_a_missing_file_are_told(tmp_path: Path) -> None:

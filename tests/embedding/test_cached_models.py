@@ -24,10 +24,10 @@ class Counting(Hashing):
 
     def __init__(self, dimension: int = 8) -> None:
         super().__init__(dimension)
-        self.asked: list[tuple[str, str]] = []
+        self.texts: list[tuple[str, str]] = []
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
-        self.asked += [(text, kind) for text in texts]
+        self.texts += [(text, kind) for text in texts]
         return super().encode(texts, kind=kind)
 
 
@@ -44,12 +44,12 @@ def test_a_text_is_embedded_once_for_its_kind_and_model(store: Cache) -> None:
     assert np.array_equal(rows, Hashing(8).encode(TEXTS, kind="passage"))
     more = rest.encode(["a new one", *TEXTS], kind="passage")
     assert np.array_equal(more[1:], rows)
-    assert [text for text, _ in counting.asked] == ["Ada", "Norvik", "the old queen", "a new one"]
+    assert [text for text, _ in counting.texts] == ["Ada", "Norvik", "the old queen", "a new one"]
     rest.encode(["Ada"], kind="question")
-    assert counting.asked[-1] == ("Ada", "question")
+    assert counting.texts[-1] == ("Ada", "question")
     other = Counting(16)
     assert CachedEmbedder(other, store).encode(["Ada"], kind="passage").shape == (1, 16)
-    assert len(other.asked) == 1
+    assert len(other.texts) == 1
 
 
 def test_an_embedder_that_reads_the_cache_stores_nothing(store: Cache) -> None:
@@ -59,7 +59,7 @@ def test_an_embedder_that_reads_the_cache_stores_nothing(store: Cache) -> None:
         CachedEmbedder(counting, Cache(store.path, reading=True)).encode(
             ["Ada", "Norvik"], kind="passage"
         )
-    assert [text for text, _ in counting.asked] == ["Norvik", "Norvik"]
+    assert [text for text, _ in counting.texts] == ["Norvik", "Norvik"]
 
 
 SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvik.", ""]
@@ -77,15 +77,15 @@ class CountingTagger(Capitals):
     def __init__(self, identity: str = "counting") -> None:
         super().__init__()
         self.identity = identity
-        self.asked: list[str] = []
+        self.texts: list[str] = []
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         for text in texts:
-            self.asked.append(text)
+            self.texts.append(text)
             yield from super().sentences([text])
 
     def entities(self, text: str) -> list[str]:
-        self.asked.append(text)
+        self.texts.append(text)
         return super().entities(text)
 
 
@@ -95,16 +95,16 @@ def test_a_text_is_read_once_for_its_tagger(store: Cache) -> None:
     expected = list(Capitals().sentences(SENTENCES))
     assert list(rows.sentences(SENTENCES)) == expected
     assert list(rows.sentences(["Max came.", *SENTENCES]))[1:] == expected
-    assert counting.asked == [*SENTENCES[:2], "", "Max came."]
+    assert counting.texts == [*SENTENCES[:2], "", "Max came."]
     assert (
         rows.entities(SENTENCES[0])
         == rows.entities(SENTENCES[0])
         == Capitals().entities(SENTENCES[0])
     )
-    assert counting.asked[4:] == [SENTENCES[0]]
+    assert counting.texts[4:] == [SENTENCES[0]]
     other = CountingTagger("other")
     list(CachedTagger(other, store).sentences(SENTENCES))
-    assert len(other.asked) == 3
+    assert len(other.texts) == 3
 
 
 def test_more_texts_than_a_block_keep_their_order(store: Cache) -> None:
@@ -113,7 +113,7 @@ def test_more_texts_than_a_block_keep_their_order(store: Cache) -> None:
     counting = CountingTagger()
     result = list(CachedTagger(counting, store).sentences(texts))
     assert [one[0].text for one in result] == texts
-    assert len(counting.asked) == 201 - 50
+    assert len(counting.texts) == 201 - 50
 
 
 @pytest.mark.real
@@ -153,7 +153,7 @@ def test_what_was_handed_out_outlives_kill_9_and_a_second_process(tmp_path: Path
     counting = Counting(64)
     texts = [f"text {number} {part}" for number in range(13) for part in range(50)]
     rows = encode_in_blocks(texts, CachedEmbedder(counting, Cache(path)))
-    assert counting.asked == []
+    assert counting.texts == []
     assert np.array_equal(rows, Hashing(64).encode(texts, kind="passage"))
 
 
@@ -162,4 +162,4 @@ def test_a_tagger_that_reads_the_cache_stores_nothing(store: Cache) -> None:
     counting = CountingTagger()
     for _ in range(2):
         list(CachedTagger(counting, Cache(store.path, reading=True)).sentences(SENTENCES[:2]))
-    assert counting.asked == [SENTENCES[1], SENTENCES[1]]
+    assert counting.texts == [SENTENCES[1], SENTENCES[1]]

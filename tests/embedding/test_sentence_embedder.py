@@ -113,7 +113,7 @@ def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
     small = SentenceEmbedder(window=16, long_texts="cut")
     one, other = small.encode([OPENING, f"{OPENING[:200]} {FACT}"], kind="passage")
     assert np.array_equal(one, other)
-    for use in (lambda made: made.encode(["a"], kind="passage"), lambda made: made.window):
+    for use in (lambda model: model.encode(["a"], kind="passage"), lambda model: model.window):
         with pytest.raises(UserError, match=r"embedder.window=513.* positions for 512 tokens"):
             use(SentenceEmbedder(window=513))
 

@@ -136,16 +136,16 @@ def _dataset(name: str) -> Dataset:
 def _frozen(experiment: Experiment) -> Plain:
     reader = experiment.models.bare("llm")
     resources = build_resources(experiment, experiment.models, Progress())
-    prompts = {"while building": _sent(reader.asked)}
+    prompts = {"while building": _sent(reader.prompts)}
     resources |= {name: reader for name in ("llm", "llm_build") if name in resources}
     questions = {}
     for question in experiment.selection()[0]:
-        reader.asked.clear()
+        reader.prompts.clear()
         table, pipeline = resources["chunk_table"], experiment.method.pipeline
         start = partial(start_state, experiment, table=table)
         (finished,) = run([question], pipeline, Execution(resources), start=start)
         result = _question(finished, Names.of(resources))
-        questions[question.id] = {**result, "prompts": _sent(reader.asked)}
+        questions[question.id] = {**result, "prompts": _sent(reader.prompts)}
     return {"prompts": prompts, "question": questions}
 
 
@@ -230,11 +230,11 @@ def difference(golden: Plain, current: Plain, where: str = "") -> str | None:
     return next(_differences(_whole(golden), _whole(current), where), None)
 
 
-def _whole(found: Plain) -> Plain:
+def _whole(cases: Plain) -> Plain:
     """What was frozen, with the cases that refer to another in full."""
     return {
-        case: found[one.removeprefix("as ")] if isinstance(one, str) else one
-        for case, one in found.items()
+        case: cases[one.removeprefix("as ")] if isinstance(one, str) else one
+        for case, one in cases.items()
     }
 
 
@@ -296,9 +296,9 @@ def read(method: str) -> dict[str, Plain]:
     return result
 
 
-def write(method: str, found: Mapping[str, Plain]) -> None:
+def write(method: str, cases: Mapping[str, Plain]) -> None:
     """Make it the golden file of the method: the same content is the same bytes."""
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(cases, ensure_ascii=False, separators=(",", ":"))
     path(method).write_bytes(lzma.compress(text.encode(), preset=9))
 
 

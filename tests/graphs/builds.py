@@ -61,7 +61,7 @@ def described(*chunks: Sequence[EntityRecord | RelationshipRecord]) -> TextExtra
     return TextExtraction.of(rows, {})
 
 
-class Told:
+class FixedTagger:
     """A tagger that reads the same sentences in every text."""
 
     identity = "told"

@@ -136,12 +136,12 @@ SPOKEN = ChunkTable.of([
 SPEAKERS = Words(counts="Nothing", apart=True)
 
 
-def made_tri() -> TriGraph:
+def spoken_tri() -> TriGraph:
     return tri_graph(chunk_table=SPOKEN, nlp=SPEAKERS, progress=QUIET)
 
 
 def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:
-    graph = made_tri()
+    graph = spoken_tri()
     assert list(graph.names) == ["ada", "otto"]
     assert list(graph.sentences) == ["Ada met Otto", "Ada left", "Otto came", "ada met Otto"]
     assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]
@@ -150,7 +150,7 @@ def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often
 
 
 def test_its_entities_are_nodes_without_relationships():
-    graph = entities(tri_graph=made_tri())
+    graph = entities(tri_graph=spoken_tri())
     assert list(graph.names) == ["ada", "otto"]
     assert graph.n_relationships == 0
     assert dense(graph.node_chunk) == [[1, 0], [1, 1]]

@@ -4,7 +4,7 @@ import json
 from itertools import combinations
 
 import pytest
-from builds import QUIET, Told, table
+from builds import QUIET, FixedTagger, table
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
@@ -101,7 +101,7 @@ def read(*sentences: Sentence, about: str = "", **settings) -> ChunkExtraction:
     """The row that a tagger's sentences, of a passage with this title, come to."""
     result = nlp_extraction(
         chunk_table=table("Some text.", title=about),
-        nlp=Told(*sentences),
+        nlp=FixedTagger(*sentences),
         progress=QUIET,
         **settings,
     )
@@ -112,14 +112,14 @@ def triples(row: ChunkExtraction) -> list[tuple[str, str, str]]:
     return [(triple.head, triple.relation, triple.tail) for triple in row.triples]
 
 
-FOUND = ("Ada", "found", "Norvik")
+FACT = ("Ada", "found", "Norvik")
 
 
 @pytest.mark.parametrize(
     ("sentences", "title", "entities", "expected"),
     [
-        ([sentence("Ada", "Norvik", "Tarn", relations=[FOUND])], "", ("Ada", "Norvik", "Tarn"),
-         [FOUND, ("Ada", CO_OCCURS, "Tarn"), ("Norvik", CO_OCCURS, "Tarn")]),
+        ([sentence("Ada", "Norvik", "Tarn", relations=[FACT])], "", ("Ada", "Norvik", "Tarn"),
+         [FACT, ("Ada", CO_OCCURS, "Tarn"), ("Norvik", CO_OCCURS, "Tarn")]),
         ([sentence(*"abcdefghi")], "", tuple("abcdefghi"), []),
         ([sentence(*"abcdefgh")], "", tuple("abcdefgh"),
          [(head, CO_OCCURS, tail) for head, tail in combinations("abcdefgh", 2)]),
@@ -129,7 +129,7 @@ FOUND = ("Ada", "found", "Norvik")
         ([sentence("Norvik"), sentence("Ada", "Tarn")], "Ada", ("Ada", "Norvik", "Tarn"),
          [("Ada", CO_OCCURS, "Norvik"), ("Ada", CO_OCCURS, "Tarn")]),
         ([sentence("Norvik", relations=[("She", "found", "Norvik")], pronouns=["She"])],
-         "Ada", ("Ada", "Norvik"), [FOUND]),
+         "Ada", ("Ada", "Norvik"), [FACT]),
     ],
 )  # fmt: skip
 def test_relations_join_names_and_phrases_and_other_names_co_occur(
@@ -141,7 +141,7 @@ def test_relations_join_names_and_phrases_and_other_names_co_occur(
 
 
 def test_the_share_of_sentences_with_a_relation_is_reported():
-    tagger = Told(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence())
+    tagger = FixedTagger(sentence("a", "b", relations=[("a", "r", "b")]), sentence("c"), sentence())
     result = nlp_extraction(chunk_table=table("Some text."), nlp=tagger, progress=QUIET)
     assert result.statistics == {"triples": 1, "relation_share": 0.3333}
 
@@ -169,7 +169,7 @@ def test_a_tagger_that_is_not_installed_is_an_error_with_the_remedy():
 
 
 NONSENSE = "I would rather not."
-ASKED_AGAIN = ("could not be read", NONSENSE)
+RETRY = ("could not be read", NONSENSE)
 
 
 def names_reply(*names: str) -> str:
@@ -198,15 +198,15 @@ def test_first_the_names_are_asked_for_then_with_them_the_facts():
     assert read.rows == (
         ChunkExtraction(("Ada Marsh", "Norvik"), (Triple("Ada Marsh", "founded", "Norvik"),)),
     )
-    assert '["Ada Marsh", "Norvik"]' in model.asked[1][-1].content
-    assert (read.statistics, len(model.asked)) == (counts(skipped_triples=2), 2)
+    assert '["Ada Marsh", "Norvik"]' in model.prompts[1][-1].content
+    assert (read.statistics, len(model.prompts)) == (counts(skipped_triples=2), 2)
 
 
 def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
     """The first chunk gives no names, the second names and no facts, the third both."""
     model = Scripted(
         [
-            ASKED_AGAIN,
+            RETRY,
             ("re:second.*Entities:", NONSENSE),
             ("re:third.*Entities:", facts_reply(["c", "r", "d"])),
             ("first", NONSENSE),
@@ -239,7 +239,7 @@ def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
     result = extracted(model, "About a, b and c.")
     assert result.rows[0].triples == (Triple("a", "r", "b"), Triple("b, too", "s", "c [x]"))
     assert result.statistics == counts(triples=2, truncated_replies=1)
-    assert len(model.asked) == 2  # no second reply is paid for
+    assert len(model.prompts) == 2  # no second reply is paid for
 
 
 ROWS = [

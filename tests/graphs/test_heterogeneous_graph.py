@@ -102,7 +102,7 @@ def written(answer) -> dict[str, list[str]]:
     graph = graph_of(llm_build=scripted)
     pairs = list(zip(graph.types, graph.descriptions, strict=True))
     result = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
-    return {**result, "asked": [chat[-1].content for chat in scripted.asked]}
+    return {**result, "asked": [chat[-1].content for chat in scripted.prompts]}
 
 
 WRITTEN = ("attribute", "high-level element")

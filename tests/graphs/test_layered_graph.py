@@ -127,4 +127,4 @@ def test_the_model_writes_the_entities_above_a_cluster() -> None:
     graph = built(cluster_size=5, llm_build=scripted)
     assert list(graph.names)[5:] == ["the living"]
     assert (graph.types[5], graph.descriptions[5]) == ("group", "All lived.")
-    assert "ada: Ada lived.\nbo: Bo lived." in scripted.asked[0][-1].content
+    assert "ada: Ada lived.\nbo: Bo lived." in scripted.prompts[0][-1].content

@@ -65,7 +65,7 @@ def test_node_and_chunk_are_one_and_an_edge_is_of_both_its_passages():
 
 
 A, B, C = range(3)
-ASKED = [
+QUESTIONS = [
     (0, True, "Who is a?", [A], 0),
     (0, False, "Where is b?", [B], 0),
     (1, True, "Where was b?", [B], 90),
@@ -75,7 +75,7 @@ ASKED = [
 """Chunk, whether it answers, text, names and angle of each question."""
 
 
-def hopped(rows=ASKED, n_chunks=3, n_names=3, **settings) -> Graph:
+def hopped(rows=QUESTIONS, n_chunks=3, n_names=3, **settings) -> Graph:
     chunks, answered, texts, names, degrees = zip(*rows, strict=True)
     questions = PseudoQuestions(
         Texts.of(list(texts)),
@@ -108,7 +108,7 @@ def test_a_question_leads_to_the_passage_that_answers_the_most_similar_one():
 
 def test_frequent_names_propose_nothing():
     """Two answered questions name b: chunk 1's, and chunk 2's, which is nearer by its vector."""
-    rows = [*ASKED[:4], (2, True, "Where is b now?", [B], 80), (3, True, "Who is c?", [C], 0)]
+    rows = [*QUESTIONS[:4], (2, True, "Where is b now?", [B], 80), (3, True, "Who is c?", [C], 0)]
     assert hops(hopped(rows, 4))[0] == (0, 2, "Where is b now?", "name1", 0.586824)
     assert hops(hopped(rows, 4, max_df=1))[0] == (0, 3, "Who is c?", "name1; name2", 0.5)
 
@@ -116,12 +116,12 @@ def test_frequent_names_propose_nothing():
 def test_the_most_similar_edges_are_kept_of_a_pair_and_of_all_ties_to_the_lower_passages():
     assert [edge[:2] for edge in hops(hopped(edges_per_chunk=0.34))] == [(0, 1)]
     again = (0, False, "What is b?", [B], 90)
-    assert hops(hopped([*ASKED, again]))[0] == (0, 1, "Where was b?", "name1", 1.0)
+    assert hops(hopped([*QUESTIONS, again]))[0] == (0, 1, "Where was b?", "name1", 1.0)
 
 
 def test_one_passage_leads_nowhere():
     with pytest.raises(UserError, match="No passage leads"):
-        hopped(ASKED[:2], n_chunks=1)
+        hopped(QUESTIONS[:2], n_chunks=1)
 
 
 def test_the_match_is_the_best_of_all_pairs():

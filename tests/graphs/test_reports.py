@@ -164,7 +164,7 @@ def test_parts_are_reported_on_before_the_whole_and_enter_its_prompt_when_it_is_
         ]
     )
     result = by_model(model, NESTED, max_input_tokens=130)
-    prompts = [chat[-1].content for chat in model.asked]
+    prompts = [chat[-1].content for chat in model.prompts]
     assert ["-----Reports-----" in text for text in prompts] == [False, False, True]
     assert "# Y They met. ## A B." in prompts[2]
     assert list(result.titles) == ["All", "X", "Y"]
@@ -186,7 +186,7 @@ def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
 def test_a_small_window_leaves_room_for_prompt_and_reply():
     model = Scripted([("", written_reply("T"))], window=600)
     by_model(model, window_share=0.2)
-    for chat in model.asked:
+    for chat in model.prompts:
         tables = chat[-1].content
         assert count_tokens(tables) <= 600 * 0.2 + 60  # headings and header lines beside the rows
 
@@ -236,7 +236,7 @@ def test_a_report_prompt_is_told_by_the_members_alone(budget):
             communities=result, graph=graph, llm_build=model, progress=QUIET,
             max_input_tokens=budget,
         )  # fmt: skip
-        prompts.append({chat[-1].content for chat in model.asked})
+        prompts.append({chat[-1].content for chat in model.prompts})
     assert len(prompts[0]) == 4
     assert len(prompts[0] & prompts[1]) == 3  # all but the one on x
     assert any("-----Reports-----" in text for text in prompts[0]) == (budget < 4000)
@@ -253,7 +253,7 @@ def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
         inside = communities.nodes.toarray()[:, list(graph.names).index("x")] == 0
         reports.append({result.texts[row] for row in np.flatnonzero(inside).tolist()})
         texts.append(
-            {text for text in chain(*embedder.asked) if "y" not in text and "z" not in text}
+            {text for text in chain(*embedder.batches) if "y" not in text and "z" not in text}
         )
     assert len(reports[0]) == 3
     assert reports[0] == reports[1]

@@ -95,7 +95,7 @@ def test_chunks_of_one_document_are_read_together_and_initials_need_the_same_sur
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "pair"),
     [
         ("The World Health Organization (WHO) met.", ("WHO", "World Health Organization")),
         ("The WHO (World Health Organization) met.", ("WHO", "World Health Organization")),
@@ -108,8 +108,8 @@ def test_chunks_of_one_document_are_read_together_and_initials_need_the_same_sur
         )),
     ],
 )  # fmt: skip
-def test_a_text_defines_acronyms_and_nothing_else(text, found):
-    assert list(acronyms(text)) == ([found] if found else [])
+def test_a_text_defines_acronyms_and_nothing_else(text, pair):
+    assert list(acronyms(text)) == ([pair] if pair else [])
 
 
 def test_an_acronym_holds_in_its_document_and_everywhere_where_all_agree():

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from builds import QUIET, Told, dense
+from builds import QUIET, FixedTagger, dense
 
 from graphrag_bench.algorithms.extraction import (
     AttributeRecord,
@@ -31,7 +31,7 @@ NUMBER = ("900", "CARDINAL")
 
 def read(*sentences: Sentence, named: str = "") -> SchemaRecords:
     table = ChunkTable.of([("d", named, "a text")])
-    result = nlp_schema_extraction(chunk_table=table, nlp=Told(*sentences), progress=QUIET)
+    result = nlp_schema_extraction(chunk_table=table, nlp=FixedTagger(*sentences), progress=QUIET)
     return result.rows[0]
 
 
@@ -163,7 +163,7 @@ def test_the_prompt_holds_the_schema_and_the_passage():
         chunk_table=table, llm_build=scripted, progress=QUIET,
         node_types=("ship",), relation_types=("sails to",),
     )  # fmt: skip
-    assert "Entity types: ship\nRelations: sails to\n" in scripted.asked[0][-1].content
+    assert "Entity types: ship\nRelations: sails to\n" in scripted.prompts[0][-1].content
 
 
 def test_a_reply_that_was_cut_gives_what_is_complete():

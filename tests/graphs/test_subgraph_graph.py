@@ -108,11 +108,11 @@ def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
 
 @settings(max_examples=40, deadline=None)
 @given(subgraphs)
-def test_each_question_finds_exactly_its_own_distinct_triples(given_triples):
-    data = holding({str(at): own for at, own in enumerate(given_triples)})
+def test_each_question_finds_exactly_its_own_distinct_triples(triple_lists):
+    data = holding({str(at): own for at, own in enumerate(triple_lists)})
     graph = graph_of(data)
     assert len(set(graph.names)) == graph.n_nodes
-    for at, own in enumerate(given_triples):
+    for at, own in enumerate(triple_lists):
         result = triples_of(graph, rows_of(data, Question("q", "?", str(at))).ids)
         assert len(result) == len(set(result))
         assert set(result) == set(own)

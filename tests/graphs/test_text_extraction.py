@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from builds import QUIET, Told, table
+from builds import QUIET, FixedTagger, table
 from small_worlds import Capitals
 
 from graphrag_bench.algorithms.extraction import (
@@ -175,9 +175,9 @@ def test_gleaning_goes_on_with_the_same_conversation():
     model = Scripted([("missed", FOUNDED), ("Ada Marsh founded", f"{ADA}##{NORVIK}<|COMPLETE|>")])
     result = extracted(model, "Ada Marsh founded Norvik.")
     assert result.rows == (ChunkRecords((ADA_READ, NORVIK_READ), (FOUNDED_READ,)),)
-    roles = [[message.role for message in chat] for chat in model.asked]
+    roles = [[message.role for message in chat] for chat in model.prompts]
     assert roles == [["system", "user"], ["system", "user", "assistant", "user"]]
-    assert model.asked[1][2].content == f"{ADA}##{NORVIK}<|COMPLETE|>"
+    assert model.prompts[1][2].content == f"{ADA}##{NORVIK}<|COMPLETE|>"
 
 
 @pytest.mark.parametrize(("reply", "n_calls"), [("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)])
@@ -185,7 +185,7 @@ def test_between_rounds_the_model_is_asked_whether_there_is_more(reply, n_calls)
     """First call, round 1, question, and on YES round 2, question, round 3: six."""
     model = Scripted([("YES or NO", reply), ("missed", NORVIK), ("Passage", ADA)])
     result = extracted(model, "Ada.", max_gleaning=3)
-    assert len(model.asked) == n_calls
+    assert len(model.prompts) == n_calls
     assert len(result.rows[0].entities) == {6: 4, 3: 2}[n_calls]
 
 
@@ -206,7 +206,7 @@ def test_a_gleaning_call_that_gives_nothing_fails_or_has_no_room_keeps_the_first
     assert result.rows == (ChunkRecords((ADA_READ,)),)
     counts = result.statistics
     assert (counts["failed_gleanings"], counts["failed_chunks"]) == (n_failed, 0)
-    assert len(model.asked) == n_calls
+    assert len(model.prompts) == n_calls
 
 
 def test_a_chunk_without_a_readable_record_contributes_nothing_and_is_counted():
@@ -222,11 +222,11 @@ def test_types_and_keywords_are_asked_for_as_set_and_the_passage_comes_last():
     model = Scripted([("Passage", ADA)])
     extracted(model, "Ada.", max_gleaning=0, entity_types=("star", "comet"), keywords=True)
     extracted(model, "Ada.", max_gleaning=0)
-    rich, plain = (chat[0].content for chat in model.asked)
+    rich, plain = (chat[0].content for chat in model.prompts)
     assert "one of: star, comet" in rich
     assert "<|>keywords<|>strength" in rich
     assert "keywords" not in plain
-    assert all("Ada.\n" in chat[-1].content for chat in model.asked)
+    assert all("Ada.\n" in chat[-1].content for chat in model.prompts)
 
 
 def test_counts_of_odd_records_are_kept():
@@ -269,7 +269,7 @@ class Limited(Scripted):
 def test_a_reply_has_4096_tokens_or_what_the_window_leaves(window, settings, most):
     model = Limited(f"{ADA}<|COMPLETE|>", window)
     extracted(model, "Ada.", max_gleaning=0, **settings)
-    (prompt,) = model.asked
+    (prompt,) = model.prompts
     n_tokens = sum(count_tokens(message.content) for message in prompt)
     rest = 4096 - int(n_tokens * 1.15)
     assert model.most == [most or rest // 256 * 256]
@@ -312,7 +312,7 @@ def tagged(*sentences: Sentence, named: str = "", **settings) -> ChunkRecords:
     """The records of these sentences in a passage with this title."""
     chunks = table("Any text.", title=named)
     (row,) = nlp_text_extraction(
-        chunk_table=chunks, nlp=Told(*sentences), progress=QUIET, **settings
+        chunk_table=chunks, nlp=FixedTagger(*sentences), progress=QUIET, **settings
     ).rows
     return row
 

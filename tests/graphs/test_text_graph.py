@@ -109,13 +109,13 @@ def test_only_descriptions_of_enough_tokens_are_summarised():
     )
     assert list(graph.descriptions) == ["Ada was a painter.", "Short."]
     assert list(graph.facts) == ["Met."]
-    assert len(model.asked) == 1
+    assert len(model.prompts) == 1
 
 
 def test_a_description_is_cut_to_the_window_of_the_model():
     model = Scripted([("About", "Words.")], window=2000)
     summarised(model, [entity("Ada", "", "word " * 5000)])
-    assert 0 < model.asked[0][-1].content.count("word") < 1300
+    assert 0 < model.prompts[0][-1].content.count("word") < 1300
 
 
 def test_where_no_summary_came_the_description_stays():

@@ -112,8 +112,8 @@ def test_the_model_is_asked_once_for_each_cluster_with_the_texts_of_its_children
     model = Scripted([("harbour", "  The harbour freezes. ")])
     graph = by_model(model)
     assert list(graph.descriptions)[16:] == ["The harbour freezes."] * 4
-    assert len(model.asked) == 4
-    prompts = "".join(chat[-1].content for chat in model.asked)
+    assert len(model.prompts) == 4
+    prompts = "".join(chat[-1].content for chat in model.prompts)
     assert all(f"month {row}." in prompts for row in range(16))
 
 
@@ -131,5 +131,5 @@ def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted():
 def test_texts_that_do_not_fit_the_window_are_cut_to_equal_shares():
     model = Scripted([("The", "The harbour.")], window=200)
     by_model(model, summary_tokens=20)
-    for chat in model.asked:
+    for chat in model.prompts:
         assert sum(count_tokens(message.content) for message in chat) <= 200

@@ -90,13 +90,13 @@ def test_nothing_is_overwritten(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operator", "said"),
+    ("operator", "message"),
     [
         ("mine", "KIND.NAME"), ("chnk.mine", "chunk"), ("chunk.Mine", "Mine"),
         ("chunk.../../mine", "mine"), ("chunk.class", "class"), ("chunk.yes", "yes"),
         ("chunk.vdb", "chunk.vdb already"), ("chunk.hipporag", "'hipporag' already"),
     ],
 )  # fmt: skip
-def test_a_name_that_cannot_be_is_refused(operator: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_a_name_that_cannot_be_is_refused(operator: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         Skeleton.of_operator(operator)

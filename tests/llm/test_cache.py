@@ -34,7 +34,7 @@ def test_the_second_time_nothing_is_asked_and_a_cut_reply_stays_cut(store, chat)
     first = model.attached(store=store).complete(prompts, max_tokens=5)
     llm = model.attached(store=store)
     again = llm.complete(prompts, max_tokens=5)
-    assert text(first) == text(again) == ["x", "y"] and len(model.asked) == 2
+    assert text(first) == text(again) == ["x", "y"] and len(model.prompts) == 2
     assert [one.cached for one in first + again] == [False, False, True, True]
     assert again[0].seconds == 0 and again[0].prompt_tokens == first[0].prompt_tokens
     assert llm.meter.usage.truncated == 1
@@ -45,9 +45,9 @@ def test_a_cache_that_is_only_read_gives_its_replies_and_stores_none(store, chat
     model.attached(store=store).complete([chat("a")], max_tokens=5)
     llm = model.attached(store=Cache(store.path, reading=True))
     assert ask(llm, chat("city"), City, max_tokens=5, purpose="p", fallback=City(name="-"))
-    for text, n_asked in (("a", 3), ("b", 4), ("b", 5)):
+    for text, n_calls in (("a", 3), ("b", 4), ("b", 5)):
         llm.complete([chat(text)], max_tokens=5)
-        assert len(model.asked) == n_asked
+        assert len(model.prompts) == n_calls
     assert len(list(store.rows())) == 1
 
 
@@ -60,7 +60,7 @@ def test_unreadable_replies_are_asked_for_again_and_readable_ones_are_not(store,
         return ask(llm, chat("a"), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
 
     assert [city(), city(), city()] == ["-", "Rome", "Rome"]
-    assert len(model.asked) == 4
+    assert len(model.prompts) == 4
 
 
 def test_a_corrected_reply_is_replayed_with_its_correction(store, chat):
@@ -70,7 +70,7 @@ def test_a_corrected_reply_is_replayed_with_its_correction(store, chat):
         llm = model.attached(store=store)
         assert ask(llm, chat("a"), City, max_tokens=5, purpose="p").name == "Rome"
         usage.append((llm.meter.usage, llm.meter.corrected))
-    assert len(model.asked) == 2 and usage[0] == usage[1]
+    assert len(model.prompts) == 2 and usage[0] == usage[1]
 
 
 def test_failures_are_not_reused_but_known(store, chat):
@@ -78,7 +78,7 @@ def test_failures_are_not_reused_but_known(store, chat):
     for _ in range(2):
         (failed,) = model.attached(store=store).complete([chat("a")], max_tokens=5)
         assert failed.reason == "content_filter"
-    assert len(model.asked) == 2
+    assert len(model.prompts) == 2
     (row,) = store.rows()
     assert (row.verdict, row.reason) == ("failed", "content_filter")
 
@@ -90,7 +90,7 @@ def test_the_same_prompt_asked_at_once_is_called_once(store, chat):
 
     model = Scripted(answer=slow, concurrency=8)
     replies = model.attached(store=store).complete([chat("a")] * 8, max_tokens=5)
-    assert text(replies) == ["x"] * 8 and len(model.asked) == 1
+    assert text(replies) == ["x"] * 8 and len(model.prompts) == 1
     assert sum(not one.cached for one in replies) == 1
 
 
@@ -100,4 +100,4 @@ def test_five_repeats_make_five_calls_and_five_more_make_none(store, chat):
     for _ in range(2):
         for trial in range(5):
             cached.attached(trial=trial).complete([chat("a")], max_tokens=5)
-    assert len(model.asked) == 5
+    assert len(model.prompts) == 5

@@ -69,8 +69,9 @@ def test_all_that_can_change_a_reply_is_in_its_key(request_: Request, key: str) 
 def test_the_key_of_a_correction() -> None:
     model = Scripted([("could not be read", '{"name": "Rome"}'), ("Italy", '{"town": 1}')])
     ask(model, (Message("user", "Italy"),), City, max_tokens=9, purpose="city")
-    assert model.asked[-1][1:] == (Message("assistant", '{"town": 1}'), Message("user", CORRECTION))
-    corrective = Request(model.asked[-1], 9, (), schema_of(City))
+    prompt = model.prompts[-1]
+    assert prompt[1:] == (Message("assistant", '{"town": 1}'), Message("user", CORRECTION))
+    corrective = Request(prompt, 9, (), schema_of(City))
     assert reply_key(MINI, corrective)[0] == "211bdd6083fef5bb53e1148f8ea22b89"
 
 

@@ -145,9 +145,9 @@ def test_the_refused_field_is_read_from_the_servers_words(message, field):
 
 
 @pytest.mark.parametrize(
-    ("refuse", "left"), [(["json_schema"], "json_object"), (["json_schema", "json_object"], None)]
+    ("refuse", "form"), [(["json_schema"], "json_object"), (["json_schema", "json_object"], None)]
 )
-def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, refuse, left):
+def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, refuse, form):
     url = fake.scenario(refuse=refuse)
     model = client(url)
     ask(model, chat("x"), schema=SCHEMA)
@@ -155,7 +155,7 @@ def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, refuse
     stats = fake.stats(url)
     assert stats.requests == 2 + len(refuse)
     last = stats.bodies[-1]
-    assert (last.get("response_format") or {}).get("type") == left
+    assert (last.get("response_format") or {}).get("type") == form
     assert '"answer"' in last["messages"][-1]["content"]
 
 

@@ -121,9 +121,9 @@ def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path)
     windowed(url, long_texts="cut").attached(store=store).encode(["a", "bb"], kind="passage")
     assert fake.stats(url).requests == 1
     first = windowed(url).attached(store=store).encode([LONG], kind="passage")
-    n_asked = fake.stats(url).requests
+    n_requests = fake.stats(url).requests
     assert np.array_equal(windowed(url).attached(store=store).encode([LONG], kind="passage"), first)
-    assert fake.stats(url).requests == n_asked
+    assert fake.stats(url).requests == n_requests
     store.close()
 
 

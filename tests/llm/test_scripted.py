@@ -21,7 +21,7 @@ from graphrag_bench.llm.scripted import Scripted
 def test_the_first_pattern_that_fits_replies_and_else_the_function(plan, prompt, expected, chat):
     model = Scripted(plan, lambda chat: chat[-1].content.upper())
     (reply,) = model.complete([chat(prompt)], max_tokens=5)
-    assert reply.text == expected and model.asked == [chat(prompt)]
+    assert reply.text == expected and model.prompts == [chat(prompt)]
 
 
 def test_a_prompt_it_was_not_told_of_stops_the_run_and_is_shown(chat):

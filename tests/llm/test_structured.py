@@ -35,7 +35,7 @@ def test_an_unreadable_reply_is_asked_for_once_more_with_what_was_wrong(chat, re
     meter = model.meter
     assert (meter.usage.calls, meter.corrected, meter.unreadable) == (2, 1, 0)
     assert meter.usage.truncated == isinstance(reply, Completion)
-    first, shown, correction = model.asked[-1]
+    first, shown, correction = model.prompts[-1]
     assert first.content == "Italy" and shown.content == getattr(reply, "text", reply)
     assert problem in correction.content and '"additionalProperties"' in correction.content
 
@@ -97,4 +97,4 @@ def test_the_gate_stops_a_step_that_fails_too_often_and_shows_a_reply(chat):
     plain = Scripted([("", CallFailed("refused", "I must not"))])
     with pytest.raises(RunStopped, match="I must not"):
         plain.attached(gate=FailureGate("answer", after=10)).complete([chat("a")] * 3, max_tokens=5)
-    assert len(plain.asked) == 3
+    assert len(plain.prompts) == 3

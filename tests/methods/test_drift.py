@@ -11,7 +11,7 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Context, Piece, Query, Question, Ranked
 from methods.drift.search import Finding, FollowUp, NoneOpen, Trail, answer, passage, primer, titles
 
-ASKED = Question("q", "Who founded the town?")
+QUESTION = Question("q", "Who founded the town?")
 UNREADABLE = "no JSON at all"
 AGAIN = "Your last reply could not be read"
 
@@ -30,11 +30,11 @@ REPORTS = pieces("Report 0.", "Report 1.", "Report 2.", "Report 3.", "Report 4."
 def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Scripted, list[str]]:
     """The trail, the meter, and the reports that each call showed, by their numbers."""
     scripted = Scripted({**replies, AGAIN: UNREADABLE})
-    trail, query = primer(ASKED, REPORTS, llm=scripted, **settings)
+    trail, query = primer(QUESTION, REPORTS, llm=scripted, **settings)
     assert query == trail.query
     shown = [
         "".join(str(row) for row in range(5) if f"Report {row}." in chat[-1].content)
-        for chat in scripted.asked
+        for chat in scripted.prompts
     ]
     return trail, scripted, shown
 
@@ -63,7 +63,7 @@ def test_titles_of_reports_are_the_follow_ups_of_the_form_without_a_model() -> N
     names = Texts.of(["", "Harbour", "Town", "Mine"])
     reports = Reports(names, Texts.of([""] * 4), [0.0] * 4)  # type: ignore[arg-type]
     ranked = Ranked.of({2: 1.0, 0: 0.9, 1: 0.8, 3: 0.7})
-    trail, query = titles(ASKED, ranked, reports=reports, max_follow_ups=2)
+    trail, query = titles(QUESTION, ranked, reports=reports, max_follow_ups=2)
     texts = ("Town: Who founded the town?", "Harbour: Who founded the town?")
     assert tuple(one.text for one in trail.follow_ups) == texts
     assert query == Query(texts[:1])
@@ -74,7 +74,7 @@ BEGUN = Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (Finding("A town.", 2
 
 def answered(trail: Trail, reply: str, **settings: Any) -> tuple[Trail, Query, NoneOpen | None]:
     llm = Scripted({"Who founded": reply})
-    return answer(ASKED, trail, pieces("A text."), llm=llm, **settings)
+    return answer(QUESTION, trail, pieces("A text."), llm=llm, **settings)
 
 
 def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
@@ -86,7 +86,7 @@ def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
         answered(BEGUN, reply_of("Ada.", 90, "Why?"), max_depth=1)[0].follow_ups == BEGUN.follow_ups
     )
     llm = Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE})
-    trail, query, _ = answer(ASKED, BEGUN, pieces("A text."), llm=llm)
+    trail, query, _ = answer(QUESTION, BEGUN, pieces("A text."), llm=llm)
     assert trail.findings == BEGUN.findings
     assert query == Query(("When?",))
     assert llm.meter.fallbacks == 1
@@ -102,9 +102,9 @@ def test_passages_are_scored_by_the_words_of_the_question_they_have() -> None:
     """`who founded the town` are four words: the first passage has all but `who`, the second one
     has `the`, the third none."""
     context = pieces("Ada founded the town.", "The mine.", "Salt", kind="chunk")
-    trail, query, end = passage(ASKED, BEGUN, context)
+    trail, query, end = passage(QUESTION, BEGUN, context)
     assert [one.score for one in trail.findings[1:]] == [75, 25, 1]
     assert (query, end) == (Query(("When?",)), None)
-    again, _, end = passage(ASKED, trail, context)
+    again, _, end = passage(QUESTION, trail, context)
     assert again.findings == trail.findings
     assert end == NoneOpen(2)

@@ -15,7 +15,7 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
 from methods.hoprag.hops import chosen, helpful, hybrid, judged, judged_nearest, nearest
 
-ASKED = Question("q", "0")
+ZERO = Question("q", "0")
 ENTRY = Ranked(np.array([0, 4]), np.array([0.9, 0.8]))
 """Rows 0 and 4, which end in passages 1 and 2."""
 
@@ -42,10 +42,10 @@ def items(ranked: Ranked) -> list[tuple[int, float]]:
 
 def test_edges_are_ranked_by_vectors_and_names_and_hops_follow_the_nearest(graph: Graph) -> None:
     """Row 1: (1 + 0.866) / 2; row 0: (0.5 + 0) / 2, which ties with rows 2 and 3."""
-    result = alone(hybrid)(ASKED, Mentions(("Ada",)), **library(graph))
+    result = alone(hybrid)(ZERO, Mentions(("Ada",)), **library(graph))
     assert items(result) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]
     # Visits: 1 and 2; then 2 from 1 and 0 from 2; then 2 from 0.
-    assert items(nearest(ASKED, ENTRY, **library(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
+    assert items(nearest(ZERO, ENTRY, **library(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
 
 
 def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
@@ -53,12 +53,12 @@ def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
 ) -> None:
     """From 1 to 2, from 2 to 0, and from 0 by its first question to 1."""
     llm = replying("1", "Number: 1", "1")
-    assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.4), (2, 0.4), (0, 0.2)]
+    assert items(chosen(ZERO, ENTRY, graph=graph, llm=llm)) == [(1, 0.4), (2, 0.4), (0, 0.2)]
     stopped = replying("0", "0")
-    assert items(chosen(ASKED, ENTRY, graph=graph, llm=stopped)) == [(1, 0.5), (2, 0.5)]
+    assert items(chosen(ZERO, ENTRY, graph=graph, llm=stopped)) == [(1, 0.5), (2, 0.5)]
     assert (llm.meter.fallbacks, stopped.meter.fallbacks) == (0, 0)
     llm = replying("nowhere", "7")
-    assert items(chosen(ASKED, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
+    assert items(chosen(ZERO, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
     assert llm.meter.fallbacks == 2
 
 
@@ -66,7 +66,7 @@ def test_helpful_passages_are_similar_and_visited() -> None:
     """Passage 0: (0.2 + 1) / 2; passage 2: (0.6 + 0.5) / 2."""
     visited = Ranked(np.array([2, 0, 1]), np.array([0.6, 0.2, 0.2]))
     index = at(0, 90, 60)
-    result = alone(helpful)(ASKED, visited, chunk_index=index, embedder=Planted(angle), top_k=2)
+    result = alone(helpful)(ZERO, visited, chunk_index=index, embedder=Planted(angle), top_k=2)
     assert items(result) == [(0, 0.6), (2, 0.55)]
 
 
@@ -81,7 +81,7 @@ def names() -> PseudoQuestions:
 
 def by_similarity(graph: Graph, names: PseudoQuestions, **settings) -> Ranked:
     return judged_nearest(
-        ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names,
+        ZERO, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names,
         chunk_index=at(0, 90, 30, 80), embedder=Planted(angle), **settings,
     )  # fmt: skip
 
@@ -103,6 +103,6 @@ def test_passages_that_help_are_counted_up_others_down_as_far_and_wide_as_said(
 def test_the_model_judges_each_passage_once(graph, names) -> None:
     """Passage 2 alone helps; what is neither yes nor no is a fallback."""
     llm = Scripted(answer=lambda chat: "Yes." if "Passage 2" in chat[-1].content else "so")
-    result = judged(ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
+    result = judged(ZERO, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
     assert items(result) == [(2, 4.0), (0, 1.0), (1, 0.5), (3, 0.0)]
-    assert (len(llm.asked), llm.meter.fallbacks) == (4, 3)
+    assert (len(llm.prompts), llm.meter.fallbacks) == (4, 3)

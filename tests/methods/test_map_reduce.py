@@ -12,7 +12,7 @@ from graphrag_bench.run.scoring import context_tokens
 from graphrag_bench.values import Context, Piece, Question
 from operators.answer.map_reduce import map_points
 
-ASKED = Question("q", "What did the laboratory find?")
+QUESTION = Question("q", "What did the laboratory find?")
 CONTEXT = Context((Piece("community", "c0", "The laboratory found helium.", 1.0, 6),))
 
 
@@ -43,11 +43,11 @@ def test_schema_and_prompt_bound_points_as_they_were_asked_for(
     settings: dict[str, Any], n_points: int, n_characters: int | None, words: str
 ) -> None:
     llm = Listening()
-    map_points(ASKED, CONTEXT, llm=llm, context_budget=UNBOUNDED, **settings)
+    map_points(QUESTION, CONTEXT, llm=llm, context_budget=UNBOUNDED, **settings)
     (schema,) = llm.schemas
     assert schema["properties"]["points"]["maxItems"] == n_points
     assert schema["$defs"]["Point"]["properties"]["description"].get("maxLength") == n_characters
-    assert words in llm.asked[0][0].content
+    assert words in llm.prompts[0][0].content
 
 
 REPORTS = Context(
@@ -61,8 +61,8 @@ REPORTS = Context(
 def read(**settings: Any) -> tuple[list[str], Context]:
     """The last message of every call, and the context that was read."""
     llm = Scripted(answer=lambda chat: REPLY)
-    _, context = map_points(ASKED, REPORTS, llm=llm, context_budget=UNBOUNDED, **settings)
-    return [chat[-1].content for chat in llm.asked], context
+    _, context = map_points(QUESTION, REPORTS, llm=llm, context_budget=UNBOUNDED, **settings)
+    return [chat[-1].content for chat in llm.prompts], context
 
 
 def ids(context: Context) -> list[str]:

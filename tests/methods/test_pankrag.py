@@ -290,4 +290,4 @@ def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
     assert state.get("answer").text == "Ada Marsh"
     assert state.get("context").pieces
     assert state.question.text == "Who taught whom?"
-    assert len(llm.asked) <= pipeline.bound()
+    assert len(llm.prompts) <= pipeline.bound()

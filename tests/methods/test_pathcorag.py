@@ -22,7 +22,7 @@ from methods.pathcorag.steps import members, reasoning_steps_llm, reasoning_step
 from operators.context.paths import paths_context
 from operators.context.rows import node_pieces, relationship_pieces
 
-MADE_UP = '''
+SAMPLE_LOG = '''
 [2025-01-01 00:00:00] Query: How did Norvik change comets?
 High-level steps: ['What is Norvik?', 'Who watched comets?', 'What changed?']
 Low-level queries: [['Where is Norvik?', 'Who built it?', 'Why?'], ['Who?', 'How?', 'When?'], ["What's new?", 'What is old?', 'What is left?']]
@@ -147,18 +147,18 @@ def check_layout(one: Logged) -> None:
 
 
 def test_a_context_in_the_layout_of_the_log_is_rebuilt_from_its_rows() -> None:
-    (one,) = logged(MADE_UP)
+    (one,) = logged(SAMPLE_LOG)
     assert len(one.lines) == 3 and len(one.relationships) == 5
     check_plan(one)
     check_layout(one)
 
 
-ASKED = Question("q", "How did Norvik change comets?")
+QUESTION = Question("q", "How did Norvik change comets?")
 
 
 def steps(reply: Any, **settings: Any) -> ReasoningSteps:
     text = reply if isinstance(reply, str) else json.dumps(reply)
-    return reasoning_steps_llm(ASKED, llm=Scripted(answer=lambda chat: text), **settings)
+    return reasoning_steps_llm(QUESTION, llm=Scripted(answer=lambda chat: text), **settings)
 
 
 TWO = ReasoningSteps(("a", "b"), (("a1", "a2"), ("b1", "b2")))
@@ -188,7 +188,7 @@ def test_missing_queries_are_the_step_itself_and_few_steps_stay_few() -> None:
 
 @pytest.mark.parametrize("reply", ["no steps", {"reasoning_steps": [], "extended_queries": []}])
 def test_without_steps_the_question_is_the_only_one(reply: Any) -> None:
-    assert steps(reply) == ReasoningSteps((ASKED.text,), ((ASKED.text,),))
+    assert steps(reply) == ReasoningSteps((QUESTION.text,), ((QUESTION.text,),))
 
 
 def test_without_a_model_names_come_before_the_question() -> None:

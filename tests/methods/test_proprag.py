@@ -91,7 +91,7 @@ def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_v
     )
     embedder = Planted(lambda text: angle(ANGLES[text]))
     paths = searched(shared, max_facts=2, n_rescored=1, embedder=embedder)
-    assert embedder.asked == [["?"], ["met led"]]
+    assert embedder.batches == [["?"], ["met led"]]
     assert scored(paths) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
 
 

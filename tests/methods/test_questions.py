@@ -68,7 +68,7 @@ def test_the_search_is_by_the_mean_of_passage_and_question_embedded_as_what_they
     assert by_mean("north", with_question=False) == [(1, 1.0), (2, 0.8), (0, 0.0)]
     embedder = Planted(PLACES)
     vdb_mean(EAST, Query(("north",)), chunk_index=INDEX, embedder=embedder)
-    assert (embedder.asked, embedder.kinds) == ([["north"], ["east"]], ["passage", "question"])
+    assert (embedder.batches, embedder.kinds) == ([["north"], ["east"]], ["passage", "question"])
 
 
 def test_the_passage_is_what_the_model_writes_unless_it_writes_no_word():
@@ -103,7 +103,7 @@ def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_
     assert thoughts == Thoughts(("Alpha is first.", "Beta is next."))
     assert query == Query(("Beta is next.",))
     assert finished is None
-    shown = last_user_message(llm.asked[0])
+    shown = last_user_message(llm.prompts[0])
     assert shown == (
         "Passages:\nalpha beta\n\nbeta gamma\n\nQuestion: What of alpha?\n"
         "Thoughts so far:\nAlpha is first.\nNext thought:"

@@ -18,7 +18,7 @@ from operators.node import agent as node
 from operators.relationship import agent as relationship
 
 ADA, NORVIK, TARN, OSTRA, MIRA = range(5)
-ASKED = Question("q", "On which mountain does the town stand that Ada founded?")
+QUESTION = Question("q", "On which mountain does the town stand that Ada founded?")
 
 
 @pytest.fixture
@@ -44,12 +44,12 @@ def graph():
 
 
 def shown(llm: Scripted) -> list[str]:
-    return [chat[-1].content for chat in llm.asked]
+    return [chat[-1].content for chat in llm.prompts]
 
 
 def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
     result = relationship.agent(
-        ASKED, falling(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
+        QUESTION, falling(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
     )
     return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in result.chosen]
 
@@ -96,7 +96,7 @@ def test_a_relation_is_not_walked_back(graph):
 def test_only_the_relationships_given_few_topics_and_few_relations_count(graph):
     llm = replying("{founded (Score: 0.5)}\n{taught (Score: 0.5)}")
     result = relationship.agent(
-        ASKED, falling(ADA), Exploration(), falling(3, 1), graph=graph, llm=llm
+        QUESTION, falling(ADA), Exploration(), falling(3, 1), graph=graph, llm=llm
     )
     assert [one.relation for one in result.chosen] == ["taught"]
     llm = replying("{founded (Score: 1)}")
@@ -116,7 +116,7 @@ NAMED = Choice(ADA, "named", False, 0.2)
 
 def followed(graph, llm, *choices, **settings):
     before = Exploration(choices, ((Hop(3, True, 0.5),),))
-    nodes, after = node.agent(ASKED, before, graph=graph, llm=llm, **settings)
+    nodes, after = node.agent(QUESTION, before, graph=graph, llm=llm, **settings)
     assert after.chosen == ()
     assert after.rounds[:-1] == before.rounds
     hops = [(hop.relationship, hop.forward, round(hop.score, 6)) for hop in after.last]
@@ -140,7 +140,7 @@ def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(gr
     assert llm.meter.usage.calls == 0
     assert followed(graph, llm, FOUNDED, max_candidates=1)[1] == [(2, True, 0.6)]
     before = Exploration((FOUNDED, STANDS))
-    nodes, after = node.agent(ASKED, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
+    nodes, after = node.agent(QUESTION, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
     assert nodes.ids.tolist() == [NORVIK]
     assert [hop.score for hop in after.last] == [0.6]
 
@@ -215,14 +215,14 @@ def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() 
 
 def test_the_model_sees_the_triples_of_the_context_and_a_failed_call_is_raised() -> None:
     llm = replying("{Yes} {Tarn}")
-    assert if_enough(ASKED, TWO, llm=llm) == Answer("Tarn")
-    shown = llm.asked[0][-1].content
+    assert if_enough(QUESTION, TWO, llm=llm) == Answer("Tarn")
+    shown = llm.prompts[0][-1].content
     assert "(ada, founded, norvik)\n(norvik, stands on, tarn)" in shown
-    assert ASKED.text in shown
+    assert QUESTION.text in shown
     with pytest.raises(CallFailed):
-        if_enough(ASKED, TWO, llm=replying(CallFailed("refused", "no")))
+        if_enough(QUESTION, TWO, llm=replying(CallFailed("refused", "no")))
 
 
 @pytest.mark.parametrize("reply", ["{No}", "The triples say nothing.", "{Yes}"])
 def test_without_a_yes_and_an_answer_the_exploration_goes_on(reply: str) -> None:
-    assert if_enough(ASKED, TWO, llm=replying(reply)) is None
+    assert if_enough(QUESTION, TWO, llm=replying(reply)) is None

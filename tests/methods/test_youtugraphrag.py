@@ -24,13 +24,13 @@ class Labels:
     identity = "labels"
 
     def __init__(self, *entities: tuple[str, str]) -> None:
-        self.told = entities
+        self.pairs = entities
 
     def sentences(self, texts):
-        return ([Sentence(text, self.told, (), ())] for text in texts)
+        return ([Sentence(text, self.pairs, (), ())] for text in texts)
 
     def entities(self, text):
-        return [name for name, _ in self.told]
+        return [name for name, _ in self.pairs]
 
 
 def involved(text: str, *entities: tuple[str, str]) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ ALL = Ranked(np.array([3, 2, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]))
 
 
 @pytest.mark.parametrize(
-    ("types", "top_k", "left"),
+    ("types", "top_k", "expected"),
     [
         (("gpe",), 20, [2, 1]),
         (("gpe", "work of art"), 20, [3, 2, 1]),
@@ -86,8 +86,8 @@ ALL = Ranked(np.array([3, 2, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]))
         ((), 2, [3, 2]),
     ],
 )
-def test_nodes_of_the_types_involved_stay_and_those_without_a_type(graph, types, top_k, left):
-    assert involved_nodes(ALL, Involved(types), graph=graph, top_k=top_k).ids.tolist() == left
+def test_nodes_of_the_types_involved_stay_and_those_without_a_type(graph, types, top_k, expected):
+    assert involved_nodes(ALL, Involved(types), graph=graph, top_k=top_k).ids.tolist() == expected
 
 
 REPLY = {
@@ -104,7 +104,7 @@ def decomposed(graph: Graph, reply: str, **settings) -> tuple[Query, Involved, s
     scripted = Scripted([("When was", reply), ("Your last reply", reply)])
     question = Question("q", "When was the founder of Norvik born?")
     query, involved = typed_llm(question, graph=graph, llm=scripted, **settings)
-    return query, involved, scripted.asked[0][-1].content
+    return query, involved, scripted.prompts[0][-1].content
 
 
 def test_the_model_decomposes_by_the_schema_of_the_graph(graph):

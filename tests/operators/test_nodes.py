@@ -140,7 +140,7 @@ def test_a_node_belongs_to_the_step_whose_query_it_is_most_like_or_that_ranks_it
     assert (near_enough.ids.tolist(), near_enough.steps.tolist()) == ([1, 0], [2, 2])
 
 
-ASKED = Question("q", "Which way is it?")
+WAY = Question("q", "Which way is it?")
 TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
 
 
@@ -156,13 +156,13 @@ def test_each_name_gives_its_most_similar_node_with_its_cosine_or_a_share():
         "node_index": VectorIndex(np.array([[0, 1], [1, 0]], np.float32)),
         "embedder": Planted(DIRECTIONS),
     }
-    result = alone(link)(Mentions(("east", "north")), ASKED, **directions)
+    result = alone(link)(Mentions(("east", "north")), WAY, **directions)
     assert result.items() == [(1, 1.0), (0, 1.0)]
-    result = alone(link)(Mentions(("northeast", "south")), ASKED, **directions)
+    result = alone(link)(Mentions(("northeast", "south")), WAY, **directions)
     check(result, [0, 1], [0.8, 0.0])
-    result = alone(link)(Mentions(("northeast",)), ASKED, score="share", **directions)
+    result = alone(link)(Mentions(("northeast",)), WAY, score="share", **directions)
     assert result.items() == [(0, 1.0)]
-    result = alone(link)(Mentions(("northeast", "east", "north")), ASKED, dedupe=True, **directions)
+    result = alone(link)(Mentions(("northeast", "east", "north")), WAY, dedupe=True, **directions)
     check(result, [0, 1], [0.8, 1.0])
 
 

@@ -79,7 +79,7 @@ def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(kite)
     check(result, [3, 0, 1, 2], [0.6, 0.9, 0.8, 0.7])
 
 
-ASKED = Question("q", "Who built the lighthouse?")
+QUESTION = Question("q", "Who built the lighthouse?")
 
 
 @pytest.fixture
@@ -95,23 +95,23 @@ def facts():
 
 
 def test_facts_come_by_their_place_between_the_least_and_the_most_similar(facts):
-    result = alone(link)(ASKED, **facts)
+    result = alone(link)(QUESTION, **facts)
     check(result, [3, 2, 0], [1.0, 0.6, 0.0])
     # To `north` the cosines are 1, 0.8 and 0: the edge's 0 would change nothing but be there.
-    result = alone(link)(ASKED, Query(("north",)), top_k=4, **facts)
+    result = alone(link)(QUESTION, Query(("north",)), top_k=4, **facts)
     assert result.ids.tolist() == [0, 2, 3]
 
 
 def test_the_model_keeps_numbered_facts_in_order_and_all_where_no_reply_can_be_read(facts):
     llm = replying('{"useful": [2, 1, 9]}')
     rows = ranked(3, 0, 2, scores=(0.9, 0.8, 0.7))
-    assert filter_llm(ASKED, rows, graph=facts["graph"], llm=llm).items() == [(3, 0.9), (0, 0.8)]
-    prompt = llm.asked[0][-1].content
+    assert filter_llm(QUESTION, rows, graph=facts["graph"], llm=llm).items() == [(3, 0.9), (0, 0.8)]
+    prompt = llm.prompts[0][-1].content
     assert "1. ada, related to, ostra" in prompt and "2. ada, related to, norvik" in prompt
-    assert ASKED.text in prompt
+    assert QUESTION.text in prompt
     llm = replying("well", "it depends")
-    assert filter_llm(ASKED, rows, graph=facts["graph"], llm=llm).ids.tolist() == [3, 0, 2]
-    assert (len(llm.asked), llm.meter.fallbacks) == (2, 1)
+    assert filter_llm(QUESTION, rows, graph=facts["graph"], llm=llm).ids.tolist() == [3, 0, 2]
+    assert (len(llm.prompts), llm.meter.fallbacks) == (2, 1)
 
 
 def test_a_node_may_have_the_mean_of_its_relationships(facts):

@@ -21,7 +21,7 @@ from operators.subgraph.khop_path import khop_path
 from operators.subgraph.steiner import steiner
 
 A, B, C, D, E = range(5)
-ASKED = Question("q", "Who taught whom?")
+QUESTION = Question("q", "Who taught whom?")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_paths_hold_their_hops_and_prized_nodes_are_joined_and_ranked(line):
 def chosen(line, reply, **inputs):
     llm = Scripted([("", reply)])
     inputs = inputs or {"relationships": falling(0, 1, 2)}
-    return agent_path(ASKED, graph=line, llm=llm, **inputs), llm
+    return agent_path(QUESTION, graph=line, llm=llm, **inputs), llm
 
 
 def test_the_triples_of_the_reply_become_their_rows_or_stay_texts(line):
@@ -63,7 +63,7 @@ def test_the_triples_of_the_reply_become_their_rows_or_stay_texts(line):
 def test_the_model_is_shown_paths_whole_and_triples_as_they_are_stored(line):
     walk = Subgraph((A, B, C), (0, 1), (Path((A, B, C), (0, 1)),))
     _, llm = chosen(line, "ada -> bruno", subgraph=walk, relationships=falling(2, 0))
-    shown = llm.asked[0][-1].content
+    shown = llm.prompts[0][-1].content
     assert "ada -> related to -> bruno; carla -> related to -> bruno\n" in shown
     assert shown.count("ada -> related to -> bruno") == 1
     assert "\ncarla -> related to -> dina\n" in shown

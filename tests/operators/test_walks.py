@@ -97,7 +97,7 @@ def test_nodes_and_chunks_restart_by_their_share() -> None:
     assert shares(0.5, 0.9, 0.2, 0.6, n_dense=3) == [0.0, 0.8, 0.0, 0.2]
 
 
-ASKED = Question("q", "east")
+EAST = Question("q", "east")
 
 
 def weights(result) -> dict[int, float]:
@@ -120,21 +120,21 @@ def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_onc
         "sentence_index": VectorIndex(vectors),
         "embedder": Planted(),
     }
-    result, active = alone(activate)(ranked(A), ASKED, rounds=1, **three_sentences)
+    result, active = alone(activate)(ranked(A), EAST, rounds=1, **three_sentences)
     assert weights(result) == {A: 1.8, B: 0.8}  # A is in its own sentence
     assert active.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.0]  # 0.8 / 2
     # B passes 0.8 * 0.96 = 0.768 to B and D; A passes 0.8 * 0.6 = 0.48, which is too little.
-    result, active = alone(activate)(ranked(A), ASKED, rounds=2, **three_sentences)
+    result, active = alone(activate)(ranked(A), EAST, rounds=2, **three_sentences)
     assert weights(result) == {A: 1.8, B: 1.568, D: 0.768}
     assert active.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.256]  # 0.768 / 3
     # A has its sentence with C left for the second round: 0.8 * 0.6 = 0.48.
-    result, _ = alone(activate)(ranked(A), ASKED, rounds=2, threshold=0.4, **three_sentences)
+    result, _ = alone(activate)(ranked(A), EAST, rounds=2, threshold=0.4, **three_sentences)
     assert weights(result) == {A: 2.28, B: 1.568, D: 0.768, C: 0.48}
-    result, _ = alone(activate)(ranked(A), ASKED, rounds=1, sentences_per_node=2, **three_sentences)
+    result, _ = alone(activate)(ranked(A), EAST, rounds=1, sentences_per_node=2, **three_sentences)
     assert weights(result) == {A: 2.4, B: 0.8, C: 0.6}
     other = {**three_sentences, "graph": Graph.from_arrays([], [], n_nodes=3)}
     with pytest.raises(UserError, match="build.graph=entities"):
-        alone(activate)(ranked(A), ASKED, **other)
+        alone(activate)(ranked(A), EAST, **other)
 
 
 def test_a_node_in_two_chunks_weighs_half():
@@ -161,7 +161,7 @@ def test_the_least_similar_chunk_has_0_and_the_most_similar_1():
         "chunk_index": VectorIndex(vectors),
         "embedder": Planted({"east": (1, 0), "north": (0, 1)}),
     }
-    result = alone(similarity)(ASKED, **three_ways)
+    result = alone(similarity)(EAST, **three_ways)
     np.testing.assert_allclose(result.values, [1.0, 0.8, 0.0], atol=1e-6)  # (0.6 + 1) / 2 = 0.8
 
 

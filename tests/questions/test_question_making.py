@@ -56,8 +56,8 @@ def test_three_hops_and_one_hop_are_worded_too() -> None:
 def test_a_chain_that_could_end_elsewhere_is_left_out() -> None:
     forked = line((0, 1, "founded"), (1, 2, "stands on"), (0, 4, "founded"), (4, 3, "stands on"))
     assert Chains(forked).drawn(2, 9, np.random.default_rng(0)) == []
-    told_apart = line((0, 1, "founded"), (1, 2, "stands on"), (0, 4, "left"), (4, 3, "stands on"))
-    assert len(Chains(told_apart).drawn(2, 9, np.random.default_rng(0))) == 2
+    separate = line((0, 1, "founded"), (1, 2, "stands on"), (0, 4, "left"), (4, 3, "stands on"))
+    assert len(Chains(separate).drawn(2, 9, np.random.default_rng(0))) == 2
 
 
 def test_a_chain_whose_ends_one_fact_joins_is_no_question_of_two_hops() -> None:
@@ -109,21 +109,21 @@ def test_five_users_with_five_tasks_and_five_questions_each_are_125() -> None:
     result = abstract_questions(model, "A set.")
     assert len(result) == len({one.text for one in result}) == 125
     assert len({one.origin for one in result}) == 25
-    assert len(model.asked) == 1 + 5 + 25
+    assert len(model.prompts) == 1 + 5 + 25
 
 
 def test_what_a_reply_falls_short_of_is_asked_for_again() -> None:
     model = counting(short=2)
     result = abstract_questions(model, "A set.")
     assert len(result) == 125
-    assert len(model.asked) == 2 * (1 + 5 + 25)
+    assert len(model.prompts) == 2 * (1 + 5 + 25)
 
 
 def test_n_questions_are_of_many_tasks_and_cost_no_more_calls_than_they_need() -> None:
     model = counting()
     result = abstract_questions(model, "A set.", 7)
     assert len(result) == 7 and len({one.origin[0] for one in result}) == 5
-    assert len(model.asked) == 1 + 5 + 7
+    assert len(model.prompts) == 1 + 5 + 7
 
 
 def test_a_model_that_gives_nothing_is_told_and_a_failed_call_is_no_question() -> None:

@@ -48,12 +48,12 @@ def compared(runs: Sequence[Mapping[str, Any]]) -> list[Comparison]:
     return comparisons(scored, "vanilla")
 
 
-def table(*runs: Mapping[str, Any], **given: Any) -> Table:
-    return headline_table(runs, compared(runs), **given)
+def table(*runs: Mapping[str, Any], **settings: Any) -> Table:
+    return headline_table(runs, compared(runs), **settings)
 
 
-def cells(made: Table, head: str) -> list[str]:
-    return [row[made.heads.index(head)] for row in made.rows]
+def cells(result: Table, head: str) -> list[str]:
+    return [row[result.heads.index(head)] for row in result.rows]
 
 
 def test_the_share_of_cut_answers_is_a_column_where_any_was_cut() -> None:

@@ -161,10 +161,10 @@ def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -
 
 
 @pytest.mark.parametrize(
-    ("clusters", "said"),
+    ("clusters", "ending"),
     [(8, "(8 that questions share: few, so that intervals are too narrow)"),
      (80, "(80 that questions share)")],
 )  # fmt: skip
-def test_intervals_over_few_scopes_are_called_too_narrow(clusters: int, said: str) -> None:
+def test_intervals_over_few_scopes_are_called_too_narrow(clusters: int, ending: str) -> None:
     notes = run_table([run(metrics={"accuracy": {**MEAN, "clusters": clusters}})]).notes
-    assert [note for note in notes if "bootstrap" in note][0].endswith(f"over scopes {said}")
+    assert [note for note in notes if "bootstrap" in note][0].endswith(f"over scopes {ending}")

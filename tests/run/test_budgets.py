@@ -184,7 +184,7 @@ def test_one_budget_is_the_default_and_native_budgets_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "budget", "most"),
+    ("setting", "budget", "most"),
     [
         ("method.top_k=4", LEAST, 4),
         ("method.top_k=3", LEAST, 3),
@@ -194,10 +194,10 @@ def test_one_budget_is_the_default_and_native_budgets_are_asked_for() -> None:
     ],
 )
 def test_the_default_gives_way_to_what_was_asked_for(
-    given: str, budget: int | None, most: int
+    setting: str, budget: int | None, most: int
 ) -> None:
     """A number that is given stays, that of the file too, and a profile has its own budget."""
-    folder = run_folder(*QUIET, "method=vanilla", given)
+    folder = run_folder(*QUIET, "method=vanilla", setting)
     assert (metrics(folder)["budget_context"], n_pieces(folder)) == (budget, most)
 
 

@@ -122,8 +122,8 @@ def test_reselect_keeps_as_many_and_takes_them_from_a_longer_list() -> None:
     assert len(new.get("relationships")) == len(base.get("relationships")) == 3
     assert set(new.get("relationships").ids) != set(base.get("relationships").ids)
     assert new.get("nodes").ids.tolist() == base.get("nodes").ids.tolist()
-    asked_for = final(plain, mode="reselect", top_k=5)
-    assert len(asked_for.get("relationships")) == 5
+    longer = final(plain, mode="reselect", top_k=5)
+    assert len(longer.get("relationships")) == 5
     no_longer = final(plain, mode="reselect", coarse_k=3)
     assert set(no_longer.get("relationships").ids) == set(base.get("relationships").ids)
 

@@ -53,8 +53,8 @@ def test_what_cannot_be_scored_is_left_out():
 
 
 def test_evidence_is_cut_when_it_was_packed_off_and_nothing_of_its_document_was_kept():
-    def cut(kept: list[str], off: list[str]) -> float:
-        pieces = [{"kind": "chunk", "id": name, "score": 1.0, "tokens": 3} for name in kept]
+    def cut(inside: list[str], off: list[str]) -> float:
+        pieces = [{"kind": "chunk", "id": name, "score": 1.0, "tokens": 3} for name in inside]
         context = {"pieces": pieces, "cut": [["chunk", name] for name in off] + [["node", "b"]]}
         return question_scores(row("two", context=context), GOLD["two"])["evidence_cut"]
 

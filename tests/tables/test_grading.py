@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from test_paper_runs import told
+from test_paper_runs import stub
 
 from graphrag_bench.papers.names import PrintedSetting
 from graphrag_bench.papers.printed import PrintedSize, Recipe, load_table, printed_sizes
@@ -33,7 +33,7 @@ def ours(**changes: Any) -> Offered:
         "dataset": "popqa", "n": 1172, "llm": "Meta-Llama-3-8B-Instruct:ab12",
         "embedder": "sentence-transformers:BAAI/bge-m3@1",
     }  # fmt: skip
-    return Offered(told("hipporag", **(metrics | changes)), **fields)
+    return Offered(stub("hipporag", **(metrics | changes)), **fields)
 
 
 def theirs(place: dict[str, Any] | None = None, **paper: Any) -> Recipe:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from published_sets import news, written
-from test_paper_runs import Told, beside, told, verdict, write_rows
+from test_paper_runs import StubRun, beside, stub, verdict, write_rows
 from toy_runs import run_folder
 
 from graphrag_bench.config.plugins import load_plugins
@@ -31,12 +31,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def with_settings(run: Told, settings: dict[str, Any]) -> Told:
+def with_settings(run: StubRun, settings: dict[str, Any]) -> StubRun:
     """The run with other settings, which are not composed anew."""
-    return replace(run, held={**run.held, "settings": {**run.held["settings"], **settings}})
+    return replace(run, fixed={**run.fixed, "settings": {**run.fixed["settings"], **settings}})
 
 
-def at(place: str, run: Told) -> Told:
+def at(place: str, run: StubRun) -> StubRun:
     """The run in a folder of its own, whose name is its key."""
     return replace(run, folder=RunFolder(Path(f"runs/{place}")))
 
@@ -58,8 +58,8 @@ def test_a_row_of_random_orders_is_the_mean_over_its_seeds_and_names_those_it_la
     """Of four questions the first seed wins four, the second two; the third was not compared."""
     rows = [row for i, w in enumerate((4, 2)) for row in won(f"seed{i}", "flow", "diversity", w)]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    flow = at("flow", told("pathrag", "method.path_order=ascending"))
-    one = told("pathrag", "method.path_select=random", "method.path_order=random")
+    flow = at("flow", stub("pathrag", "method.path_order=ascending"))
+    one = stub("pathrag", "method.path_select=random", "method.path_order=random")
     runs = [at(f"seed{i}", with_settings(one, {"method.path_seed": i})) for i in range(3)]
     filled = beside(load_table("pathrag/table2"), [flow, *runs], home=home, dataset="Legal")
     setting = ("evaluator=GPT-4o-mini",)
@@ -78,7 +78,7 @@ def test_an_average_win_rate_is_over_dimensions_and_the_lowest_and_highest_level
 ) -> None:
     """At 10 % four of five dimensions are won on all questions, at 20 % one of five."""
     levels = {0.1: 4, 0.2: 1, 0.3: 2, 0.4: 3, 0.5: 2}
-    runs, whole = [at("naive", told("vanilla"))], told("pathrag", "build.graph.edge_drop=0.1")
+    runs, whole = [at("naive", stub("vanilla"))], stub("pathrag", "build.graph.edge_drop=0.1")
     rows: list[dict[str, Any]] = []
     for level, n_won in levels.items():
         runs.append(at(f"p{level}", with_settings(whole, {"build.graph.edge_drop": level})))
@@ -123,7 +123,7 @@ def test_seconds_of_a_step_count_every_question_asked_alone_without_stored_repli
 
 
 def test_the_time_of_path_pooling_is_printed_in_milliseconds(home: Path) -> None:
-    run = told("subgraphrag", "pooling=rerank", "pooling.search=bfs", "method.top_k=50")
+    run = stub("subgraphrag", "pooling=rerank", "pooling.search=bfs", "method.top_k=50")
     stored = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
     bfs = "BFS", "", "path search time per query", ("triples=50",)
     assert (stored[bfs].figure, stored[bfs].runs) == (None, ())
@@ -149,8 +149,8 @@ def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
     assert result is not None
     assert (result.value, result.n) == (20.0, 2)
     assert step_tokens(rows.values(), "retrieve") is None
-    run = told("pathcorag", usage={"context_tokens_per_question": 8000.0})
-    run = replace(run, told_rows=rows)
+    run = stub("pathcorag", usage={"context_tokens_per_question": 8000.0})
+    run = replace(run, fixed_rows=rows)
     write_rows(run.folder.path / "timing.jsonl", SERIAL)
     stored = beside(load_table("pathcorag/table4"), [run], home=home, dataset="")
     values = {
@@ -178,7 +178,7 @@ def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions(h
     assert shares[0] is not None and shares[0].n == 2
     other = [{"context": {"pieces": [{"kind": "node", "id": "Ada Marsh"}], "cut": []}}]
     assert layer_share(other, "0") is None
-    run = replace(told("raptor"), told_rows={"a": {"context": {"pieces": pieces, "cut": []}}})
+    run = replace(stub("raptor"), fixed_rows={"a": {"context": {"pieces": pieces, "cut": []}}})
     stored = beside(load_table("zhou2025tr/table13"), [run], home=home, dataset="MultihopQA")
     values = {setting[0]: one.figure.value for (*_, setting), one in stored.items() if one.figure}
     assert values == {"layer=0": 50.0, "layer=1": 50.0, "layer=>1": 0.0}
@@ -188,12 +188,12 @@ def test_the_tokens_of_a_corpus_are_counted_once(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     toy = read_dataset("toy")
-    run = replace(told("bm25", corpus=toy.corpus_digest), loaded=toy)
+    run = replace(stub("bm25", corpus=toy.corpus_digest), loaded=toy)
     expected = {"documents": 8, "tokens": sum(count_tokens(one.text) for one in toy.documents)}
     assert FigureSource(home).sizes(run) == expected
     monkeypatch.setattr(paper_measures, "count_tokens", lambda _: pytest.fail("it is known"))
     assert FigureSource(home).sizes(run) == expected
-    assert FigureSource(home).sizes(replace(run, held={**run.held, "corpus": "another"})) == {}
+    assert FigureSource(home).sizes(replace(run, fixed={**run.fixed, "corpus": "another"})) == {}
 
 
 def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_for_it(
@@ -226,10 +226,10 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
 
 def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> None:
     usage = {"tokens_per_question": 700.0}
-    facts = told("vanilla", dataset="multihoprag", usage=usage)
+    facts = stub("vanilla", dataset="multihoprag", usage=usage)
     stored = beside(load_table("zhou2025/table10"), [facts], home=home, dataset="MultihopSum")
     assert stored["VanillaRAG", "", "token", ()].figure is None
-    requests = told("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
+    requests = stub("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
     figure = beside(
         load_table("zhou2025/table10"), [facts, requests], home=home, dataset="MultihopSum"
     )["VanillaRAG", "", "token", ()].figure
@@ -241,17 +241,17 @@ def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("n_tokens", "said"), [(8000, []), (2400, ["budget_context: 2400, not 8000"])]
+    ("n_tokens", "expected"), [(8000, []), (2400, ["budget_context: 2400, not 8000"])]
 )
 def test_one_budget_for_all_that_is_the_papers_is_no_difference(
-    home: Path, n_tokens: int, said: list[str]
+    home: Path, n_tokens: int, expected: list[str]
 ) -> None:
     config = ["profile=paper", "fidelity=paper"]
-    plain = told("vanilla", *config).metrics["settings"]
+    plain = stub("vanilla", *config).metrics["settings"]
     rouge = {"rouge_1": {"mean": 0.1, "low": 0.1, "high": 0.1, "n": 8}}
-    run = told("vanilla", *config, settings=plain, dataset="squality", budget_context=n_tokens,
+    run = stub("vanilla", *config, settings=plain, dataset="squality", budget_context=n_tokens,
                metrics=rouge)  # fmt: skip
     stored = beside(load_table("pathrag/table4"), [run], home=home, dataset="SQuALITY")
     figure = stored["NaiveRAG", "", "ROUGE-1-F1", ()].figure
     assert figure is not None
-    assert [text for text in figure.grade.differences if "budget" in text] == said
+    assert [text for text in figure.grade.differences if "budget" in text] == expected

@@ -30,38 +30,38 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @dataclass(frozen=True)
-class Told(StoredRun):
+class StubRun(StoredRun):
     """A run whose `metrics.json` and rows are told here."""
 
-    held: Mapping[str, Any] = field(default_factory=dict)
-    told_rows: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed_rows: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def metrics(self) -> Mapping[str, Any]:  # type: ignore[override]
-        return self.held
+        return self.fixed
 
     @property
     def rows(self) -> Mapping[str, Any]:  # type: ignore[override]
-        return self.told_rows
+        return self.fixed_rows
 
     @property
     def scopes(self) -> Mapping[str, str | None]:  # type: ignore[override]
         return {}
 
 
-def told(method: str, *given: str, **fields: Any) -> Told:
+def stub(method: str, *words: str, **fields: Any) -> StubRun:
     """A run of a method at given settings with accuracy 0.5."""
     mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 8}
     stored: dict[str, Any] = {
         "method": method, "dataset": "sample", "llm": "small:1", "llm_build": "", "embedder": "",
         "n": 10, "selected": 10, "failed": 0, "errors": [], "key": f"key-{method}",
         "profile": "default", "fidelity": "default", "metrics": {"accuracy": mean},
-        "settings": decided((f"method={method}", *given), None), "usage": {}, "cost": {},
+        "settings": decided((f"method={method}", *words), None), "usage": {}, "cost": {},
     }  # fmt: skip
-    return Told(RunFolder(Path(f"runs/{method}")), held={**stored, **fields})
+    return StubRun(RunFolder(Path(f"runs/{method}")), fixed={**stored, **fields})
 
 
-def beside(table: PaperTable, runs: list[Told], *, home: Path = Path(), **where: str) -> Beside:
+def beside(table: PaperTable, runs: list[StubRun], *, home: Path = Path(), **where: str) -> Beside:
     """(method, versus, metric, setting) to what stands beside the cells with these fields."""
     filled = collected(table, runs, FigureSource(home))
     return {
@@ -71,14 +71,14 @@ def beside(table: PaperTable, runs: list[Told], *, home: Path = Path(), **where:
     }
 
 
-def on_popqa(*runs: Told) -> dict[str, Any]:
+def on_popqa(*runs: StubRun) -> dict[str, Any]:
     """Method to what stands beside its accuracy on PopQA in Table 5."""
     cells = beside(TABLE5, [*runs], dataset="PopQA", metric="Accuracy")
     return {key[0]: one for key, one in cells.items()}
 
 
 def test_a_run_of_the_method_stands_in_its_row_in_percent() -> None:
-    cells = on_popqa(told("dalk"))
+    cells = on_popqa(stub("dalk"))
     figure = cells["DALK"].figure
     assert (figure.value, figure.low, figure.high, figure.n) == (50.0, 40.0, 60.0, 8)
     assert figure.grade.letter == "C"
@@ -91,7 +91,7 @@ def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> No
         return {"mean": value, "low": value, "high": value, "n": 8}
 
     recalls = {"recall": mean(0.6), "recall_concat": mean(0.1)}
-    filled = collected(TABLE5, [told("dalk", metrics=recalls)], FigureSource(Path()))
+    filled = collected(TABLE5, [stub("dalk", metrics=recalls)], FigureSource(Path()))
     shown = {
         cell.dataset: filled[cell].figure.value
         for cell in TABLE5.cells
@@ -99,7 +99,7 @@ def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> No
     }
     assert (shown["PopQA"], shown["HotpotQA"]) == (10.0, 60.0)
     assert "recall_concat" in load_card("popqa").metrics
-    without = collected(TABLE5, [told("dalk")], FigureSource(Path()))
+    without = collected(TABLE5, [stub("dalk")], FigureSource(Path()))
     lacks = {c.dataset: without[c].lacks for c in TABLE5.cells
              if (c.method, c.metric) == ("DALK", "Recall")}  # fmt: skip
     assert lacks["PopQA"].startswith("recall_concat of runs/dalk")
@@ -107,7 +107,7 @@ def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> No
 
 def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
     table = load_table("zhou2025/table7")
-    plain, cut = told("dalk"), told("dalk", "chunking=token", "chunking.size=600", key="cut")
+    plain, cut = stub("dalk"), stub("dalk", "chunking=token", "chunking.size=600", key="cut")
     cells = beside(table, [plain, cut], dataset="PopAll", method="DALK", metric="Accuracy")
     figures = {setting: one.figure for (_, _, _, setting), one in cells.items()}
     assert figures[("chunk_size=600",)] is not None
@@ -115,18 +115,18 @@ def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
 
 
 def test_a_run_on_the_papers_data_by_its_model_comes_before_any_other() -> None:
-    near = told("dalk", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1", key="near", n=1172,
+    near = stub("dalk", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1", key="near", n=1172,
                 corpus="whole")  # fmt: skip
     sizes = {"documents": 33_595, "tokens": 2_630_554}
     write_rows(Path("runs/.tables/whole.json"), [sizes])
-    figure = on_popqa(told("dalk"), near)["DALK"].figure
+    figure = on_popqa(stub("dalk"), near)["DALK"].figure
     assert (figure.metrics["dataset"], figure.grade.letter) == ("popqa", "B")
 
 
 def test_methods_are_compared_within_one_group_of_runs() -> None:
-    few = [told("dalk", key="a"), told("tog", key="b"), told("kgp", key="c")]
-    odd = told("kgp", dataset="toy", key="d", n=6, selected=6)
-    more = told("vanilla", dataset="toy", key="e", n=6, selected=6)
+    few = [stub("dalk", key="a"), stub("tog", key="b"), stub("kgp", key="c")]
+    odd = stub("kgp", dataset="toy", key="d", n=6, selected=6)
+    more = stub("vanilla", dataset="toy", key="e", n=6, selected=6)
     cells = on_popqa(*few, odd, more)
     assert {cells[m].figure.metrics["dataset"] for m in ("DALK", "ToG", "KGP")} == {"sample"}
     assert cells["VanillaRAG"].figure is None
@@ -134,7 +134,7 @@ def test_methods_are_compared_within_one_group_of_runs() -> None:
 
 def test_a_model_stands_in_its_own_rows_and_a_stranger_in_those_of_the_first() -> None:
     table = load_table("zhou2025/table9")
-    runs = [told("hipporag", key="s"), told("hipporag", llm="gpt-4o-mini:1", key="g")]
+    runs = [stub("hipporag", key="s"), stub("hipporag", llm="gpt-4o-mini:1", key="g")]
     where = {"dataset": "MultihopQA", "method": "HippoRAG", "metric": "Accuracy"}
     (first,) = beside(table, runs, llm="Llama-3-8B", **where).values()
     (larger,) = beside(table, runs, llm="Llama-3-70B", **where).values()
@@ -159,7 +159,7 @@ def overall(home: Path, judge: str = "") -> dict[tuple[str, str], Filled]:
     if judge:
         rows = [verdict(*side, judge=judge) for side in SIDES]
         write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    cells = beside(FIG6, [told("vanilla"), told("raptor")], home=home, metric="Overall")
+    cells = beside(FIG6, [stub("vanilla"), stub("raptor")], home=home, metric="Overall")
     return {key[:2]: one for key, one in cells.items()}
 
 
@@ -191,7 +191,7 @@ def test_two_stored_runs_that_nobody_compared_lack_verdicts_alone(home: Path) ->
 
 
 def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) -> None:
-    table, run = load_table("pankrag/table2"), told("vanilla")
+    table, run = load_table("pankrag/table2"), stub("vanilla")
     where = {"dataset": "MuSiQue", "method": "NaiveRAG", "metric": "Faithfulness"}
     (one,) = beside(table, [run], home=home, **where).values()
     assert (one.runs, one.lacks) == ((), "verdicts of GPT-4o-mini (graphrag-bench judge)")

@@ -31,7 +31,7 @@ def test_a_question_shows_its_answer_and_graph_and_no_markup_of_the_corpus(run: 
     ElementTree.fromstring(f"<div>{page}</div>")
     assert "<script" not in page and "&lt;script&gt;" in page
     assert "(seed)" in page and "(gold)</td><td>is in</td>" in page
-    assert question.told["calls"][-1]["reply"] == f"Ada Marsh {SCRIPT}"
+    assert question.values["calls"][-1]["reply"] == f"Ada Marsh {SCRIPT}"
     assert repr(question).startswith("<Question 'Who founded Norvik?")
     assert run.question("q1")._repr_html_() == page
 

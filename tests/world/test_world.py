@@ -5,7 +5,7 @@ from math import prod
 from statistics import mean
 
 import pytest
-from small_worlds import said_by_a_process
+from small_worlds import process_output
 
 from graphrag_bench.data.dataset import load_card
 from graphrag_bench.data.readers import read_dataset
@@ -93,7 +93,7 @@ def test_the_corpus_does_not_depend_on_the_order_of_sets() -> None:
         "d = r('world', settings={'size': 50, 'n_questions': 20});"
         "print(d.corpus_digest, d.questions_digest)"
     )
-    assert said_by_a_process(statement, 1) == said_by_a_process(statement, 2)
+    assert process_output(statement, 1) == process_output(statement, 2)
 
 
 @pytest.mark.parametrize("rate", ["noise", "alias_rate", "removed", "contradictions"])
@@ -139,10 +139,10 @@ def test_a_distractor_is_about_an_outsider_whose_name_holds_that_of_no_entity() 
 
 def test_noise_is_about_the_facts_of_the_chains_first() -> None:
     result = world(noise=0.2, contradictions=1.0, n_questions=40)
-    asked_for = {
+    needed = {
         (result.facts[row].head, result.facts[row].phrase) for c in result.chains for row in c.facts
     }
-    assert {(message.head, message.phrase) for message in result.contradictions} <= asked_for
+    assert {(message.head, message.phrase) for message in result.contradictions} <= needed
 
 
 # ---- questions and gold
@@ -151,9 +151,9 @@ def test_noise_is_about_the_facts_of_the_chains_first() -> None:
 def test_a_question_names_its_start_and_asks_for_the_last_relation_first() -> None:
     text = question("Ada Marsh", ("worked for", "was founded by"))
     assert text == "Who is the founder of the employer of Ada Marsh?"
-    found = parse_question(text)
-    assert found is not None
-    assert (found.start, found.phrases) == ("Ada Marsh", ("worked for", "was founded by"))
+    parsed = parse_question(text)
+    assert parsed is not None
+    assert (parsed.start, parsed.phrases) == ("Ada Marsh", ("worked for", "was founded by"))
     assert parse_question("Who founded Norvik?") is None
 
 
@@ -165,10 +165,9 @@ def test_a_chain_leads_from_its_start_to_its_answer_and_meets_nobody_twice() -> 
         assert [fact.head for fact in facts] == met[:-1]
         assert met[-1] == chain.answer
         assert len(set(met)) == len(met)
-        found = parse_question(chain.text)
-        assert found is not None
-        assert found.start == result.entities[chain.start].name
-        assert found.phrases == tuple(fact.phrase for fact in facts)
+        parsed = parse_question(chain.text)
+        assert parsed is not None and parsed.start == result.entities[chain.start].name
+        assert parsed.phrases == tuple(fact.phrase for fact in facts)
 
 
 def test_gold_is_name_and_alias_and_the_passages_of_the_chain_in_order() -> None:
@@ -188,17 +187,17 @@ def test_gold_is_name_and_alias_and_the_passages_of_the_chain_in_order() -> None
 # ---- removal, in closed form
 
 
-def found(made: World, chain: Chain) -> list[bool]:
+def present(result: World, chain: Chain) -> list[bool]:
     """Which of the evidence of a chain is a passage."""
-    ids = {passage.id for passage in made.passages}
-    return [one in ids for one in made.evidence(chain)]
+    ids = {passage.id for passage in result.passages}
+    return [one in ids for one in result.evidence(chain)]
 
 
 def test_removal_takes_an_exact_share_and_its_evidence_is_an_id_that_no_passage_has() -> None:
     result = world(removed=0.3)
     assert sum(fact.passage is None for fact in result.facts) == 72  # of 240
     for chain in result.chains:
-        assert found(result, chain) == [
+        assert present(result, chain) == [
             result.facts[row].passage is not None for row in chain.facts
         ]
 
@@ -207,7 +206,7 @@ def test_removal_lowers_what_can_be_found_and_answered_at_the_predicted_rate() -
     """Over 40 worlds of 240 facts with 60 removed: 0.75 of the evidence; whole chains of two with
     180/240 x 179/239 = 0.5617; the mean of 40 x 15 chains of two is within 4 standard errors."""
     worlds = [world(removed=0.25, hops=4, seed=seed) for seed in range(40)]
-    chains = [found(one, chain) for one in worlds for chain in one.chains]
+    chains = [present(one, chain) for one in worlds for chain in one.chains]
     assert mean(mean(there) for there in chains) == pytest.approx(0.75, abs=0.03)
     for hops in (1, 2, 3, 4):
         whole = [all(there) for there in chains if len(there) == hops]

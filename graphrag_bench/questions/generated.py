@@ -12,7 +12,7 @@ from graphrag_bench.text import normalise_name
 
 
 @dataclass(frozen=True)
-class Made:
+class QA:
     """A question with its answers and the documents that hold them; `origin` says what of.
 
     `origin` is the user and task of an abstract question, the names and relations of a specific
@@ -28,12 +28,12 @@ class Made:
     origin: tuple[str, ...] = ()
 
 
-def distinct(questions: Iterable[Made]) -> list[Made]:
+def distinct(questions: Iterable[QA]) -> list[QA]:
     """Return the questions in order, each wording once."""
     return list({normalise_name(one.text): one for one in reversed(list(questions))}.values())[::-1]
 
 
-def write_set(folder: Path, dataset: Dataset, questions: Sequence[Made]) -> None:
+def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
     """Write corpus and questions; a folder that holds the same questions stays as it is.
 
     Raises UserError when it holds others: they may have been edited by hand.
