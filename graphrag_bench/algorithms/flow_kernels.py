@@ -199,7 +199,7 @@ def _paths_from(
 
 
 @kernel
-def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> PathRows:
+def unpruned_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> PathRows:
     """Every alive path between two of the wanted nodes, both ways; each node must be listed once.
 
     A flow depends on its end only where the end would send resource on. So one flow, that of

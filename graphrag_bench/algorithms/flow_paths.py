@@ -60,13 +60,13 @@ def alive(graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Directi
 
     Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows.
     """
-    from graphrag_bench.algorithms.flow_kernels import Ways, alive_paths, wanted_neighbours
+    from graphrag_bench.algorithms.flow_kernels import Ways, unpruned_paths, wanted_neighbours
 
     wanted = np.unique(np.asarray(nodes, np.int64)).astype(np.int32)
     forth = ways_of(graph, direction)
     back = forth if direction == "both" else graph.inward
     last = wanted_neighbours(back.starts, back.nodes, wanted, graph.n_nodes)
-    return alive_paths(Ways(forth.starts, forth.nodes, *last), wanted, rules)
+    return unpruned_paths(Ways(forth.starts, forth.nodes, *last), wanted, rules)
 
 
 def chosen(candidates: "PathRows", ways: Neighbours, selection: Selection) -> list[Path]:
