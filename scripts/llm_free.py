@@ -34,6 +34,8 @@ NLP = "build.extraction=nlp"
 VECTORS = "method.linking=[vectors]"
 NAMES = "method.linking=[dictionary,mentions,vectors]"
 TITLES = "build.graph.titles=about"
+WALK = ("method=entitypassage", "method.retrieve.2.n_parents=0", "method.retrieve.2.title_bonus=0")
+"""The entity-passage graph without routes, which docs/results/routes.md adds to each method."""
 PRUNED = ("build.extraction.variant=nlp", "build.extraction.prune=unjoined")
 ROWS: Mapping[str, tuple[str, ...]] = {
     "VanillaRAG": ("method=vanilla",),
@@ -53,15 +55,15 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "HippoRAG 2, facts alone": ("method=hipporag2", NLP, "method.linking=[]"),
     "HippoRAG 2, titles as entities": ("method=hipporag2", NLP, TITLES),
     "HippoRAG 2, NER to node": ("method=hipporag2_ner", NLP),
-    "entity-passage graph": ("method=entitypassage",),
-    "– without titles": ("method=entitypassage", "build.graph.title_weight=0"),
-    "– titles weigh as other names": ("method=entitypassage", "build.graph.title_weight=1"),
-    "– without the dictionary": ("method=entitypassage", "method.linking=[mentions]"),
-    "– without the tagger's mentions": ("method=entitypassage", "method.linking=[dictionary]"),
-    "– without resolution": ("method=entitypassage", "build.graph.resolve=[]"),
-    "– single words always": ("method=entitypassage", "method.single_words=any"),
-    "– without dense weight": ("method=entitypassage", "method.dense_weight=0.0"),
-    "– names in one passage left out": ("method=entitypassage", "build.graph.min_chunks=2"),
+    "entity-passage graph": WALK,
+    "– without titles": (*WALK, "build.graph.title_weight=0"),
+    "– titles weigh as other names": (*WALK, "build.graph.title_weight=1"),
+    "– without the dictionary": (*WALK, "method.linking=[mentions]"),
+    "– without the tagger's mentions": (*WALK, "method.linking=[dictionary]"),
+    "– without resolution": (*WALK, "build.graph.resolve=[]"),
+    "– single words always": (*WALK, "method.single_words=any"),
+    "– without dense weight": (*WALK, "method.dense_weight=0.0"),
+    "– names in one passage left out": (*WALK, "build.graph.min_chunks=2"),
 }
 """The rows of the page; those that begin with a dash change one part of the one above them."""
 FIRST, BEST = "VanillaRAG", "entity-passage graph"
@@ -81,8 +83,8 @@ in three sizes. all-MiniLM-L6-v2, entities by the packaged spaCy model, no OpenI
 model, no answers; defaults but for what a row says. `seconds`: to build all that a row retrieves
 from, on two cores; what rows share is counted in each, and nothing comes from the stores of vectors
 and readings (`cache.mode=off`), but in the rows with a dash, which change one part of the
-entity-passage graph. `MB`: the most memory that the process which built held; – where all of it
-was there already.
+entity-passage graph, which ends with its walk here ([routes](routes.md) came later). `MB`: the most
+memory that the process which built held; – where all of it was there already.
 """
 DIFFERENCES = """\
 Paired bootstrap over questions; p by a paired permutation test (mid-p), not corrected for the

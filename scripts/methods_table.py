@@ -1,6 +1,7 @@
 """The README's table of methods, with recall@5 on MuSiQue from the pages in docs/results.
 
-recall@5 is that of docs/results/llm_free.md, and of musique_train100.md for methods it lacks.
+recall@5 is that of docs/results/routes.md, of llm_free.md for methods it lacks, and of
+musique_train100.md for the others.
 Usage: python scripts/methods_table.py
 """
 
@@ -12,11 +13,15 @@ README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results"
 BEGIN, END = "<!-- methods: scripts/methods_table.py -->", "<!-- end of methods -->"
 METHODS = (
     ("entitypassage", "entity-passage graph", "entitypassage",
-     "passages, by PageRank over names and the passages with them; our default without an LLM"),
-    ("hipporag2", "HippoRAG 2", "hipporag2", "passages, by PageRank from facts and passages"),
+     "passages, by PageRank over names and the passages with them, and by the sentences that lead "
+     "to them; our default without an LLM"),
+    ("hipporag2", "HippoRAG 2", "hipporag2, hipporag2_route",
+     "passages, by PageRank from facts and passages"),
     ("hipporag2", "HippoRAG 2, NER to node", "hipporag2_ner", "the same, from names alone"),
-    ("hipporag", "HippoRAG", "hipporag", "passages, by PageRank from names over facts"),
-    ("linearrag", "LinearRAG", "linearrag", "passages over entities and sentences, no relations"),
+    ("hipporag", "HippoRAG", "hipporag, hipporag_route",
+     "passages, by PageRank from names over facts"),
+    ("linearrag", "LinearRAG", "linearrag, linearrag_route",
+     "passages over entities and sentences, no relations"),
     ("fastgraphrag", "FastGraphRAG", "fastgraphrag", "entities, relations, passages by PageRank"),
     ("lightrag", "HLightRAG", "hlightrag, llightrag, glightrag",
      "entities and relationships by keywords of two levels"),
@@ -46,7 +51,7 @@ METHODS = (
      "typed nodes, triples, attributes and communities"),
     ("kgp", "KGP", "kgp", "passages on which an LLM walks the passage graph"),
     ("hybrid", "hybrid", "hybrid", "passages by BM25 and vectors, fused"),
-    ("vanilla", "VanillaRAG", "vanilla", "passages by vectors"),
+    ("vanilla", "VanillaRAG", "vanilla, vanilla_route", "passages by vectors"),
     ("bm25", "BM25", "bm25", "passages by words"),
     ("hyde", "HyDE", "hyde", "passages near a hypothetical one"),
     ("ircot", "IRCoT", "ircot", "passages, between the steps of a chain of thought"),
@@ -72,12 +77,15 @@ def rows(page: str, section: str = "") -> dict[str, list[str]]:
 
 def table() -> Iterator[str]:
     """The lines of the table."""
-    free, musique = rows("llm_free.md", "musique"), rows("musique_train100.md")
+    routes, free = (rows(page, "musique") for page in ("routes.md", "llm_free.md"))
+    musique = rows("musique_train100.md")
     yield "| method | `method=` | retrieves | recall@5 |"
     yield "|---|---|---|---|"
     for page, title, methods, what in METHODS:
         recall = "–"
-        if title in free:
+        if title in routes:
+            recall = routes[title][routes[""].index("recall@5")]
+        elif title in free:
             recall = free[title][free[""].index("recall@5")]
         elif title in musique:
             recall = musique[title][musique["method"].index("@5")]

@@ -121,6 +121,12 @@ def test_a_graph_type_and_an_index_are_builders_in_one_file(
     (here / "chainlab" / "__init__.py").write_text("from chainlab import chains\n")
     (here / "chainlab" / "chains.py").write_text(BUILDERS)
     (here / "chained.yaml").write_text(METHOD)
-    words = [*TOY, "reference_rows=off", "answer=off", "method=./chained.yaml", "plugins=[chainlab]"]
+    words = [
+        *TOY,
+        "reference_rows=off",
+        "answer=off",
+        "method=./chained.yaml",
+        "plugins=[chainlab]",
+    ]
     ran(*words)
     assert [*here.glob("artifacts/toy/graph/*")] and [*here.glob("artifacts/toy/node_index/*")]

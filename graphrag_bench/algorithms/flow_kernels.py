@@ -53,7 +53,10 @@ class Ways(NamedTuple):
 
 
 class PathRows(NamedTuple):
-    """Paths as rows: nodes int32 (n, max_hops + 1), -1 after the last, and scores (n,)."""
+    """Paths as rows, in no order.
+
+    `nodes` are (n, max_hops + 1), -1 after the last of a path, `scores` float64 (n,).
+    """
 
     nodes: Int32Array
     scores: FloatArray

@@ -64,6 +64,15 @@ def key_of(name: str) -> str:
     )
 
 
+def title_key(title: str) -> str:
+    """The key of a title without what is in brackets; "" for one that is not looked for in a text.
+
+    What would leave nothing of the title stays: `(1985)` keeps its brackets.
+    """
+    key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
+    return key if _is_name(key) else ""
+
+
 def _unaccented(text: str) -> str:
     parts = unicodedata.normalize("NFKD", text)
     letters = (char for char in parts if unicodedata.combining(char) < _ABOVE_AND_BELOW)

@@ -1,0 +1,71 @@
+"""Chunks ranked again by the sentences that lead to them, worked out by hand."""
+
+import math
+
+import pytest
+from by_hand import Planted, angle, check, ranked
+
+from graphrag_bench.contract import alone
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.values import Question
+from operators.chunk.route import route
+
+TABLE = ChunkTable.of(
+    [
+        ("d0", "Ada (poet)", "Ada wrote. She lived in Malmö with Otto."),
+        ("d1", "Otto", "Otto is here."),
+        ("d2", "Malmo", "A town. Its mayor was Otto."),
+        ("d3", "Isk", "Nothing at all."),
+        ("d4", "Ada (poet)", "More of Ada, and of Isk."),
+    ]
+)
+QUESTION = Question("q", "Where did ADA live?")
+DEGREES = {
+    "Where did ADA live?": 0,
+    "Ada (poet): She lived in Malmö with Otto.": 30,
+    "Malmo: Its mayor was Otto.": 0,
+    "Ada (poet): More of Ada, and of Isk.": 80,
+}
+"""The angle of every text to the question; 60 degrees for a passage, whose cosine is 0.5."""
+SHARE = {0: 1.0, 2: 0.5, 1: 0.25, 3: 0.0, 4: 0.125}
+ABOVE = math.cos(math.radians(30)) - 0.5
+
+
+def routed(**settings):
+    embedder = Planted(lambda text: angle(DEGREES.get(text, 60)))
+    chunks = ranked(*SHARE, scores=[8 * share for share in SHARE.values()])
+    settings = {"weight": 0.0, "parent_weight": 1.0, "title_bonus": 0.0} | settings
+    ask = alone(route)
+    return ask(QUESTION, chunks, chunk_table=TABLE, embedder=embedder, **settings)
+
+
+def test_a_child_has_the_best_route_above_the_median_passage_by_its_parents_share() -> None:
+    """Otto: by Ada's sentence, the question naming her, or by Malmo's, half of the half of 0.5."""
+    assert ABOVE > 0.5 * 0.5 * 0.5
+    check(routed(), [1, 2, 0, 3, 4], [ABOVE, ABOVE, 0, 0, 0])
+    check(routed(other_parents=1.0, parent_weight=0.0), [1, 2, 0, 3, 4], [0.5, ABOVE, 0, 0, 0])
+
+
+def test_the_former_score_and_a_title_in_the_question_count_too() -> None:
+    logs = {row: math.log(share + 1e-4) for row, share in SHARE.items()}
+    check(routed(weight=1.0, n_parents=0), list(SHARE)[:3] + [4, 3], sorted(logs.values())[::-1])
+    check(routed(title_bonus=1.0, top_k=3), [0, 4, 1], [1, 1, ABOVE])
+
+
+@pytest.mark.parametrize("n_parents", [1, 5])
+def test_only_the_first_chunks_are_parents_and_chunks_of_one_title_are_no_route(n_parents) -> None:
+    result = routed(n_parents=n_parents)
+    assert dict(result.items())[4] == 0
+    assert result.ids.tolist()[:2] == [1, 2]
+
+
+def test_chunks_without_titles_keep_their_order_and_nothing_is_embedded_but_the_question() -> None:
+    table = ChunkTable.of([(f"d{row}", "", f"Text {row} of Ada.") for row in range(5)])
+    embedder = Planted()
+    result = alone(route)(
+        QUESTION, ranked(3, 1, scores=[0.5, -1]), chunk_table=table, embedder=embedder
+    )
+    check(result, [3, 1], [0.05 * math.log(1.0001), 0.05 * math.log(1e-4)])
+    assert embedder.batches == [[QUESTION.text]]
+    empty = alone(route)(QUESTION, ranked(), chunk_table=table, embedder=embedder)
+    assert len(empty) == 0
