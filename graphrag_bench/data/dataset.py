@@ -40,13 +40,15 @@ class _Part(BaseModel):
 class Download(_Part):
     """A published file: `path` in the hub's data set (a pattern may name several), or `url`.
 
-    `to` is the name it gets, by default its own. `members` are what is taken out of an archive:
-    patterns of member names, each with the name it gets ("" keeps the last part of its own).
+    `to` is the name it gets, by default its own. `size` (in bytes) and `sha256` are those that it
+    must have. `members` are what is taken out of an archive: patterns of member names, each with
+    the name it gets ("" keeps the last part of its own).
     """
 
     path: str = ""
     url: str = ""
     to: str = ""
+    size: int | None = None
     sha256: str = UNKNOWN
     members: dict[str, str] = {}
 

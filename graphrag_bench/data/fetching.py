@@ -70,7 +70,7 @@ def fetch(
         fetched = []
         for wanted in source.downloads:
             for remote in _remotes(source, wanted, commit, listed):
-                file, sha256 = _download(remote, staging, source.url, progress)
+                file, sha256 = _download(remote, wanted.size, staging, source.url, progress)
                 members = unpack(file, wanted.members, staging) if wanted.members else remote.holds
                 fetched.append(replace(remote, sha256=sha256, holds=tuple(members)))
         new = [name for one in fetched for name in one.holds]
@@ -130,28 +130,36 @@ def _remotes(
         yield Fetched(url, commit, stated or sha256, checked, (name,))
 
 
-def _download(remote: Fetched, staging: Path, page: str, progress: Progress) -> tuple[Path, str]:
+def _download(
+    remote: Fetched, size: int | None, staging: Path, page: str, progress: Progress
+) -> tuple[Path, str]:
     import pooch
 
     (name,) = remote.holds
     pooch.get_logger().setLevel("ERROR")
     server = pooch.create(
-        staging, base_url="", registry={name: remote.sha256 or None}, urls={name: remote.url},
+        staging, base_url="", registry={name: None}, urls={name: remote.url},
         retry_if_failed=_TRIES,
     )  # fmt: skip
     try:
-        path = server.fetch(name, progressbar=not progress.quiet)
+        path = Path(server.fetch(name, progressbar=not progress.quiet))
     except OSError as error:
         raise UserError(
             f"{remote.url}: not downloaded ({error}). Run the same command again, see the "
             f"publisher's page ({page}), or download it by hand: dataset.root=FOLDER."
         ) from None
-    except ValueError as error:
+    actual = path.stat().st_size, str(pooch.file_hash(str(path)))
+    stated = size or actual[0], remote.sha256 or actual[1]
+    if actual != stated:
+        path.unlink()
         raise UserError(
-            f"{remote.url}: the checksum is wrong, and the file was not kept.\n  {error}\n"
-            "Either the download was damaged (try again), or the published file has changed."
-        ) from None
-    return Path(path), str(pooch.file_hash(path))
+            f"{remote.url}: the file was not kept; its size or checksum is wrong.\n"
+            f"  expected {stated[0]:,} bytes, sha256 {stated[1]}\n"
+            f"  got      {actual[0]:,} bytes, sha256 {actual[1]}\n"
+            "Either the download was damaged (try again), or the published file has changed; "
+            "dataset.root=FOLDER reads a copy of yours as it is."
+        )
+    return path, actual[1]
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:

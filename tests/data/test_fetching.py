@@ -156,8 +156,9 @@ def test_a_hub_that_cannot_be_reached_or_is_forbidden_is_told_with_the_mirror(
         fetch(load_card("popqa"), tmp_path, progress=QUIET)
 
 
-def card_of(url: str, sha256: str = UNKNOWN) -> Card:
-    source = Source(url="https://publisher", downloads=[Download(url=url, sha256=sha256)])
+def card_of(url: str, sha256: str = UNKNOWN, size: int | None = None) -> Card:
+    download = Download(url=url, sha256=sha256, size=size)
+    source = Source(url="https://publisher", downloads=[download])
     return load_card("toy").model_copy(update={"source": source})
 
 
@@ -166,10 +167,39 @@ def test_the_checksum_of_a_card_is_held_against_the_file(
 ) -> None:
     url = f"{server.address}/a.bin"
     for sha256, checked in ((SHA, "card"), (UNKNOWN, "")):
-        (one,) = fetch(card_of(url, sha256), tmp_path / sha256, progress=QUIET)
+        card = card_of(url, sha256, len(BODY))
+        (one,) = fetch(card, tmp_path / sha256, progress=QUIET)
         assert (one.checked, one.sha256) == (checked, SHA)
-    with pytest.raises(UserError, match="checksum is wrong"):
-        fetch(card_of(url, "0" * 64), tmp_path / "wrong", progress=QUIET)
+
+
+@pytest.mark.parametrize(
+    ("sha256", "size"), [("0" * 64, None), ("0" * 64, len(BODY)), (UNKNOWN, 9), (SHA, 9)]
+)
+def test_a_file_of_another_size_or_checksum_is_refused_once_and_not_kept(
+    server: FileServer, tmp_path: Path, sha256: str, size: int | None
+) -> None:
+    with pytest.raises(UserError) as error:
+        fetch(card_of(f"{server.address}/a.bin", sha256, size), tmp_path, progress=QUIET)
+    sums = {SHA, SHA if sha256 == UNKNOWN else sha256}
+    sizes = {f"{len(BODY):,} bytes", f"{size or len(BODY):,} bytes"}
+    assert all(part in str(error.value) for part in ("/a.bin", *sums, *sizes))
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [".fetch.lock"]
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["2wikimultihopqa", "hotpotqa", "musique", "nq", "popqa"])
+def test_the_cards_of_hipporags_sets_refuse_other_files(
+    server: FileServer, tmp_path: Path, name: str
+) -> None:
+    source = load_card(name).source
+    assert source is not None
+    questions, corpus = source.downloads
+    hub(server, source.hub, {one.path: b"[]" for one in (questions, corpus)}, large=True)
+    with pytest.raises(UserError, match=questions.path) as error:
+        fetched(name, server, tmp_path)
+    assert f"{questions.size:,} bytes" in str(error.value)
+    assert {len(one.sha256) for one in (questions, corpus)} == {64}
+    assert corpus.size
 
 
 def test_a_busy_server_is_asked_again_and_one_that_is_away_is_told(

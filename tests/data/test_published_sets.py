@@ -261,6 +261,14 @@ def test_the_table_of_popqa_is_read_over_a_corpus_of_your_own(read: Read) -> Non
         read("popqa", {**files, "popQA.tsv": bad})
 
 
+def test_the_supporting_contexts_of_a_natural_question_are_its_evidence(read: Read) -> None:
+    passages = [{"idx": n, "title": "Una", "text": text} for n, text in enumerate(("A.", "B."))]
+    marked = [{**one, "is_supporting": n == 1} for n, one in enumerate(passages)]
+    row = {"question": "where is una from", "reference": ["Tarn", "Tarn Town"], "contexts": marked}
+    data = read("nq", {"corpus.json": passages, "questions.json": [row]})
+    assert data.gold == {"0": Gold(("Tarn", "Tarn Town"), ("1",))}
+
+
 def test_the_evidence_of_a_published_ultradomain_question_is_its_context(read: Read) -> None:
     row = {"input": "What grows?", "answers": ["Rye"], "context": "Rye grows.", "length": 2,
            "context_id": "c", "label": "cs", "meta": {"title": "Fields"}, "_id": "x"}  # fmt: skip

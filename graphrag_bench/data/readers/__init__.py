@@ -230,7 +230,7 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
 
 _READERS_OF = {
     "readers": "jsonl",
-    "readers.passages": "musique hotpotqa popqa multihoprag alce_asqa zhou2025 ultradomain "
+    "readers.passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
     "ultradomain_original",
     "readers.stories": "quality squality summscreen infinitebench graphragbench novelqa",
     "subgraphs": "rog",

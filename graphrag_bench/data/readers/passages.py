@@ -188,6 +188,26 @@ def popqa(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
+class _NaturalQuestion(FileRow):
+    question: str
+    reference: list[str]
+    contexts: list[_Passage]
+
+
+def nq(corpus: Path, questions: Path) -> Rows:
+    """Return Natural Questions over a corpus, in HippoRAG's folder layout; ids are row numbers.
+
+    The evidence are the `contexts` marked as supporting. Source: Kwiatkowski et al. 2019; sampled,
+    with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
+    """
+    rows = _numbered(corpus)
+    for place, row in records(questions, _NaturalQuestion):
+        marked = (one for one in row.contexts if one.is_supporting)
+        gold = Gold(not_blank(row.reference), _evidence(rows, marked))
+        rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
+    return rows
+
+
 class _Retrieved(_Passage):
     id: str
 
