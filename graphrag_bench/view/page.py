@@ -86,6 +86,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
             write_part(page, f"r{place}/q{number}", {"questions": block})
     index = {
         "runs": rows,
+        "stages": list(LABELS.items()),
         "metrics": [{"name": one.name, "meaning": one.meaning} for one in metrics()],
         "pairs": pair_rows(runs),
         **_write_graphs(runs, page, home),
@@ -121,12 +122,13 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
         steps.setdefault(one["step"], []).append(one["seconds"])
     counts, note = None, funnel
     if not isinstance(funnel, str):
-        stages = [{**vars(count), "said": LABELS[count.stage]} for count in funnel.counts()]
+        stages = [vars(count) for count in funnel.counts()]
         sizes = {"documents": len(funnel.fates), "questions": len(funnel.lost)}
         counts, note = {**sizes, "stages": stages}, "; ".join(funnel.unknown)
     return {
         **{name: metrics.get(name) for name in _FIELDS},
         "title": title,
+        "answers": any(row["status"] == "answered" for row in run.rows.values()),
         "spent": {"tokens": n_tokens, "usd": usd},
         "cost": {name: metrics["cost"][name] for name in ("steps", "stages")},
         "seconds": {step: round(sum(s) / len(s), 6) for step, s in sorted(steps.items())},

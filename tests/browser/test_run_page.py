@@ -120,6 +120,63 @@ def browser(driver: Any, page: Path) -> Browser:
     return Browser(driver, page)
 
 
+@pytest.fixture(scope="module")
+def retrieved(driver: Any, tmp_path_factory: pytest.TempPathFactory) -> Browser:
+    """A page of two runs without answers, PathRAG the first."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        runs = [str(run) for run in planted_runs(home, ["hipporag", "pathrag"], "answer=off")]
+        ended = command("view", *runs[::-1], "--out", str(home / "page"), "--home", str(home))
+    assert ended.code == 0, ended.err
+    return Browser(driver, home / "page")
+
+
+@pytest.mark.parametrize("place", ["overview", "questions", "question/r0/1", "diff"])
+def test_without_answers_nothing_speaks_of_them(retrieved: Browser, place: str) -> None:
+    retrieved.at(place)
+    retrieved.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    text = retrieved.one("#main").text.lower()
+    assert "answer" not in text.replace("answer_in_context", "")  # a metric of contexts
+    assert retrieved.complaints() == []
+
+
+def test_the_first_run_is_shown_first_and_the_best_is_the_first_of_the_table(
+    retrieved: Browser,
+) -> None:
+    retrieved.at("questions")
+    assert Select(retrieved.one("#run-choice")).first_selected_option.text.startswith("PathRAG")
+    retrieved.at("diff")
+    assert Select(retrieved.one("#diff-a")).first_selected_option.text.startswith("PathRAG")
+    retrieved.at("overview")
+    scores = retrieved.js(
+        "return [...document.querySelector('tbody').rows].map((row) => row.cells[1].textContent)"
+    )
+    assert len(scores) == 2 and scores == sorted(scores, reverse=True)
+
+
+def test_on_a_phone_score_and_interval_are_in_sight_and_names_have_two_lines(
+    browser: Browser,
+) -> None:
+    browser.at("overview", NARROW)
+    browser.js("grb.index.runs[0].title = 'A long name '.repeat(9); grb.show()")
+    browser.until(lambda: "A long name" in browser.one("#main").text)
+    right, lines = browser.js(
+        "const row = document.querySelector('tbody tr'), name = row.querySelector('.two');"
+        "return [row.cells[1].getBoundingClientRect().right,"
+        " name.clientHeight / parseFloat(getComputedStyle(name).lineHeight)]"
+    )
+    assert right <= NARROW and lines < 2.5
+
+
+def test_labels_end_where_they_differ(browser: Browser) -> None:
+    browser.at("overview")
+    same = "x" * 40
+    labels = browser.js("return grb.labels(arguments[0])", [f"{same}1", f"{same}2", "short"])
+    assert labels == [f"{same}1", f"{same}2", "short"]
+    assert browser.js("return grb.labels(arguments[0])", [same, "y"]) == ["x" * 27 + "…", "y"]
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("place", ["overview", "questions/r1", "question/r2/1", "diff", "health"])

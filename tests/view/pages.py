@@ -40,11 +40,11 @@ def _planted(chat: Chat) -> str | CallFailed:
     return f"Ada Marsh {SCRIPT}" if message == "Ada Marsh" else message
 
 
-def planted_runs(home: Path, methods: Sequence[str] = METHODS) -> list[Path]:
+def planted_runs(home: Path, methods: Sequence[str] = METHODS, *more: str) -> list[Path]:
     """The folders of runs of the methods over the planted corpus, in their order."""
     data = write_set(home / "data" / "planted", CORPUS, QUESTIONS)
     words = [*WEIGHTLESS, "dataset=jsonl", f"dataset.root={data}", "reference_rows=off"]
-    words += [f"paths.home={home}", "llm._target_=pages.reader"]
+    words += [f"paths.home={home}", "llm._target_=pages.reader", *more]
     return [run_folder(*words, f"method={name}") for name in methods]
 
 

@@ -10,6 +10,7 @@ from toy_runs import TOY, command, run_folder
 
 from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
+from graphrag_bench.explain.stages import LABELS
 from graphrag_bench.run.stored import find_run
 from graphrag_bench.view.page import part_text, write_page
 
@@ -41,6 +42,8 @@ def test_the_newest_runs_are_shown_in_the_order_of_their_scoring(page: Path) -> 
     first = index["runs"][0]
     assert first["n"] == 3 and first["metrics"]["evidence_recall@5"]["mean"] == 1.0
     assert [stage["stage"] for stage in first["funnel"]["stages"]][:2] == ["corpus", "chunk"]
+    assert [stage for stage, _ in index["stages"]] == list(LABELS)
+    assert all(run["answers"] for run in index["runs"])
     assert len(index["pairs"]) == 6
 
 
@@ -141,3 +144,4 @@ def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
     assert "graph" in gone["without_names"]
     toy = part(page, "r1/list")
     assert set(toy["right"]) == {None} and set(toy["status"]) == {"retrieved"}
+    assert [run["answers"] for run in index["runs"]] == [True, False]

@@ -7,7 +7,7 @@ function stepsOf(run) {
   const found = new Map();
   for (const [path, value] of Object.entries(run.settings)) {
     const held = /^method\.((?:convert|retrieve|generate)\..*)\.op$/.exec(path);
-    if (held) found.set(held[1], { op: value, settings: {} });
+    if (held && (run.answers || !value.startsWith("answer."))) found.set(held[1], { op: value, settings: {} });
   }
   for (const [path, value] of Object.entries(run.settings)) {
     const inside = [...found.keys()].filter((place) => path.startsWith(`method.${place}.`)).sort((a, b) => b.length - a.length)[0];
@@ -63,12 +63,11 @@ grb.flips = function (a, b, metric) {
 
 grb.views.diff = async function (aId, bId, metricAsked) {
   const runs = grb.index.runs;
-  const isReference = (run) => Number(["floor", "ceiling"].includes(run.role));
-  const peersOf = (run) => runs.filter((one) => one.set === run.set && one !== run).sort((x, y) => isReference(x) - isReference(y));
-  const able = runs.filter((run) => peersOf(run).length).sort((x, y) => isReference(x) - isReference(y));
+  const peersOf = (run) => runs.filter((one) => one.set === run.set && one !== run);
+  const able = runs.filter((run) => peersOf(run).length);
   if (!able.length) return [grb.section("Method diff", grb.h("p", {}, "A diff takes two runs over the same questions; write the page of both: graphrag-bench view RUN RUN --out FOLDER."))];
-  const a = able.find((one) => one.id === aId) || able.find((one) => one.role === "baseline") || able[0];
-  const b = peersOf(a).find((one) => one.id === bId) || peersOf(a).find((one) => !one.role) || peersOf(a)[0];
+  const a = able.find((one) => one.id === aId) || able[0];
+  const b = peersOf(a).find((one) => one.id === bId) || peersOf(a)[0];
   const [heldA, heldB] = await Promise.all([grb.listOf(a), grb.listOf(b)]);
   const { set } = heldA;
   const go = (x, y, metric) => { location.hash = `#diff/${x}/${y}${metric ? `/${encodeURIComponent(metric)}` : ""}`; };
@@ -107,9 +106,9 @@ grb.views.diff = async function (aId, bId, metricAsked) {
 };
 
 function flipped(title, rows, a, b, heldA, heldB) {
+  const said = ({ run, list }, place) => (run.answers && list.answer[place]) || list.status[place];
   const items = rows.slice(0, FLIPS_SHOWN).map(({ place, at }) => grb.h("li", {}, grb.h("span", {}, `${heldA.set.id[at]}: ${heldA.set.text[at]} `),
-    grb.h("a", { href: `#question/${a.id}/${place}` }, `A: ${heldA.list.answer[place] || heldA.list.status[place]}`), " ",
-    grb.h("a", { href: `#question/${b.id}/${heldB.list.placeOf.get(at)}` }, `B: ${heldB.list.answer[heldB.list.placeOf.get(at)] || heldB.list.status[heldB.list.placeOf.get(at)]}`)));
+    grb.h("a", { href: `#question/${a.id}/${place}` }, `A: ${said(heldA, place)}`), " ", grb.h("a", { href: `#question/${b.id}/${heldB.list.placeOf.get(at)}` }, `B: ${said(heldB, heldB.list.placeOf.get(at))}`)));
   return grb.h("div", { class: "card tall" }, grb.h("h3", {}, `${title}: ${rows.length}`), grb.h("ul", {}, items), rows.length > FLIPS_SHOWN ? grb.h("p", { class: "about" }, `the first ${FLIPS_SHOWN}; the list of questions has all`) : null);
 }
 

@@ -28,17 +28,20 @@ grb.choice = function (label, options, value, changed, id) {
   return grb.h("label", { class: "field" }, grb.h("span", {}, label), select);
 };
 
-/* Columns: {head, cell(row) -> text or element, order(row) -> number or text, text: flush left}. */
-grb.table = function (caption, columns, rows, options = {}) {
+/* Columns: {head, cell(row) -> text or element, order(row) -> number or text, text: flush left, name: two lines at most,
+   spare: not shown where no row has a value}. */
+grb.table = function (caption, all, rows, options = {}) {
+  const columns = all.filter((one) => !one.spare || rows.some((row) => one.order(row)));
+  const kind = (column) => (column.name ? "text name" : column.text ? "text" : "number");
   let by = options.by ?? null;
   let down = true;
   const body = grb.h("tbody");
   const heads = columns.map((column, place) => grb.h("th",
-    { scope: "col", class: column.text ? "text" : "", title: column.about },
-    column.order ? grb.h("button", { type: "button", onclick: () => sort(place) }, column.head)
+    { scope: "col", class: kind(column), title: column.about },
+    column.order ? grb.h("button", { type: "button", onclick: () => sort(place) }, column.head.split(/(?<=_)/).flatMap((part) => [grb.h("wbr"), part]))
       : column.head));
   function sort(place) {
-    down = by === place ? !down : !columns[place].text;
+    down = by === place ? !down : kind(columns[place]) === "number";
     by = place;
     draw();
   }
@@ -57,8 +60,8 @@ grb.table = function (caption, columns, rows, options = {}) {
     const wanted = options.filter ? order.filter(options.filter) : order;
     body.replaceChildren(...wanted.map((row) => grb.h("tr", {}, columns.map((column, place) => grb.h(
       place || !options.heads ? "td" : "th",
-      { class: column.text ? "text" : "number", scope: place || !options.heads ? null : "row" },
-      column.cell(row))))));
+      { class: kind(column), scope: place || !options.heads ? null : "row" },
+      column.name ? grb.h("span", { class: "two", title: column.order(row) }, column.cell(row)) : column.cell(row))))));
   }
   draw();
   const made = grb.h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
@@ -70,11 +73,15 @@ grb.table = function (caption, columns, rows, options = {}) {
 /* A heading, with what it holds below it. */
 grb.section = (title, ...children) => grb.h("section", {}, grb.h("h2", {}, title), ...children);
 
-/* Signs and words for what became of a question; never colour alone. */
-grb.outcome = function (status, right) {
+/* Signs and words for what became of a question, null where nothing was to be answered; never colour alone. */
+grb.outcome = function (run, status, right) {
   if (status === "failed") return ["failed", "✕ failed"];
+  if (!run.answers) return null;
   if (right === 1) return ["right", "✓ right"];
   if (right === 0) return ["wrong", "✗ wrong"];
   return ["open", status === "answered" ? "○ no gold" : "○ no answer"];
 };
+grb.outcomeBadge = (outcome) => (outcome ? grb.badge(...outcome) : null);
+/* Signs of gold evidence by its place. */
+grb.fates = { c: ["●", "in the context"], r: ["◐", "retrieved, not in the context"], m: ["○", "missed"] };
 grb.badge = (kind, text) => grb.h("span", { class: `badge ${kind}` }, text);

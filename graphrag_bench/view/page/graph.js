@@ -17,7 +17,7 @@ function kindOf(node) {
 
 function words(node) {
   return [node.kind === "chunk" ? "chunk" : node.type || "node", node.seed ? "seed" : "", node.gold ? "gold evidence" : "",
-    node.answer ? "named as a gold answer" : "", node.score !== undefined ? `score ${grb.number(node.score, 4)}` : "",
+    node.answer ? "has the name that is looked for" : "", node.score !== undefined ? `score ${grb.number(node.score, 4)}` : "",
     node.found || node.kind !== "chunk" ? "" : "not retrieved"].filter(Boolean).join(", ");
 }
 
@@ -76,7 +76,7 @@ function legendOf(graph) {
   const rows = [
     has((one) => one.seed) && ["◆", "seed", "seed: found by the first step"], has((one) => kindOf(one) === "found") && ["●", "found", "node found by a step"],
     has((one) => kindOf(one) === "other") && ["●", "other", "node of the gold evidence or on a path"], has((one) => one.kind === "chunk") && ["■", "chunk", "chunk (dashed: not retrieved)"],
-    has((one) => one.gold) && ["◯", "gold", "gold evidence, or in it"], has((one) => one.answer) && ["◎", "answer", "named as a gold answer"],
+    has((one) => one.gold) && ["◯", "gold", "gold evidence, or in it"], has((one) => one.answer) && ["◎", "answer", "has the name that is looked for"],
     graph.paths.length && ["━", "path", "path that is switched on"],
   ].filter(Boolean);
   return grb.h("ul", { class: "legend", id: "graph-legend" }, rows.map(([sign, kind, text]) => grb.h("li", {}, grb.h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, sign), text)),

@@ -16,8 +16,10 @@ const tokensOf = (held) => sumOf(held, ["prompt_tokens", "completion_tokens"]);
 
 grb.views.overview = function () {
   const { index } = grb;
-  const runs = index.runs;
-  const main = grb.mainMetrics(runs);
+  const main = grb.mainMetrics(index.runs);
+  const sets = [...new Set(index.runs.map((run) => run.set))];
+  const score = (run) => run.metrics[main[0]]?.mean ?? -Infinity;
+  const runs = [...index.runs].sort((a, b) => sets.indexOf(a.set) - sets.indexOf(b.set) || score(b) - score(a));
   const meanings = new Map(index.metrics.map((one) => [one.name, one.meaning]));
   const about = (name) => meanings.get(name) || meanings.get(name.replace(/@.*/, "@k")) || "";
   let wanted = "";
@@ -26,14 +28,14 @@ grb.views.overview = function () {
     cell: (run) => (run.metrics[name] ? grb.range(run.metrics[name]) : "–"),
   });
   const plain = (head, value, digits, said) => ({
-    head, about: said, order: value,
+    head, about: said, order: value, spare: true,
     cell: (run) => { const x = value(run); return x === null || x === undefined ? "–" : digits ? grb.number(x, digits) : grb.count(x); },
   });
   const columns = [
-    { head: "run", text: true, order: (run) => run.title, cell: (run) => grb.h("a", { href: `#questions/${run.id}` }, run.title) },
+    { head: "run", name: true, order: (run) => run.title, cell: (run) => grb.h("a", { href: `#questions/${run.id}` }, run.title) },
+    ...main.map(metric),
     { head: "data set", text: true, order: (run) => run.dataset, cell: (run) => run.dataset },
     plain("n", (run) => run.n),
-    ...main.map(metric),
     plain("context tokens", (run) => run.usage.context_tokens_per_question, 0, "mean tokens of a context"),
     plain("LLM tokens", (run) => run.usage.tokens_per_question, 0, "prompt and completion, a question"),
     plain("seconds", (run) => run.usage.seconds_per_question, 3, "a question, all steps, as they were run"),
@@ -43,7 +45,7 @@ grb.views.overview = function () {
     plain("fell back", (run) => run.fell_back, 0, "questions that went another way than the method's own"),
   ];
   const table = grb.table(`${grb.plural(runs.length, "run")}; means with 95 % intervals`, columns, runs, {
-    heads: true, filter: (run) => `${run.title} ${run.dataset} ${run.method} ${run.key}`.toLowerCase().includes(wanted),
+    heads: true, by: sets.length === 1 && main.length ? 1 : null, filter: (run) => `${run.title} ${run.dataset} ${run.method} ${run.key}`.toLowerCase().includes(wanted),
   });
   const search = grb.h("input", { type: "search", id: "run-filter", placeholder: "method, data set, key", oninput: () => { wanted = search.value.toLowerCase(); table.redraw(); } });
   grb.repaint = grb.plots.repaint;
@@ -73,8 +75,8 @@ function scores(runs, main) {
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.metrics)))].sort();
   const holder = grb.h("div", { id: "scatter" });
   function draw() {
-    const points = runs.map((run, place) => ({ run, place })).filter(({ run }) => run.metrics[y] && !run.imported).map(({ run, place }) => ({
-      place, label: run.title, x: xs[x][1](run) || 0, y: run.metrics[y].mean, low: run.metrics[y].low, high: run.metrics[y].high,
+    const points = runs.filter((run) => run.metrics[y] && !run.imported).map((run) => ({
+      title: run.title, set: run.dataset, x: xs[x][1](run) || 0, y: run.metrics[y].mean, low: run.metrics[y].low, high: run.metrics[y].high,
     }));
     holder.replaceChildren(points.length ? grb.plots.scatter(points, xs[x][0], y) : grb.h("p", {}, "No run has this metric."));
   }
@@ -86,31 +88,30 @@ function scores(runs, main) {
 
 /* The funnels of all runs: how much of the gold evidence is left behind each stage. */
 function funnels(runs) {
-  const made = runs.map((run, place) => ({ run, place })).filter(({ run }) => run.funnel);
+  const rows = runs.filter((run) => run.funnel);
   const notes = runs.filter((run) => run.funnel_note).map((run) => grb.h("li", {}, `${run.title}: ${run.funnel ? "not known: " : ""}${run.funnel_note}`));
   const about = notes.length ? grb.h("details", {}, grb.h("summary", {}, "What is not known, and why"), grb.h("ul", {}, notes)) : null;
-  if (!made.length) return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "No run has a funnel."), about);
-  const order = [...new Set(made.flatMap(({ run }) => run.funnel.stages.map((one) => one.stage)))];
+  if (!rows.length) return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "No run has a funnel."), about);
   const at = (run, stage) => run.funnel.stages.find((one) => one.stage === stage);
-  const words = new Map(made.flatMap(({ run }) => run.funnel.stages.map((one) => [one.stage, one.said])));
+  const stages = grb.index.stages.filter(([stage]) => rows.some((run) => at(run, stage)));
   const unknown = (one) => one.unknown && one.unknown === one.rest + one.lost;
   const said = (one) => (!one ? "–" : unknown(one) ? "not known" : `${grb.count(one.rest)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}`);
-  const series = made.map(({ run, place }) => ({ name: run.title, place, values: order.map((stage) => {
+  const series = rows.map((run) => ({ title: run.title, set: run.dataset, values: stages.map(([stage, label]) => {
     const one = at(run, stage);
-    return !one || unknown(one) ? null : { size: (100 * one.rest) / (run.funnel.documents || 1), said: `${run.title}, ${one.said}: ${grb.count(one.rest)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
+    return !one || unknown(one) ? null : { size: (100 * one.rest) / (run.funnel.documents || 1), said: `${run.title}, ${label}: ${grb.count(one.rest)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
   }) }));
   return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "Documents of the questions' gold evidence that are left behind each stage."),
-    grb.plots.lines(order.map((stage) => words.get(stage)), series, "% of the gold evidence", "Gold evidence left behind each stage of each run; the table below has the values"),
+    grb.plots.lines(stages.map(([, label]) => label), series, "% of the gold evidence", "Gold evidence left behind each stage of each run; the table below has the values"),
     grb.table("Gold evidence left behind each stage (and lost there)", [
-      { head: "run", text: true, order: ({ run }) => run.title, cell: ({ run }) => run.title },
-      { head: "documents", order: ({ run }) => run.funnel.documents, cell: ({ run }) => grb.count(run.funnel.documents) },
-      ...order.map((stage) => ({ head: words.get(stage), order: ({ run }) => at(run, stage)?.rest ?? null, cell: ({ run }) => said(at(run, stage)) })),
-    ], made, { heads: true }), about);
+      { head: "run", name: true, order: (run) => run.title, cell: (run) => run.title },
+      { head: "documents", order: (run) => run.funnel.documents, cell: (run) => grb.count(run.funnel.documents) },
+      ...stages.map(([stage, label]) => ({ head: label, order: (run) => at(run, stage)?.rest ?? null, cell: (run) => said(at(run, stage)) })),
+    ], rows, { heads: true }), about);
 }
 
 function costs(runs) {
   const priced = runs.filter((run) => Object.keys(run.cost.stages).length);
-  if (!priced.length) return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "No run has called a model."));
+  if (!priced.length) return null;
   const stages = [...new Set(priced.flatMap((run) => Object.keys(run.cost.stages)))];
   const series = stages.map((stage, place) => ({ name: stage, place, values: priced.map((run) => {
     const held = run.cost.stages[stage];
@@ -129,16 +130,16 @@ function estimates(runs) {
   const shown = (value) => (value === null || value === undefined ? "–" : grb.count(value));
   const calls = (row) => (row.held ? row.held.paid.calls + row.held.cached.calls : null);
   return grb.section("Steps: estimate against actual", grb.table("Calls, tokens and seconds of each step", [
-    { head: "run", text: true, order: (row) => row.run.title, cell: (row) => row.run.title },
+    { head: "run", name: true, order: (row) => row.run.title, cell: (row) => row.run.title },
     { head: "step", text: true, order: (row) => row.step, cell: (row) => row.step },
     { head: "seconds a question", order: (row) => row.seconds, cell: (row) => grb.number(row.seconds, 4) },
-    { head: "expected calls", order: (row) => row.expected?.calls ?? null, cell: (row) => shown(row.expected?.calls) },
-    { head: "calls", order: calls, cell: (row) => shown(calls(row)) },
-    { head: "of them cached", order: (row) => row.held?.cached.calls ?? null, cell: (row) => shown(row.held?.cached.calls) },
-    { head: "expected tokens", order: (row) => pair(row.expected), cell: (row) => shown(pair(row.expected)) },
-    { head: "tokens", order: real, cell: (row) => shown(real(row)) },
-    { head: "actual / expected", order: (row) => (real(row) && pair(row.expected) ? real(row) / pair(row.expected) : null),
+    { head: "expected calls", spare: true, order: (row) => row.expected?.calls ?? null, cell: (row) => shown(row.expected?.calls) },
+    { head: "calls", spare: true, order: calls, cell: (row) => shown(calls(row)) },
+    { head: "of them cached", spare: true, order: (row) => row.held?.cached.calls ?? null, cell: (row) => shown(row.held?.cached.calls) },
+    { head: "expected tokens", spare: true, order: (row) => pair(row.expected), cell: (row) => shown(pair(row.expected)) },
+    { head: "tokens", spare: true, order: real, cell: (row) => shown(real(row)) },
+    { head: "actual / expected", spare: true, order: (row) => (real(row) && pair(row.expected) ? real(row) / pair(row.expected) : null),
       cell: (row) => (real(row) && pair(row.expected) ? grb.number(real(row) / pair(row.expected), 2) : "–") },
-    { head: "USD", order: (row) => (row.held ? sumOf(row.held, ["usd"]) : null), cell: (row) => (row.held ? grb.number(sumOf(row.held, ["usd"]), 4) : "–") },
+    { head: "USD", spare: true, order: (row) => (row.held ? sumOf(row.held, ["usd"]) : null), cell: (row) => (row.held ? grb.number(sumOf(row.held, ["usd"]), 4) : "–") },
   ], rows));
 }

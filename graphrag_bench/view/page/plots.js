@@ -9,9 +9,31 @@ const LETTER = 7, KEY = 52, ROW = 19, AXIS = 64; /* pixels: a letter, a sign of 
 const shown = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const cutTo = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
 
+/* Titles cut to `least` letters, and no shorter than where each differs from all others. */
+grb.labels = function (titles, least = 28) {
+  const alike = (title, n) => titles.some((one) => one !== title && one.slice(0, n) === title.slice(0, n));
+  return titles.map((title) => {
+    let n = least;
+    while (n < title.length && alike(title, n - 1)) n += 1;
+    return cutTo(title, n);
+  });
+};
+
 grb.plots = {};
 /* The colour of a series by its place. */
 grb.plots.colour = (place) => grb.colours[place % grb.colours.length];
+
+/* How runs are marked, each {title, set}: its colour by its title, its sign by its data set. */
+function marksOf(rows) {
+  const [titles, sets] = ["title", "set"].map((name) => [...new Set(rows.map((one) => one[name]))]);
+  const labels = grb.labels(titles).map(shown);
+  const marks = rows.map(({ title, set }) => {
+    const [place, sign] = [titles.indexOf(title), sets.indexOf(set)];
+    const open = place >= grb.colours.length ? "-open" : "";
+    return { label: labels[place], set: shown(set), color: grb.plots.colour(place), symbol: SYMBOLS[sign % SYMBOLS.length] + open };
+  });
+  return { marks, titles, sets };
+}
 
 function paint() {
   const style = getComputedStyle(document.documentElement);
@@ -52,24 +74,30 @@ function plot(traces, layout, inside, said) {
 /* Paint the plots in sight with the colours of another theme. */
 grb.plots.repaint = () => { for (const one of document.querySelectorAll(".plot")) one.redraw(); };
 
-/* points: [{place, label, x, y, low, high}], each with its interval; y from 0 to 1 or more. */
+/* points: [{title, set, x, y, low, high}], each with its interval. */
 grb.plots.scatter = function (points, xLabel, yLabel) {
-  const most = Math.max(1, ...points.map((one) => one.high));
-  const traces = points.map((one) => ({
-    type: "scatter", mode: "markers", cliponaxis: false, name: nameOf({ name: one.label }), x: [one.x], y: [one.y], hoverinfo: "text",
-    hovertext: [shown(`${one.label}: ${yLabel} ${grb.number(one.y)} [${grb.number(one.low, 2)}, ${grb.number(one.high, 2)}], ${grb.count(one.x)} ${xLabel}`)],
+  const { marks, titles, sets } = marksOf(points);
+  const traces = points.map((one, place) => ({
+    type: "scatter", mode: "markers", name: marks[place].label, x: [one.x], y: [one.y], hoverinfo: "text",
+    legendgroup: marks[place].label, showlegend: points.findIndex(({ title }) => title === one.title) === place,
+    hovertext: [shown(`${one.title}${sets.length > 1 ? ` on ${one.set}` : ""}: ${yLabel} ${grb.number(one.y)} [${grb.number(one.low, 2)}, ${grb.number(one.high, 2)}], ${grb.count(one.x)} ${xLabel}`)],
     error_y: { type: "data", symmetric: false, array: [one.high - one.y], arrayminus: [one.y - one.low], thickness: 1.5, width: 5 },
-    marker: { ...markOf(one.place), size: 12 },
+    marker: { color: marks[place].color, symbol: marks[place].symbol, size: 12 },
   }));
-  return plot(traces, { xaxis: { title: xLabel, rangemode: "tozero" }, yaxis: { title: yLabel, range: [-0.02 * most, 1.04 * most] } }, 300,
-    `${yLabel} against ${xLabel}; the table above has the values`);
+  const signs = sets.length > 1 ? sets.map((set, place) => ({
+    type: "scatter", mode: "markers", name: shown(cutTo(set, 28)), x: [null], y: [null], marker: { color: paint().edge, symbol: SYMBOLS[place % SYMBOLS.length], size: 12 },
+  })) : [];
+  return plot([...traces, ...signs], { xaxis: { title: xLabel }, yaxis: { title: yLabel } }, 300,
+    `${yLabel} against ${xLabel} of ${grb.plural(titles.length, "method")}; the table above has the values`);
 };
 
-/* series: [{name, place, values: [{size, said} or null at each step]}]: a line with a mark at each step. */
+/* series: [{title, set, values: [{size, said} or null at each step]}]: a line with a mark at each step, the first line the
+   widest, so that equal ones show. */
 grb.plots.lines = function (steps, series, yLabel, said) {
-  const traces = series.map((one) => ({
-    type: "scatter", mode: "lines+markers", cliponaxis: false, name: nameOf(one), x: steps.map(shown), ...valuesOf(one, "y"), connectgaps: true,
-    line: { color: grb.plots.colour(one.place), width: 2 }, marker: { ...markOf(one.place), size: 9 },
+  const { marks, sets } = marksOf(series);
+  const traces = series.map((one, place) => ({
+    type: "scatter", mode: "lines+markers", cliponaxis: false, name: marks[place].label + (sets.length > 1 ? `, ${marks[place].set}` : ""), x: steps.map(shown), ...valuesOf(one, "y"), connectgaps: true,
+    line: { color: marks[place].color, width: 2 + Math.min(6, 2 * (series.length - 1 - place)) }, marker: { color: marks[place].color, symbol: marks[place].symbol, size: 9 },
   }));
   return plot(traces, { xaxis: { type: "category", range: [-0.3, steps.length - 0.7] }, yaxis: { title: yLabel, range: [-2, 104] } }, 300, said);
 };
@@ -77,16 +105,14 @@ grb.plots.lines = function (steps, series, yLabel, said) {
 /* series as of lines, a value for each row: horizontal bars, one behind another. */
 grb.plots.stacked = function (rows, series, xLabel, said) {
   const traces = series.map((one) => ({
-    type: "bar", orientation: "h", name: nameOf(one), y: rows.map((_, place) => place), ...valuesOf(one, "x"), textposition: "none",
+    type: "bar", orientation: "h", name: shown(cutTo(one.name, 28)), y: rows.map((_, place) => place), ...valuesOf(one, "x"), textposition: "none",
     marker: { color: grb.plots.colour(one.place), pattern: { shape: HATCHES[one.place % HATCHES.length], fillmode: "overlay", fgcolor: "#ffffff", size: 6 } },
   }));
-  const labels = rows.map((row) => shown(cutTo(row, 28)));
+  const labels = grb.labels(rows).map(shown);
   return plot(traces, { barmode: "stack", bargap: 0.3, xaxis: { title: xLabel, rangemode: "tozero" },
     yaxis: { tickmode: "array", tickvals: rows.map((_, place) => place), ticktext: labels, range: [rows.length - 0.5, -0.5], ticklabelstandoff: LETTER } }, 30 * rows.length, said);
 };
 
-const nameOf = (one) => shown(cutTo(one.name, 32));
-const markOf = (place) => ({ color: grb.plots.colour(place), symbol: SYMBOLS[place % SYMBOLS.length] });
 const valuesOf = (one, axis) => ({ [axis]: one.values.map((value) => value?.size ?? null), hoverinfo: "text", hovertext: one.values.map((value) => shown(value?.said ?? "")) });
 
 /* rows: [{label, size, text}]: bars of counts of one scale, the longest that of `whole`. */

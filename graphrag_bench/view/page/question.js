@@ -81,7 +81,8 @@ function contextOf(held) {
 }
 
 function evidenceOf(held) {
-  const signs = { "in the context": ["right", "●"], "retrieved, not in the context": ["open", "◐"], missed: ["wrong", "○"] };
+  const kinds = { c: "right", r: "open", m: "wrong" };
+  const signs = Object.fromEntries(Object.entries(grb.fates).map(([letter, [sign, fate]]) => [fate, [kinds[letter], sign]]));
   const rows = Object.entries(held.found).filter(([, names]) => names.length);
   return rows.length ? grb.h("ul", { class: "evidence" }, rows.map(([fate, names]) => grb.h("li", {}, grb.badge(signs[fate]?.[0] || "open", `${signs[fate]?.[1] || ""} ${fate}`), ` ${names.join(", ")}`))) : grb.h("p", { class: "about" }, "No gold evidence is known.");
 }
@@ -95,7 +96,7 @@ grb.views.question = async function (runId, placeText) {
   if (at === undefined) throw new Error(`${run.title} has no question number ${placeText}.`);
   const part = await grb.load(`${run.id}/q${Math.floor(place / list.block)}`);
   const held = part.questions[set.id[at]];
-  const [kind, said] = grb.outcome(list.status[place], list.right[place]);
+  const outcome = grb.outcome(run, list.status[place], list.right[place]);
   const order = grb.asked?.run === run.id && grb.shownQuestions?.includes(place) ? grb.shownQuestions : list.at.map((_, n) => n);
   const where = order.indexOf(place);
   const turn = (by) => { const next = order[where + by]; return next === undefined ? null : `#question/${run.id}/${next}`; };
@@ -114,11 +115,11 @@ grb.views.question = async function (runId, placeText) {
     grb.h("h2", { id: "question" }, held.question),
     grb.h("p", { class: "about" }, `${set.id[at]}${set.type[at] ? `, ${set.type[at]}` : ""}${hops}; ${run.title} on ${run.dataset}`),
     grb.h("div", { class: "cards" },
-      grb.h("div", { class: "card" }, grb.h("h3", {}, "Answer ", grb.badge(kind, said)), grb.h("p", { id: "answer", class: "text" }, held.answer ?? "(no answer)"),
+      grb.h("div", { class: "card" }, grb.h("h3", {}, run.answers ? "Answer " : "Retrieval ", grb.outcomeBadge(outcome)), run.answers ? grb.h("p", { id: "answer", class: "text" }, held.answer ?? "(no answer)") : null,
         held.error ? grb.h("p", {}, `failed in ${held.error.step}: ${held.error.message}`) : null,
         held.fallbacks.map((reason) => grb.h("p", {}, grb.badge("fell", "fell back"), ` ${reason}`)), grb.h("p", { class: "about" }, `${usage}; ${grb.number(list.seconds[place], 3)} s`)),
-      grb.h("div", { class: "card" }, grb.h("h3", {}, "Gold"), grb.h("p", { class: "text" }, (held.gold.answers || []).join(" | ") || "(none known)"), evidenceOf(held), scores.length ? grb.h("p", { class: "about" }, scores.join(", ")) : null)),
-    grb.section("Graph of the answer", grb.answerGraph(held.graph)),
+      grb.h("div", { class: "card" }, grb.h("h3", {}, run.answers ? "Gold" : "Gold evidence"), run.answers ? grb.h("p", { class: "text" }, (held.gold.answers || []).join(" | ") || "(none known)") : null, evidenceOf(held), scores.length ? grb.h("p", { class: "about" }, scores.join(", ")) : null)),
+    grb.section(run.answers ? "Graph of the answer" : "Graph of the retrieval", grb.answerGraph(held.graph)),
     run.imported ? grb.section("Context", grb.h("p", { class: "about" }, "Not known: these are somebody else's results.")) :
       grb.section(`Context: ${grb.plural(held.context.length, "piece")}, ${grb.plural(held.context.reduce((sum, one) => sum + one.tokens, 0), "token")}`, contextOf(held)),
     grb.section("Steps", steps.length ? steps : grb.h("p", { class: "about" }, run.imported ? "An imported run has none." : "None were kept (trace=off)."),

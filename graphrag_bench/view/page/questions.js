@@ -36,8 +36,8 @@ grb.views.questions = async function (runId) {
   function matches(place) {
     const at = list.at[place];
     const right = list.right[place];
-    if (state.text && !`${set.id[at]} ${set.text[at]} ${list.answer[place]} ${set.gold[at].join(" ")}`.toLowerCase().includes(state.text)) return false;
-    if (state.outcome && grb.outcome(list.status[place], right)[0] !== state.outcome) return false;
+    if (state.text && !`${set.id[at]} ${set.text[at]} ${list.answer[place]} ${run.answers ? set.gold[at].join(" ") : ""}`.toLowerCase().includes(state.text)) return false;
+    if (state.outcome && grb.outcome(run, list.status[place], right)?.[0] !== state.outcome) return false;
     if (state.fallback === "any" && !list.fallbacks[place].length) return false;
     if (state.fallback && state.fallback !== "any" && !list.fallbacks[place].includes(state.fallback)) return false;
     if (state.lost && (list.lost[place] === "" ? "nothing" : list.lost[place]) !== state.lost) return false;
@@ -57,16 +57,16 @@ grb.views.questions = async function (runId) {
   function row(number) {
     const place = shown[number];
     const at = list.at[place];
-    const [kind, said] = grb.outcome(list.status[place], list.right[place]);
+    const outcome = grb.outcome(run, list.status[place], list.right[place]);
+    const score = list.scores[state.metric]?.[place];
     const element = grb.h("a", {
       class: `question${number === active ? " active" : ""}`, role: "option", id: `row-${number}`, tabindex: "-1",
       "aria-selected": number === active ? "true" : "false", href: `#question/${run.id}/${place}`,
     },
-    grb.h("span", { class: "line" }, grb.badge(kind, said), grb.h("span", { class: "id" }, set.id[at]), grb.h("span", { class: "said" }, set.text[at])),
+    grb.h("span", { class: "line" }, grb.outcomeBadge(outcome), grb.h("span", { class: "id" }, set.id[at]), grb.h("span", { class: "said" }, set.text[at])),
     grb.h("span", { class: "line small" },
-      grb.h("span", { class: "answer" }, list.answer[place] ? `→ ${list.answer[place]}` : `(${list.status[place]})`),
-      list.evidence[place] ? grb.h("span", { class: "fates", title: "gold evidence: ● in the context, ◐ retrieved and left out, ○ missed" },
-        [...list.evidence[place]].map((one) => ({ c: "●", r: "◐", m: "○" }[one])).join("")) : null,
+      grb.h("span", { class: "answer" }, run.answers ? (list.answer[place] ? `→ ${list.answer[place]}` : `(${list.status[place]})`) : score === null || score === undefined ? "" : `${state.metric} ${grb.number(score, 2)}`),
+      list.evidence[place] ? grb.h("span", { class: "fates" }, [...list.evidence[place]].map((one) => grb.fates[one][0]).join("")) : null,
       list.fallbacks[place].length ? grb.h("span", { class: "badge fell" }, "fell back") : null));
     element.style.top = `${number * ROW_HEIGHT}px`;
     return element;
@@ -109,9 +109,9 @@ grb.views.questions = async function (runId) {
   const change = (name) => (value) => { state[name] = value; filter(); };
   const values = (held) => [...new Set(held)].filter((one) => one !== null && one !== undefined && one !== "").sort((a, b) => (a > b ? 1 : -1));
   const search = grb.h("input", { type: "search", id: "text-filter", value: state.text, oninput: () => { state.text = search.value.toLowerCase(); filter(); } });
-  const outcomes = [["", "any"], ["right", "right"], ["wrong", "wrong"], ["failed", "failed"], ["open", "no answer or gold"]];
+  const outcomes = [["", "any"], ...[["right", "right"], ["wrong", "wrong"], ["failed", "failed"], ["open", "no answer or gold"]].filter(([kind]) => run.answers || kind === "failed")];
   const reasons = values(list.fallbacks.flat());
-  const stages = run.funnel ? run.funnel.stages.map((one) => [one.stage, `not ${one.said}`]) : [];
+  const stages = run.funnel ? run.funnel.stages.map((one) => [one.stage, `not ${new Map(grb.index.stages).get(one.stage)}`]) : [];
   const verdicts = grb.h("div", { class: "fields" });
 
   async function compare(peer) {
@@ -127,8 +127,8 @@ grb.views.questions = async function (runId) {
 
   const fields = grb.h("div", { class: "fields", id: "filters" },
     grb.choice("Run", runs.map((one) => [one.id, `${one.title} (${one.dataset})`]), run.id, (value) => { location.hash = `#questions/${value}`; }, "run-choice"),
-    grb.h("label", { class: "field" }, grb.h("span", {}, "Text, answer or id"), search),
-    grb.choice("Outcome", outcomes, state.outcome, change("outcome"), "outcome-filter"),
+    grb.h("label", { class: "field" }, grb.h("span", {}, run.answers ? "Text, answer or id" : "Text or id"), search),
+    outcomes.length === 2 && !run.failed ? null : grb.choice("Outcome", outcomes, state.outcome, change("outcome"), "outcome-filter"),
     grb.choice("Evidence", [["", "any"], ["all", "all in the context"], ["missed", "some missed"], ["cut", "some retrieved, not in it"]], state.evidence, change("evidence"), "evidence-filter"),
     stages.length ? grb.choice("First lost", [["", "any"], ["nothing", "nothing lost"], ...stages], state.lost, change("lost"), "lost-filter") : null,
     reasons.length ? grb.choice("Fallback", [["", "any or none"], ["any", "taken"], ...reasons.map((one) => [one, one])], state.fallback, change("fallback"), "fallback-filter") : null,
@@ -137,5 +137,6 @@ grb.views.questions = async function (runId) {
     peers.length ? grb.choice("Against", [["", "no other run"], ...peers.map((one) => [one.id, one.title])], state.peer, compare, "peer-filter") : null);
   const top = state.top;
   requestAnimationFrame(() => compare(state.peer).then(() => { frame.scrollTop = top; }));
-  return [grb.section("Questions", fields, verdicts, status, frame)];
+  const legend = list.evidence.some(Boolean) ? grb.h("ul", { class: "legend" }, grb.h("li", {}, "gold evidence:"), Object.values(grb.fates).map(([sign, text]) => grb.h("li", {}, grb.h("span", { class: "sign" }, sign), text))) : null;
+  return [grb.section("Questions", fields, verdicts, status, legend, frame)];
 };
