@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from graphrag_bench import fingerprint
-from graphrag_bench.errors import unknown
+from graphrag_bench.errors import UserError, not_loaded, unknown
 
 _REGISTERED = re.compile(r'^@(\w+)\(\s*"([\w.]+)"', re.MULTILINE)
 
@@ -72,10 +72,18 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """The item of that name; raises UserError naming the nearest ones."""
         if name not in self:
-            raise unknown(self.kind, name, self.names())
+            raise self._not_loaded(name) or unknown(self.kind, name, self.names())
         if name not in self._items:
             import_module(self._homes[name])
         return self._items[name]
+
+    def _not_loaded(self, name: str) -> UserError | None:
+        """Return the error for a name that a package in the working directory would register."""
+        for init in sorted(Path().glob("*/__init__.py")):
+            modules = _modules(init.parent.name, init.parent)
+            if any((self.decorator, name) in registered for _, registered in modules):
+                return not_loaded(self.kind, name, init.parent.name)
+        return None
 
     def __contains__(self, name: object) -> bool:
         return name in self._items or name in self._homes

@@ -31,7 +31,8 @@ _FILE = (
 
 
 def declare(parser: Parser) -> None:
-    listing = parser.action("ls", _list, "data set, resource, variant, key, size, seconds of each")
+    meaning = "data set, resource, variant, key, size, seconds of each; the default"
+    listing = parser.action("ls", _list, meaning, alone=True)
     exporting = parser.action("export", _export, "write an artifact to FILE, with all it is of")
     importing = parser.action("import", _import, "add what FILE has to HOME/artifacts")
     verifying = parser.action("verify", _verify, "compare files with their sha256; 1 if any differ")

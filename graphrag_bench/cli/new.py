@@ -3,9 +3,13 @@
 The test is on a graph of six nodes. The package runs as it is; edit the operator. --package adds to
 an existing package.
 
+kinds: chunk (nodes to chunks), rerank (chunks to chunks), node (nodes to nodes), relationship
+(nodes to relationships), question (the names in a question to texts to search for)
+
 examples
   graphrag-bench new operator chunk.mine
-  graphrag-bench new method mine
+  graphrag-bench new operator rerank.mine
+  graphrag-bench new method mine --kind node
   graphrag-bench new operator node.bridge --package mine
 """
 

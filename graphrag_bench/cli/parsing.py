@@ -53,6 +53,7 @@ class Parser(argparse.ArgumentParser):
         )
         self._settings: dict[str, str] = {}
         self._actions_of: dict[str, Parser] = {}
+        self._alone: Parser | None = None
 
     def takes(self, usage: str) -> None:
         """Say what follows the command, a line for each way to use it."""
@@ -99,20 +100,33 @@ class Parser(argparse.ArgumentParser):
         self.settings([("columns", "WHICH", COLUMNS[0], meaning)])
 
     def action(
-        self, name: str, work: Callable[[argparse.Namespace], int | None], meaning: str
+        self,
+        name: str,
+        work: Callable[[argparse.Namespace], int | None],
+        meaning: str,
+        *,
+        alone: bool = False,
     ) -> "Parser":
-        """Return the parser of an action, a command's first word; `work` is given what it read."""
+        """Return the parser of an action, a command's first word; `work` is given what it read.
+
+        With `alone` it is that of the command without a first word.
+        """
         action = self._actions_of[name] = Parser(f"{self.prog.split()[1]} {name}", f"{meaning}.")
         action.set_defaults(work=work)
+        self._alone = action if alone else self._alone
         return action
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return what the arguments say; without one of its actions, a command shows its help.
+        """Return what the arguments say.
 
+        A command with actions and without a word shows its help, unless one is declared `alone`.
         Raises SystemExit after the help, and UserError for what the command does not take.
         """
         every = list(arguments)
         if actions := self._actions_of:
+            alone = not every or every[0].startswith("--") or "=" in every[0]
+            if self._alone and alone and "--help" not in every:
+                return self._alone.read(every)
             every = every or ["--help"]
             if every[0] in actions:
                 return actions[every[0]].read(every[1:])

@@ -44,7 +44,8 @@ _FORMAT = "terminal; or csv: a row for each scored run, with the settings that d
 
 
 def declare(parser: Parser) -> None:
-    listing = parser.action("ls", _list, "a line for each run: model, questions, failures, size")
+    meaning = "a line for each run: model, questions, failures, size; the default"
+    listing = parser.action("ls", _list, meaning, alone=True)
     removing = parser.action("rm", _remove, "remove runs that no process is running, not artifacts")
     citing = parser.action("cite", _cite, "BibTeX of methods, data sets and this framework")
     collecting = parser.action("gc", _collect, "what no stored run needs any more")

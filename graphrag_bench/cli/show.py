@@ -1,12 +1,12 @@
 """Shows why a finished run gave its answer to a question.
 
-Answer and gold, evidence found and missed, the context as it was sent with tokens and cuts, and
-every step with what it read and wrote by name, its seconds, calls and tokens. Without a question it
-lists them.
+Answer and gold, evidence found and missed, the context as it was sent with tokens and cuts, every
+step with what it read and wrote by name, its seconds, calls and tokens, and the rank of each gold
+passage after each step. Without a question it lists them.
 
-With a passage it shows how that got its rank: after each step the rank of its chunks, nodes and
-relationships with their scores, and, where it is not in the context, the step at which it was lost.
-No model is called.
+With a passage it shows how that one got its rank: the question is retrieved again, and after each
+step stand the ranks of the passage's chunks, nodes and relationships with their scores, and, where
+it is not in the context, the step at which it was lost. No model is called.
 
 method=NAME --files lists the files of a method in reading order: its YAML file, its page, the
 builders of its artifacts, its operators and its prompts.
@@ -44,7 +44,7 @@ from graphrag_bench.text import short
 def declare(parser: Parser) -> None:
     parser.word("run", "RUN", RUN)
     parser.word("question", "QUESTION", "its id, or the beginning of its id or text", "?")
-    parser.word("passage", "PASSAGE", "the id of a document", "?")
+    parser.word("passage", "PASSAGE", "the id of a document; default: the gold ones, briefly", "?")
     parser.flag("--calls", "print the prompt and the reply of each call of a language model too")
     parser.flag("--json", "print all rows, and all calls, for a program")
     parser.flag("--files", "list the files of method=NAME in reading order")
@@ -102,7 +102,8 @@ def _print_question(run: StoredRun, row: Row, home: Path, options: Namespace) ->
         print(json.dumps(answer, ensure_ascii=False, indent=1))
         return
     print("{question}\n{title} on {dataset}, key {key}".format(**answer))
-    print(*_lines(answer), *(["", *call_lines(answer["calls"])] if calls else []), sep="\n")
+    asked = ["", *call_lines(answer["calls"])] if calls else []
+    print(*_lines(answer), *_gold_lines(run, row, names), *asked, sep="\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
         print(f"\n! without names: what the run was made over is gone ({gone})")
@@ -122,6 +123,21 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"failed in {error['step']}: {error['message']}"
     yield ""
     yield from explained_lines(answer, whole=True)
+
+
+def _gold_lines(run: StoredRun, row: Row, names: Names) -> Iterator[str]:
+    """Yield the rank of each gold passage after each step, as far as its chunks are known."""
+    gold, table = run.gold.get(row["question"]), names.chunk_table
+    if gold is None or table is None:
+        return
+    for document in gold.evidence:
+        passage = Passage(document, table, names.graph)
+        if len(passage.rows["chunks"]) and (ranks := passage.stored_standings(row)):
+            yield f"\ngold passage {document}"
+            width = max(len(one.step) for one in ranks)
+            yield from (f"  {one.step:<{width}}  {one}" for one in ranks)
+            if (lost := lost_at(ranks)) is not None:
+                yield f"  lost at {lost.step}"
 
 
 def _print_passage(run: StoredRun, question_id: str, document: str, home: Path) -> None:

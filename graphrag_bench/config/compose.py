@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from graphrag_bench.config import sources
-from graphrag_bench.errors import UserError, did_you_mean, unknown
+from graphrag_bench.errors import UserError, did_you_mean
 
 PRIMARY = "run"
 VERSION_BASE = "1.3"
@@ -158,7 +158,7 @@ def plain_errors() -> Iterator[None]:
         group, slash, name = (file.rpartition if file.startswith("hydra/") else file.partition)("/")
         if not slash:
             raise UserError(str(error).splitlines()[0]) from None
-        raise unknown(group, name, error.options or sources.names(group)) from None
+        raise sources.unknown_choice(group, name, error.options) from None
     except OverrideParseException as error:
         reason = str(error).splitlines()[:2][-1]
         raise UserError(

@@ -38,7 +38,7 @@ from omegaconf import OmegaConf
 
 from graphrag_bench.config.settings import Fidelity, Profile, defaults
 from graphrag_bench.data.dataset import card_names
-from graphrag_bench.errors import UserError, did_you_mean, unknown
+from graphrag_bench.errors import UserError, did_you_mean, not_loaded, unknown
 from graphrag_bench.files import project_folder, read_yaml
 
 GROUPS = (
@@ -115,6 +115,17 @@ def file_of(group: str, name: str) -> Path | None:
     return None
 
 
+def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) -> UserError:
+    """Return the error for a choice that is not there, with the nearest of the `valid` ones.
+
+    It names the package in the working directory that has the choice, where there is one.
+    """
+    for init in sorted(Path().glob("*/__init__.py")):
+        if (init.parent / "configs" / group / f"{name}.yaml").is_file():
+            return not_loaded(group, name, init.parent.name)
+    return unknown(group, name, valid or names(group))
+
+
 def read(path: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; raises UserError, with file and line, without one."""
     try:
@@ -141,7 +152,7 @@ def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
     path = file_of("method", name)
     if path is None:
-        raise unknown("method", name, names("method"))
+        raise unknown_choice("method", name)
     content = _method(path)
     bases = content.pop("defaults", ["_self_"])
     layers = [

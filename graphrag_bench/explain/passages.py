@@ -3,7 +3,7 @@
 Its rank among what each step ranks or packs, and what it owes that to.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -13,15 +13,17 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.names import Names, has
 from graphrag_bench.explain.text import words
 from graphrag_bench.pipeline.pipeline import Finished
+from graphrag_bench.run.folder import Row
 from graphrag_bench.values import (
     DECIMALS,
     ChunkScores,
     Context,
     IntArray,
     NodeScores,
+    Piece,
     Ranked,
     RelationshipScores,
     RowScores,
@@ -89,10 +91,17 @@ class Passage:
 
     def standings(self, finished: Finished) -> list[Standing]:
         """Return where it stands after each step that ranks or packs something, in order."""
+        return self._after((step.step, step.wrote) for step in finished.trace)
+
+    def stored_standings(self, row: Row) -> list[Standing]:
+        """Return the same of a stored row, which holds no scores of all rows of a table."""
+        return self._after((step["step"], step["wrote"]) for step in row.get("trace", ()))
+
+    def _after(self, steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Standing]:
         standings = (
-            self._standing(step.step, slot, value)
-            for step in finished.trace
-            for slot, value in step.wrote.items()
+            self._standing(step, slot, _unpacked(value))
+            for step, wrote in steps
+            for slot, value in wrote.items()
         )
         return [one for one in standings if one is not None]
 
@@ -119,6 +128,19 @@ class Passage:
         places = np.flatnonzero(np.isin(ids, self.rows[kind]))[:MOST_NAMED].tolist()
         rows = [(self.name(kind, int(ids[at])), at + 1, float(scores[at])) for at in places]
         return _standing(step, slot, rows, len(ids))
+
+
+def _unpacked(value: Any) -> Any:
+    """Return the value of which `record.summary` made a mapping; any other as it is."""
+    if has(value, "ids", "scores"):
+        return Ranked(value["ids"], value["scores"])
+    if has(value, "pieces"):
+        pieces = (
+            Piece(one["kind"], one["id"], "", one["score"], one["tokens"], one.get("also", ()))
+            for one in value["pieces"]
+        )
+        return Context(tuple(pieces))
+    return value
 
 
 def _standing(step: str, slot: str, rows: list[tuple[str, int, float]], n: int) -> Standing:

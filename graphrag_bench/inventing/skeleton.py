@@ -12,8 +12,8 @@ from graphrag_bench.config.sources import built_in
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, unknown
 
-KINDS = ("chunk", "node", "relationship", "question")
-"""The kinds of operators that there is a skeleton of: what they write, or read where they begin."""
+KINDS = ("chunk", "rerank", "node", "relationship", "question")
+"""The kinds of operators that there is a skeleton of; `new --help` says what each reads."""
 _TEMPLATES = Path(__file__).parent / "skeletons"
 _RESERVED = {"graphrag_bench", "operators", "methods", "tests", "configs", "true", "false", "null",
              "yes", "no", "on", "off"}  # fmt: skip

@@ -89,6 +89,9 @@ def test_show_tells_a_stored_question_with_its_gold(
     shown = "\n".join(f"    {line}" for line in text.splitlines())
     assert re.search(rf"\n  [\d.]+  chunk ada  23 tokens\n{re.escape(shown)}\n", whole)
     assert "    reads: question" in whole
+    ranks = lines[lines.index("gold passage ada") + 1 :]
+    assert ranks[-1].split() == ["generate.0", "context.chunks", "context:", "2", "of", "8"]
+    assert any("node.ppr" in line for line in ranks)
     assert re.search(r"generate\.1 answer\.direct  [\d.]+ s  1 LLM calls, \d+ \+ 2 tokens", whole)
     assert lines_of(folder, "Who founded") == lines
     assert json.loads("\n".join(lines_of(folder, "q1", "--json")))["gold"]["evidence"] == ["ada"]

@@ -61,4 +61,11 @@ def test_ask_refuses_what_it_does_not_read_all_at_once() -> None:
 
 def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> None:
     for word in ([f"paths.home={tmp_path}"], ["--home", str(tmp_path)]):
-        assert f"{tmp_path}/runs" in command("runs", "ls", *word).out
+        for action in (["ls"], []):
+            assert f"{tmp_path}/runs" in command("runs", *action, *word).out
+
+
+def test_runs_and_artifacts_alone_list(home: Path) -> None:
+    for name in ("runs", "artifacts"):
+        assert command(name).out == command(name, "ls").out
+        assert "usage:" not in command(name).out

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import command
+from toy_runs import command, refused
 
 import graphrag_bench as gb
 from graphrag_bench.cli.parsing import with_folders
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
+from graphrag_bench.inventing.skeleton import Skeleton
 
 METHOD = """name: {name}
 title: {title}
@@ -46,6 +47,17 @@ def test_a_method_of_ones_own_is_found_wherever_it_is(place: str, home: Path) ->
     (home / "mylab").mkdir(exist_ok=True)
     (home / "mylab" / "__init__.py").touch()
     assert composed(with_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
+
+
+def test_the_package_here_that_has_a_choice_or_an_operator_is_named(home: Path) -> None:
+    Skeleton.of_operator("rerank.near").write(home)
+    (home / "own.yaml").write_text(
+        (home / "near/configs/method/near.yaml").read_text().replace("name: near", "name: own")
+    )
+    for name in ("near", "./own.yaml"):
+        message = refused("dataset=toy", f"method={name}")
+        assert "plugins=[near]" in message and "Did you mean" not in message
+    assert "plugins" not in refused("dataset=toy", "method=far")
 
 
 def test_python_finds_it_by_its_path_and_by_its_name(home: Path) -> None:

@@ -98,7 +98,14 @@ def test_the_standing_of_a_passage_is_its_rank_after_each_step(home: Path) -> No
         table = replayed.retrieval.of(finished)["chunk_table"]
         for rank, row in enumerate(chunks.ids, 1):
             (document,) = table.documents_of(int(row))
-            result = Passage.of(document, replayed.retrieval.of(finished)).standings(finished)
+            passage = Passage.of(document, replayed.retrieval.of(finished))
+            result = passage.standings(finished)
+            stored = passage.stored_standings(run(home).rows[finished.question.id])
+            assert [(one.step, one.slot, one.rank, one.n) for one in stored] == [
+                (one.step, one.slot, one.rank, one.n)
+                for one in result
+                if not one.slot.endswith("_scores")
+            ]
             assert [one.rank for one in result if one.slot == "chunks"][-1] == rank
             in_context = finished.outcome.get("context").pieces
             place = next((n for n, p in enumerate(in_context, 1) if p.id == document), None)
