@@ -8,7 +8,8 @@ import yaml
 
 from graphrag_bench.config.sources import built_in, method_file
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS, metrics
-from scripts import methods_table, write_docs
+from graphrag_bench.tables.board import BOARD
+from scripts import methods_table, write_board, write_docs
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -32,6 +33,12 @@ def test_the_readme_s_table_has_every_method_and_the_figures_of_the_pages() -> N
     assert methods_table.readme() == (ROOT / "README.md").read_text(encoding="utf-8")
     names = {name for _, _, methods, _ in methods_table.METHODS for name in methods.split(", ")}
     assert names == {*built_in("method")} - {"example_new_method"}
+
+
+def test_the_board_has_the_numbers_of_its_files() -> None:
+    every = write_board.results()
+    assert write_board.page(every) == write_board.PAGE.read_text(encoding="utf-8")
+    assert len(every) == len(list((ROOT / BOARD).iterdir()))
 
 
 def test_the_table_of_profiles_has_what_profiles_change(pages: dict[Path, str]) -> None:

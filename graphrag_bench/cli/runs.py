@@ -12,12 +12,16 @@ that match but for white space), with answers or without; or {"retrieved_docs": 
 `imported` with the digest of its file. cite takes the papers of a plug-in package's methods from
 its file references.bib.
 
+export --result writes one small file for the board: settings, metrics with n and interval,
+command, environment, sha256 of the rows. It holds no path, address or key.
+
 examples
   graphrag-bench runs ls
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
   graphrag-bench runs cite 0a1b2c >> paper.bib
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
+  graphrag-bench runs export 0a1b2c --result
 """
 
 from argparse import Namespace
@@ -38,6 +42,7 @@ from graphrag_bench.run.citation import citations
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
+from graphrag_bench.tables.board import BOARD, write_result
 
 _FORMATS = ("terminal", "csv")
 _FORMAT = "terminal; or csv: a row for each scored run, with the settings that differ as columns"
@@ -50,7 +55,7 @@ def declare(parser: Parser) -> None:
     citing = parser.action("cite", _cite, "BibTeX of methods, data sets and this framework")
     collecting = parser.action("gc", _collect, "what no stored run needs any more")
     importing = parser.action("import", _import, "somebody else's results, scored as ours are")
-    exporting = parser.action("export", _export, "rankings of a run, and the gold, as TREC files")
+    exporting = parser.action("export", _export, "a run as TREC files, or as a file of the board")
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     exporting.word("run", "RUN", RUN)
     for action in (removing, citing):
@@ -66,7 +71,9 @@ def declare(parser: Parser) -> None:
     ])  # fmt: skip
     importing.flag("--allow-unmatched", "also where over 1 %% of the passages match no document")
     meaning = "where run.trec and qrels.trec are written"
-    exporting.add_argument("--trec", metavar="FOLDER", required=True, help=meaning)
+    exporting.add_argument("--trec", metavar="FOLDER", help=meaning)
+    meaning = f"where the file of the board is written, {BOARD} without"
+    exporting.add_argument("--result", metavar="FOLDER", nargs="?", const=BOARD, help=meaning)
     for action in (listing, removing, citing, collecting, importing, exporting):
         action.home()
 
@@ -76,8 +83,14 @@ def _cite(options: Namespace) -> None:
 
 
 def _export(options: Namespace) -> None:
-    n = export_trec(find_run(options.run, options.home), Path(options.trec))
-    print(f"{Path(options.trec) / TREC}, {QRELS}: {n} questions")
+    run = find_run(options.run, options.home)
+    if options.trec is None and options.result is None:
+        raise UserError("runs export takes --trec FOLDER or --result [FOLDER].")
+    if options.trec is not None:
+        n = export_trec(run, Path(options.trec))
+        print(f"{Path(options.trec) / TREC}, {QRELS}: {n} questions")
+    if options.result is not None:
+        print(write_result(run, options.home, options.result))
 
 
 def _import(options: Namespace) -> None:

@@ -1,0 +1,223 @@
+"""A run as one small file of a board that others add to, and what such a file must be.
+
+The file holds no text of the corpus, and neither paths, addresses nor keys.
+"""
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.config.compose import composed, value_of
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import check_settings
+from graphrag_bench.config.sources import built_in, file_of, read
+from graphrag_bench.errors import UserError
+from graphrag_bench.papers.printed import load_table, table_names
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import ENVIRONMENT, paths_of, read_json, write_whole
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.tables.figures import Figure, collected
+from graphrag_bench.tables.measures import FigureSource
+from graphrag_bench.text import safe_name
+
+BOARD = "docs/results/board"
+"""The folder of the files in a checkout."""
+_OF_METRICS = (
+    "dataset", "card", "corpus", "method", "title", "key", "profile", "fidelity", "limit", "split",
+    "answer", "selected", "n", "answered", "failed", "llm", "llm_build", "embedder", "tokenizer",
+    "budget_context", "metrics", "usage",
+)  # fmt: skip
+FIELDS = {*_OF_METRICS, "command", "settings", "environment", "records", "printed", "sha256"}
+_GROUPS = ("chunking", "pooling", "llm", "embedder")
+_ASIDE = re.compile(
+    r"(paths|workers|nlp_workers|parallel|cache|columns|trace|reference_rows|objective|failures"
+    r"|budget|llm_judge)(\..*)?"
+    r"|.*\.(base_url|api_key_env|timeout|retries|limits\..*|parallel|threads)"
+)
+"""What does not change a result; addresses too, which each reader has its own of."""
+_STEPS = re.compile(r"method\.(convert|retrieve|generate)\b.*")
+_PLACE = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
+_SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
+
+
+def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
+    """Return what the file of a run holds: settings, metrics with n and interval, command, digests.
+
+    `command` makes the run again; `records` is the sha256 of its rows, `sha256` that of all the
+    rest, `printed` the figures of the papers on the same data set with ours and its grade.
+    Raises UserError for an imported or unfinished run, and where no command has all its settings.
+    """
+    run.require_steps()
+    run.require_dataset()
+    records = run.folder.files("records")
+    if len(records) != 1 or run.folder.files("journal"):
+        raise UserError(f"{run.folder.path} is not finished: run the same command again.")
+    values = {name: run.metrics[name] for name in _OF_METRICS}
+    if not values["answered"]:
+        values["llm"] = ""
+    settings = {name: one for name, one in run.metrics["settings"].items() if one is not None}
+    about = read_json(run.folder.path / ENVIRONMENT)
+    about["platform"] = str(about["platform"]).partition("-")[0]
+    values |= {
+        "command": "graphrag-bench run " + shlex.join(_public(_words(run, Path(home)))),
+        "settings": settings,
+        "environment": about,
+        "records": hashlib.sha256(records[0].read_bytes()).hexdigest(),
+        "printed": list(_printed(run, Path(home))),
+    }
+    values = _public(values)
+    return {**values, "sha256": _digest(values)}
+
+
+def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
+    """Write the file of a run into a folder, and return its path; raises as `result_of` does."""
+    values = result_of(run, home)
+    path = Path(folder) / _name(values)
+    write_whole(path, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    read_result(path)
+    return path
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Return what a file of a board holds.
+
+    Raises UserError for one that `write_result` has not written as it is: another name, field or
+    number, a path, an address or a key in it.
+    """
+    text = path.read_text(encoding="utf-8")
+    try:
+        values = json.loads(text)
+        wrong = sorted(FIELDS ^ values.keys())
+        same = not wrong and values["sha256"] == _digest(values) and path.name == _name(values)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise UserError(f"{path.name} is no result of a run: {error}.") from None
+    if wrong:
+        raise UserError(f"{path.name} lacks or does not know the fields {', '.join(wrong)}.")
+    for name, one in values["metrics"].items():
+        if not one.keys() == {"mean", "low", "high", "n"} or one["n"] > values["n"]:
+            raise UserError(f"{path.name}: metrics: '{name}' has other fields than a mean's.")
+    if not same:
+        raise UserError(f"{path.name} has changed since `runs export --result` wrote it.")
+    for one in _texts(values):
+        if _PLACE.search(one) or _SECRET.search(one) or "\n" in one:
+            raise UserError(f"{path.name}: '{one}' has a path, an address, a key or a line break.")
+    return dict(values)
+
+
+def _name(values: Mapping[str, Any]) -> str:
+    return "-".join(safe_name(str(values[one])) for one in ("dataset", "method", "key")) + ".json"
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    rest = {name: one for name, one in values.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    for name, one in paths_of(value, lists=True).items():
+        yield name
+        if isinstance(one, str):
+            yield one
+
+
+def _public(value: Any) -> Any:
+    """The value with the last part of each path in its place, and ADDRESS in that of addresses."""
+    if isinstance(value, Mapping):
+        return {name: _public(one) for name, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_public(one) for one in value]
+    if not isinstance(value, str):
+        return value
+    if value.startswith("dataset.root="):
+        return "dataset.root=FOLDER"
+    return _PLACE.sub(_last, value)
+
+
+def _last(found: re.Match[str]) -> str:
+    text = found[0]
+    return "ADDRESS" if "://" in text else re.split(r"[\\/]", text.rstrip("\\/'"))[-1]
+
+
+def _words(run: StoredRun, home: Path) -> list[str]:
+    """The overrides that give a run its settings; of steps only where no other setting does."""
+    own = run.config
+    words = [f"dataset={own['dataset']['name']}", f"method={own['method']['name']}"]
+    words += [f"{one}={own[one]}" for one in ("profile", "fidelity") if own[one] != "default"]
+    if own["plugins"]:
+        load_plugins(own["plugins"])
+        words.insert(0, _word("plugins", own["plugins"]))
+    default = check_settings(composed(words)).model_dump()
+    words += [_choice(one, own[one]) for one in _GROUPS if own[one] != default[one]]
+    for _ in range(3):
+        if not (changes := _changes(run, words, home)):
+            return words
+        words += [_word(path, value) for path, value in changes.items()]
+    first = next(iter(changes))
+    raise UserError(f"No command gives {run.folder.path} its {first} with the code of today.")
+
+
+def _choice(group: str, own: Any) -> str:
+    """The file of a group that is nearest to its settings, as an override."""
+    files = {name: file for name in built_in(group) if (file := file_of(group, name))}
+
+    def distance(name: str) -> int:
+        return len(paths_of(own).items() ^ paths_of(read(files[name])).items())
+
+    return f"{group}={min(files, key=distance)}"
+
+
+def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
+    """The settings that a run has and overrides do not give; of steps where all others are."""
+    values = composed([*words, _word("paths.home", str(home))])
+    settings = Experiment.prepare(values, run.dataset, swept=True).settings.model_dump()
+    for lists in (False, True):
+        given = paths_of(settings, lists=lists)
+        changes = {
+            path: value
+            for path, value in paths_of(run.config, lists=lists).items()
+            if not _ASIDE.fullmatch(path)
+            and (lists or not _STEPS.fullmatch(path))
+            and (path not in given or given[path] != value)
+        }
+        if changes:
+            return changes
+    return {}
+
+
+def _word(path: str, value: Any) -> str:
+    return f"{path}={_text(value)}"
+
+
+def _text(value: Any) -> str:
+    """A value by Hydra's grammar."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_text, value))}]"
+    text = str(value)
+    if isinstance(value, str) and (not re.fullmatch(r"[\w./:-]+", text) or value_of(text) != text):
+        escaped = re.sub(r"(['\\])", r"\\\1", text)
+        return f"'{escaped}'"
+    return text
+
+
+def _printed(run: StoredRun, home: Path) -> Iterator[dict[str, Any]]:
+    """The printed figures of the papers on the data set of a run, beside its own."""
+    source, card = FigureSource(home), run.metrics["card"]
+    for table in map(load_table, table_names()):
+        places = {name for name, place in table.paper.datasets.items() if place.card == card}
+        if table.counts or not places:
+            continue
+        for cell, filled in collected(table, [run], source).items():
+            if cell.dataset in places and isinstance(filled.figure, Figure):
+                ours = filled.figure
+                yield {
+                    "table": table.full_name, "method": cell.method, "metric": cell.metric,
+                    "printed": cell.value, "unit": cell.unit, "ours": round(ours.value, 4),
+                    "low": ours.low, "high": ours.high, "n": ours.n, "grade": ours.grade.letter,
+                    "differences": [*ours.grade.others, *ours.grade.differences],
+                }  # fmt: skip

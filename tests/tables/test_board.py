@@ -1,0 +1,123 @@
+"""A run as a file of the board: its command, what it leaves out, and what is refused."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, command, run_folder
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.errors import UserError
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.stored import StoredRun, find_run
+from graphrag_bench.tables import board
+from scripts import write_board
+
+METHOD = ["method=bm25", "method.top_k=3", "method.retrieve.0.top_k=7", "limit=4"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    home = tmp_path_factory.mktemp("home")
+    folder = run_folder(*TOY, *METHOD, "reference_rows=off", f"paths.home={home}")
+    return find_run(str(folder), home)
+
+
+@pytest.fixture(scope="module")
+def file(run: StoredRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return board.write_result(run, run.home or "", tmp_path_factory.mktemp("board"))
+
+
+def forged(file: Path, folder: Path, **changes: object) -> Path:
+    """A file with other values and a digest that agrees with them."""
+    values = {**json.loads(file.read_text()), **changes}
+    path = folder / file.name
+    path.write_text(json.dumps({**values, "sha256": board._digest(values)}))
+    return path
+
+
+def test_the_command_of_a_file_gives_the_run_its_key_and_its_questions(file: Path) -> None:
+    values = board.read_result(file)
+    words = shlex.split(values["command"])[2:]
+    assert {*METHOD} <= {*words} and "pooling=off" not in words
+    again = Experiment.prepare(composed(words))
+    assert (again.key, again.settings.limit) == (values["key"], 4)
+
+
+def test_a_file_has_the_metrics_with_n_and_interval_and_the_digest_of_the_rows(
+    run: StoredRun, file: Path
+) -> None:
+    values = board.read_result(file)
+    assert values["metrics"] == run.metrics["metrics"] and values["n"] == 4
+    assert {*values["metrics"]["mrr"]} == {"mean", "low", "high", "n"}
+    assert re.fullmatch("[0-9a-f]{64}", values["records"])
+    assert values["environment"]["platform"].isalpha()
+
+
+def test_no_path_or_address_reaches_a_file(run: StoredRun) -> None:
+    other = StoredRun(run.folder, run.dataset)
+    config = json.loads(json.dumps(run.config))
+    config["dataset"]["root"] = "/home/ada/set"
+    config["llm"] |= {"base_url": "http://ada-host:8000/v1"}
+    metrics = {**run.metrics, "settings": {"method.prompt": "/home/ada/answer.j2"}}
+    vars(other).update(config=config, metrics=metrics)
+    values = board.result_of(other, run.home or "")
+    assert "dataset.root=FOLDER" in values["command"]
+    assert values["settings"] == {"method.prompt": "answer.j2"}
+    assert "ada" not in json.dumps(values).replace("ada_marsh", "")
+
+
+def test_a_number_that_is_changed_by_hand_is_refused(file: Path, tmp_path: Path) -> None:
+    changed = tmp_path / file.name
+    changed.write_text(file.read_text().replace('"n": 4', '"n": 400', 1))
+    with pytest.raises(UserError, match=file.name):
+        board.read_result(changed)
+    other = tmp_path / "toy-bm25-0.json"
+    other.write_text(file.read_text())
+    with pytest.raises(UserError, match=other.name):
+        board.read_result(other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/home/ada", "x=~/ada", "'/srv/x'", "C:\\ada", "http://ada", "sk-0123456789abcdef0", "a\nb"],
+)
+def test_paths_addresses_keys_and_breaks_are_refused(file: Path, tmp_path: Path, text: str) -> None:
+    with pytest.raises(UserError, match=re.escape(text)):
+        board.read_result(forged(file, tmp_path, title=text))
+
+
+@pytest.mark.parametrize("changes", [{"host": "ada"}, {"metrics": {"mrr": {"mean": 2}}}])
+def test_fields_and_metrics_of_another_form_are_refused(
+    file: Path, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    with pytest.raises(UserError, match=next(iter(changes))):
+        board.read_result(forged(file, tmp_path, **changes))
+
+
+def test_export_takes_one_of_its_two_forms(run: StoredRun, tmp_path: Path) -> None:
+    words = ["runs", "export", str(run.folder.path), "--home", str(run.home)]
+    assert command(*words).code == 2
+    assert command(*words, "--result", str(tmp_path)).out.strip() == str(next(tmp_path.iterdir()))
+
+
+def test_an_imported_and_an_unfinished_run_are_refused(run: StoredRun, tmp_path: Path) -> None:
+    imported = StoredRun(run.folder, run.dataset)
+    vars(imported)["config"] = {**run.config, "imported": {"file": "x"}}
+    with pytest.raises(UserError, match="imported"):
+        board.result_of(imported, tmp_path)
+    journal = run.folder.file("journal")
+    journal.write_text("{}\n")
+    with pytest.raises(UserError, match=re.escape(str(run.folder.path))):
+        board.result_of(run, tmp_path)
+    journal.unlink()
+
+
+def test_a_file_more_is_a_row_more_and_its_title_stays_text(file: Path, tmp_path: Path) -> None:
+    forged(file, tmp_path, title="<b>|x](y)`")
+    (one,) = write_board.results(tmp_path)
+    page = write_board.page([one])
+    assert f"#{write_board.anchor(one)}) | 4 |" in page and one["command"] in page
+    assert "<b>" not in page and "x](y)" not in page
