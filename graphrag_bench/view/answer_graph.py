@@ -1,6 +1,6 @@
-"""The part of a graph that a question's steps have found: nodes, relationships, paths, and gold."""
+"""The graph of an answer: what a question's steps found, and the walks from its seeds to that."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -9,12 +9,15 @@ from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.explain.names import Names, has
 from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
+from graphrag_bench.view.walks import Vertex, Walks
 
 Plain = dict[str, Any]
 MOST_NODES = 200
-"""Nodes of a drawing, chunks among them; the first found are kept, and the page tells the rest."""
+"""Nodes of a drawing, chunks among them; the page counts the rest."""
 MOST_CHUNKS = 20
 """Retrieved chunks of a drawing, the best first; the chunks of the gold evidence come on top."""
+FIRST_PATHS = 5
+"""Paths that are drawn before anything else."""
 _TEXT = 600
 _STARTS = ("nodes", "step_nodes")
 
@@ -24,7 +27,8 @@ class TraceRows:
     """What the steps of a record have found, by row of the graph, in the order of the steps.
 
     `seeds` are the nodes of the first step that found any; `score` the last score of each node,
-    given by the step `scored_by`; `paths` have their nodes, relationships and score.
+    given by the step `scored_by`; `paths` have their nodes, relationships and score;
+    `through_chunks` is whether a walk passed chunks too.
     """
 
     seeds: list[int] = field(default_factory=list)
@@ -34,12 +38,14 @@ class TraceRows:
     relationships: dict[int, float | None] = field(default_factory=dict)
     chunks: dict[int, float] = field(default_factory=dict)
     paths: list[Plain] = field(default_factory=list)
+    through_chunks: bool = False
 
     @classmethod
     def of(cls, trace: Iterable[Mapping[str, Any]]) -> "TraceRows":
         """Read a record's trace, in its own ids; slots of plug-ins are left out."""
         rows = cls()
         for step in trace:
+            rows.through_chunks |= step["step"].endswith(" chunk.ppr")
             for slot, value in step["wrote"].items():
                 rows._add(step["step"], slot, value)
         return rows
@@ -73,15 +79,20 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
     A node has `id`, `label`, `kind` (node or chunk), and where it is so `type`, `score`, `seed`,
     `gold` (it is, or a chunk of it is, gold evidence), `answer` (it has the name of a gold answer)
     and `found` (a step has found it). An edge has `s`, `t`, `label`, and `found`, `score` and
-    `synonym` likewise. `paths` have ids of nodes and edges and a score. `size` names the operator
-    whose scores are the sizes: PageRank mass where it is `node.ppr`. At most `MOST_NODES` nodes:
-    gold chunks, seeds, paths, scored nodes, ends of relationships, then chunks; `left_out` is how
-    many more there were.
+    `synonym` likewise, and `walk` where a walk takes it. `paths` have ids of nodes and edges and a
+    score. `size` names the operator whose scores are the sizes: PageRank mass where it is
+    `node.ppr`. At most `MOST_NODES` nodes: the first paths, gold chunks, retrieved chunks, scored
+    nodes, ends of relationships, further paths, each behind the likeliest walk from a seed to it,
+    so that the first of them are joined too; scored nodes only where there is no path. `left_out`
+    is how many more there were, `alone` has the names of nodes that steps found and that are on no
+    path, or joined to nothing that is drawn.
     """
     rows = TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)
-    nodes = [drawing.chunk(n) if kind == "c" else drawing.node(n) for kind, n in drawing.shown]
     edges = list(drawing.edges())
+    joined = {edge[end] for edge in edges for end in ("s", "t")}
+    every = [drawing.chunk(n) if kind == "c" else drawing.node(n) for kind, n in drawing.shown]
+    nodes = [one for one in every if one["kind"] == "chunk" or one["id"] in joined]
     between = {frozenset((edge["s"], edge["t"])): edge["id"] for edge in edges}
     ids = {node["id"] for node in nodes}
     paths = [_path(path, between) for path in rows.paths]
@@ -91,7 +102,8 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
         "edges": edges,
         "paths": whole,
         "size": rows.scored_by if rows.score else "",
-        "left_out": drawing.n_rows - len(nodes),
+        "left_out": len(drawing.candidates) - len(every),
+        "alone": drawing.alone(joined),
         "paths_left_out": len(paths) - len(whole),
     }
 
@@ -104,21 +116,39 @@ class _Drawing:
         chunks = [chunk for one in documents for chunk in table.chunks_of(one)] if table else []
         self.gold_chunks = dict.fromkeys(chunks)
         self.answers = {normalise_name(one) for one in gold.answers}
-        candidates = self._candidates()
-        self.n_rows, self.shown = len(candidates), candidates[:MOST_NODES]
+        over = names.graph or names.tri_graph
+        self.walks = over and Walks.of(over, rows.seeds, through_chunks=rows.through_chunks)
+        self.hops: set[frozenset[Vertex]] = set()
+        self.candidates = self._candidates()
+        self.shown = self.candidates[:MOST_NODES]
         self.nodes = sorted(row for kind, row in self.shown if kind == "n")
         self.incident = self._incident(sorted(row for kind, row in self.shown if kind == "c"))
         self.gold_nodes = {node for node, chunk in self.incident if chunk in self.gold_chunks}
 
-    def _candidates(self) -> list[tuple[str, int]]:
+    def _candidates(self) -> list[Vertex]:
         rows = self.rows
-        ends = [end for row in rows.relationships for end in self._ends(row)]
-        on_paths = [node for path in rows.paths for node in path["nodes"]]
+        first, later = rows.paths[:FIRST_PATHS], rows.paths[FIRST_PATHS:]
+        chunks = [*self.gold_chunks, *list(rows.chunks)[:MOST_CHUNKS]]
         best = sorted(rows.score, key=lambda node: (-rows.score[node], node))
-        ordered = [("c", chunk) for chunk in self.gold_chunks]
-        ordered += [("n", node) for node in (*rows.seeds, *on_paths, *best, *ends, *rows.nodes)]
-        ordered += [("c", chunk) for chunk in list(rows.chunks)[:MOST_CHUNKS]]
+        ends = [end for row in rows.relationships for end in self._ends(row)]
+        on_later = [node for path in later for node in path["nodes"]]
+        ordered: list[Vertex] = [("n", node) for path in first for node in path["nodes"]]
+        ordered += [one for chunk in chunks for one in self._walk(("c", chunk))]
+        scored = () if rows.paths else (*best, *rows.nodes)
+        for node in (*scored, *ends, *on_later):
+            ordered += self._walk(("n", node))
         return list(dict.fromkeys(ordered))
+
+    def alone(self, joined: Collection[str]) -> list[str]:
+        """The names of nodes that steps found and that are not drawn, but for the bound."""
+        beyond = self.candidates[MOST_NODES:]
+        rows = [row for row in self.rows.nodes if f"n{row}" not in joined]
+        return [self.node(row)["label"] for row in rows if ("n", row) not in beyond]
+
+    def _walk(self, to: Vertex) -> list[Vertex]:
+        walk = self.walks.to(to) if self.walks else [to]
+        self.hops |= set(map(frozenset, pairwise(walk)))
+        return walk
 
     def _ends(self, row: int) -> tuple[int, ...]:
         graph = self.graph
@@ -174,7 +204,8 @@ class _Drawing:
             if frozenset(self._ends(row)) not in joined:
                 yield self._edge(row, found=False)
         for node, chunk in self.incident:
-            yield {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
+            edge = {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
+            yield edge | _filled(walk=frozenset((("n", node), ("c", chunk))) in self.hops)
 
     def _among(self) -> list[int]:
         """The first relationship of each two shown nodes that are joined."""
@@ -193,6 +224,7 @@ class _Drawing:
             label=fields["relation"],
             text=short(str(fields.get("description", "")), _TEXT),
             found=found,
+            walk=frozenset((("n", source), ("n", target))) in self.hops,
             score=self.rows.relationships.get(row),
             synonym=bool(self.graph.synonym[row]),
         )

@@ -3,6 +3,7 @@
 import shutil
 import sys
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +201,8 @@ def test_planted_markup_stays_text(browser: Browser) -> None:
     assert SCRIPT in browser.one("#list").text
     for question in range(3):
         browser.at(f"question/r1/{question}")
-        browser.drawn()
+        if browser.all("#graph"):
+            browser.drawn()
         browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert IMAGE in browser.one("#main").text
     browser.at("question/r3/0")
@@ -283,6 +285,35 @@ def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:
     there = neighbour.text
     neighbour.click()
     browser.until(lambda: browser.one("#graph-about h4").text == there)
+
+
+def test_no_name_lies_over_another_and_the_first_paths_are_on(browser: Browser) -> None:
+    browser.at("question/r2/1")
+    browser.drawn()
+    paths = int(browser.one("#graph").get_attribute("data-paths"))
+    assert paths == min(5, len(browser.all(".switch")))
+    boxes = browser.js(
+        "return grb.drawing.nodes('.named').map((one) => one.boundingBox("
+        "{includeNodes: false, includeOverlays: false, includeUnderlays: false}))"
+    )
+    assert boxes
+    for one, other in combinations(boxes, 2):
+        over = one["x1"] < other["x2"] and other["x1"] < one["x2"]
+        assert not (over and one["y1"] < other["y2"] and other["y1"] < one["y2"])
+
+
+def test_forty_nodes_are_drawn_first_and_the_others_on_demand(browser: Browser) -> None:
+    browser.at("question/r1/1")
+    browser.drawn()
+    nodes = [{"id": f"n{n}", "label": f"{n}", "kind": "node"} for n in range(60)]
+    edges = [{"id": f"e{n}", "s": f"n{n}", "t": f"n{n + 1}", "label": ""} for n in range(59)]
+    graph = {"nodes": nodes, "edges": edges, "paths": [], "alone": []}
+    code = "document.getElementById('main').replaceChildren(grb.answerGraph(arguments[0]))"
+    browser.js(code, graph)
+    assert browser.drawn() == 40
+    browser.one(".more").click()
+    browser.until(lambda: browser.drawn() == 60)
+    assert not browser.all(".more")
 
 
 def test_everything_is_reached_by_keyboard_alone(browser: Browser) -> None:

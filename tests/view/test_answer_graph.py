@@ -1,4 +1,6 @@
-"""The part of a graph that is drawn: what steps found, paths whole or not at all, a bound."""
+"""The part of a graph that is drawn: what steps found, walks to it, whole paths, a bound."""
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -7,6 +9,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.explain.names import Names
 from graphrag_bench.view.answer_graph import MOST_NODES, TraceRows, answer_graph
+from graphrag_bench.view.walks import Walks
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
@@ -49,6 +52,41 @@ def test_a_path_is_told_whole_with_its_edges() -> None:
     assert [{edges[e]["s"], edges[e]["t"]} for e in only["edges"]] == [
         {"n0", "n1"}, {"n1", "n2"},
     ]  # fmt: skip
+
+
+def test_a_passage_is_drawn_behind_the_walk_that_leads_to_it() -> None:
+    stored = row(
+        {"nodes": {"ids": [0], "scores": [1.0]}}, {"chunks": {"ids": [3], "scores": [1.0]}}
+    )
+    view = answer_graph(stored, Gold(), chain(6))
+    assert [node["id"] for node in view["nodes"]] == ["n0", "n1", "n2", "n3", "c3"]
+    walked = {frozenset((edge["s"], edge["t"])) for edge in view["edges"] if edge.get("walk")}
+    assert walked == {frozenset(hop) for hop in pairwise(["n0", "n1", "n2", "n3", "c3"])}
+
+
+def test_a_walk_passes_chunks_where_the_method_walks_them() -> None:
+    table = ChunkTable.of([("d0", "", "Text 0."), ("d1", "", "Text 1.")])
+    graph = Graph.from_arrays([], [], [[1, 0], [1, 1], [0, 1]], n_nodes=3)
+    seeds = {"step": "retrieve.0 node.match", "wrote": {"nodes": {"ids": [0], "scores": [1.0]}}}
+    found = {"step": "retrieve.1 chunk.ppr", "wrote": {"chunks": {"ids": [1], "scores": [1.0]}}}
+    view = answer_graph({"trace": [seeds, found]}, Gold(), Names(table, graph))
+    assert [node["id"] for node in view["nodes"]] == ["n0", "c0", "n1", "c1"]
+
+
+def test_a_seed_on_no_path_is_counted_and_not_drawn() -> None:
+    seeds = {"nodes": {"ids": [0, 1, 5], "scores": [1.0, 0.9, 0.8]}}
+    path = {"nodes": [0, 1], "relationships": [0], "score": 1.0}
+    view = answer_graph(row(seeds, {"paths": [path]}), Gold(), chain(6))
+    assert [node["id"] for node in view["nodes"]] == ["n0", "n1"]
+    assert view["alone"] == ["node 5"]
+
+
+def test_the_likelier_of_two_walks_avoids_the_hub() -> None:
+    hub, quiet, target = 1, 2, 3
+    source, ends = [0, 0, hub, quiet, *[hub] * 6], [hub, quiet, target, target, *range(4, 10)]
+    walks = Walks.of(Graph.from_arrays(source, ends), [0], through_chunks=False)
+    assert walks.to(("n", target)) == [("n", 0), ("n", quiet), ("n", target)]
+    assert walks.to(("n", 99)) == [("n", 99)]
 
 
 def test_no_more_nodes_than_the_bound_and_the_rest_is_counted() -> None:

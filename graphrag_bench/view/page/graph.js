@@ -2,8 +2,9 @@
 /* The graph of an answer: drawn by Cytoscape, told by a list of its nodes beside it. */
 const INK = { seed: "#E69F00", found: "#0072B2", other: "#999999", chunk: "#56B4E9", gold: "#009E73", answer: "#CC79A7", path: "#D55E00" };
 
-const NODE_FONT = 11;
-const MOST_ZOOM = 1.5; /* of a drawing of few nodes, when it is first shown */
+const NODE_FONT = 11, NAME_WIDTH = 150;
+const MOST_SCALE = 1.5; /* of a drawing of few nodes */
+const FIRST_NODES = 40, FIRST_PATHS = 5; /* shown at first, the others on demand */
 
 function pagePaint() {
   const style = getComputedStyle(document.documentElement);
@@ -29,10 +30,10 @@ function spiral(n) {
   });
 }
 
-function graphStyle() {
+function graphStyle(beside, width) {
   const paint = pagePaint();
   return [
-    { selector: "node", style: { "background-color": INK.other, label: "", width: "data(size)", height: "data(size)", color: paint.text, "font-size": NODE_FONT, "text-outline-color": paint.back, "text-outline-width": 2, "text-valign": "bottom", "text-margin-y": 3, "text-max-width": 130, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
+    { selector: "node", style: { "background-color": INK.other, label: "", width: "data(size)", height: "data(size)", color: paint.text, "font-size": NODE_FONT, "text-outline-color": paint.back, "text-outline-width": 2, "text-valign": beside ? "center" : "bottom", "text-halign": beside ? "right" : "center", "text-margin-x": beside ? 4 : 0, "text-margin-y": beside ? 0 : 3, "text-max-width": width, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
     { selector: "node.named", style: { label: "data(label)" } },
     { selector: "node.found", style: { "background-color": INK.found } },
     { selector: "node.seed", style: { "background-color": INK.seed, shape: "diamond" } },
@@ -42,10 +43,11 @@ function graphStyle() {
     { selector: "node.answer", style: { "border-width": 5, "border-color": INK.answer, "border-style": "double" } },
     { selector: "edge", style: { width: 1, "line-color": paint.line, "curve-style": "bezier", opacity: 0.6 } },
     { selector: "edge.found", style: { width: 2, "line-color": INK.found, "target-arrow-color": INK.found, "target-arrow-shape": "triangle", opacity: 0.9 } },
+    { selector: "edge.walk", style: { width: 2.5, "line-color": paint.text, opacity: 0.75 } },
     { selector: "edge.synonym", style: { "line-style": "dotted" } },
     { selector: "edge.in", style: { "line-style": "dashed" } },
-    { selector: "edge.path", style: { width: 4, "line-color": INK.path, "target-arrow-color": INK.path, opacity: 1, label: "data(label)", "font-size": 10, color: paint.text, "text-outline-color": paint.back, "text-outline-width": 2, "text-rotation": "autorotate", "min-zoomed-font-size": 7 } },
-    { selector: "node.onpath", style: { label: "data(label)", "underlay-color": INK.path, "underlay-opacity": 0.35, "underlay-padding": 5 } },
+    { selector: "edge.path", style: { width: 4, "line-color": INK.path, "target-arrow-color": INK.path, opacity: 1 } },
+    { selector: "node.onpath", style: { "underlay-color": INK.path, "underlay-opacity": 0.35, "underlay-padding": 5 } },
     { selector: ".faded", style: { opacity: 0.12 } },
     { selector: "node.chosen", style: { label: "data(label)", "underlay-color": paint.text, "underlay-opacity": 0.3, "underlay-padding": 6, "z-index": 9 } },
     { selector: "node.near", style: { label: "data(label)" } },
@@ -53,49 +55,83 @@ function graphStyle() {
   ];
 }
 
-function graphElements(graph) {
-  const scores = graph.nodes.map((one) => one.score).filter((one) => one > 0);
-  const most = Math.max(...scores, 1e-9);
-  const ranked = [...graph.nodes].sort((a, b) => (b.score || 0) - (a.score || 0)).slice(0, 18);
-  const start = spiral(graph.nodes.length);
-  const nodes = graph.nodes.map((one, place) => ({
-    data: { id: one.id, label: one.label, size: one.kind === "chunk" ? 26 : 16 + 34 * Math.sqrt(Math.max(0, one.score || 0) / most) },
+/* The first nodes with the edges among them; those of them that only later ones join are left out. */
+function firstOf(graph, most) {
+  const [first, joined] = [new Set(graph.nodes.slice(0, most).map((one) => one.id)), new Set(graph.edges.flatMap((one) => [one.s, one.t]))];
+  const edges = graph.edges.filter((one) => first.has(one.s) && first.has(one.t));
+  const ends = new Set(edges.flatMap((one) => [one.s, one.t]));
+  return { edges, paths: graph.paths, nodes: graph.nodes.filter((one) => first.has(one.id) && (ends.has(one.id) || !joined.has(one.id))) };
+}
+
+function graphElements({ nodes, edges }) {
+  const most = Math.max(...nodes.map((one) => (one.kind === "chunk" ? 0 : one.score || 0)), 1e-9);
+  const start = spiral(nodes.length);
+  return [...nodes.map((one, place) => ({
+    data: { id: one.id, label: one.label, size: one.kind === "chunk" ? 26 : 14 + 22 * Math.sqrt(Math.max(0, one.score || 0) / most) },
     position: { ...start[place] },
-    classes: [kindOf(one), one.gold ? "gold" : "", one.answer ? "answer" : "", one.kind === "chunk" && !one.found ? "missed" : "",
-      one.seed || one.gold || one.answer || ranked.includes(one) || graph.nodes.length < 30 ? "named" : ""].join(" "),
-  }));
-  const edges = graph.edges.map((one) => ({
+    classes: ["named", kindOf(one), one.gold ? "gold" : "", one.answer ? "answer" : "", one.kind === "chunk" && !one.found ? "missed" : ""].join(" "),
+  })), ...edges.map((one) => ({
     data: { id: one.id, source: one.s, target: one.t, label: one.label || "" },
-    classes: [one.found ? "found" : "", one.synonym ? "synonym" : "", one.in ? "in" : ""].join(" "),
-  }));
-  return [...nodes, ...edges];
+    classes: [one.found ? "found" : "", one.walk ? "walk" : "", one.synonym ? "synonym" : "", one.in ? "in" : ""].join(" "),
+  }))];
+}
+
+/* Seeds on the left, then what walks reach hop by hop; where paths join the seeds, by forces. */
+function layoutOf({ nodes, paths }) {
+  if (paths.length) return { name: "cose", randomize: false, animate: false, nodeRepulsion: () => 9000, idealEdgeLength: () => 70, nodeOverlap: 14, componentSpacing: 60, numIter: 900 };
+  return { name: "breadthfirst", roots: nodes.filter((one) => one.seed).map((one) => one.id), direction: "rightward", animate: false };
+}
+
+/* Draw the places of the nodes out to a width and a height, so that nodes and names keep their size. */
+function fill(cy, width, height) {
+  for (const [axis, size] of [["x", width], ["y", height]]) {
+    const places = cy.nodes().map((one) => one.position(axis));
+    const scale = Math.min(MOST_SCALE, size / (Math.max(...places) - Math.min(...places) || 1));
+    cy.nodes().positions((one) => ({ ...one.position(), [axis]: scale * one.position(axis) }));
+  }
+  cy.fit(undefined, 24);
+  if (cy.zoom() > 1) cy.zoom(1).center();
+}
+
+/* Drop the names that would lie over another name or a node, those of the first nodes stay. */
+function nameApart(cy) {
+  const box = (one, what) => one.boundingBox({ includeNodes: false, includeLabels: false, includeEdges: false, includeOverlays: false, includeUnderlays: false, ...what });
+  const taken = cy.nodes().map((one) => [one.id(), box(one, { includeNodes: true })]);
+  for (const node of cy.nodes()) {
+    const name = box(node, { includeLabels: true });
+    if (taken.some(([id, one]) => id !== node.id() && one.x1 < name.x2 && name.x1 < one.x2 && one.y1 < name.y2 && name.y1 < one.y2)) node.removeClass("named");
+    else taken.push([null, name]);
+  }
 }
 
 function legendOf(graph) {
   const has = (test) => graph.nodes.some(test);
   const rows = [
     has((one) => one.seed) && ["◆", "seed", "seed: found by the first step"], has((one) => kindOf(one) === "found") && ["●", "found", "node found by a step"],
-    has((one) => kindOf(one) === "other") && ["●", "other", "node of the gold evidence or on a path"], has((one) => one.kind === "chunk") && ["■", "chunk", "chunk (dashed: not retrieved)"],
+    has((one) => kindOf(one) === "other") && ["●", "other", "bridge: on a walk or a path, or in the gold evidence"], has((one) => one.kind === "chunk") && ["■", "chunk", "chunk (dashed: not retrieved)"],
     has((one) => one.gold) && ["◯", "gold", "gold evidence, or in it"], has((one) => one.answer) && ["◎", "answer", "has the name that is looked for"],
-    graph.paths.length && ["━", "path", "path that is switched on"],
+    graph.edges.some((one) => one.walk) && ["━", "walk", "likeliest walk from a seed"], graph.edges.some((one) => one.found) && ["→", "found", "relationship found by a step"],
+    graph.edges.some((one) => one.in) && ["┄", "other", "the chunk holds the node"], graph.paths.length && ["━", "path", "path that is switched on"],
   ].filter(Boolean);
-  return grb.h("ul", { class: "legend", id: "graph-legend" }, rows.map(([sign, kind, text]) => grb.h("li", {}, grb.h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, sign), text)),
+  return grb.h("ul", { class: "legend" }, rows.map(([sign, kind, text]) => grb.h("li", {}, grb.h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, sign), text)),
     graph.size ? grb.h("li", {}, `size: score by ${graph.size}${/ppr$/.test(graph.size) ? " (PageRank mass)" : ""}`) : null);
 }
 
-/* The drawing of a question's graph with its legend, paths, and list of nodes. */
-grb.answerGraph = function (graph) {
-  if (!graph || !graph.nodes.length) return grb.h("p", { class: "about" }, "The steps of this question have kept no node of a graph and no chunk.");
+/* The drawing of a question's graph with its legend, paths, and list of nodes; `name` is its id. */
+grb.answerGraph = function (graph, name = "graph") {
+  if (!graph?.edges.length) return grb.h("p", { class: "about" }, "The steps of this question have found no part of a graph.");
   const held = new Map(graph.nodes.map((one) => [one.id, one]));
   const edges = new Map(graph.edges.map((one) => [one.id, one]));
-  const canvas = grb.h("div", { class: "canvas", id: "graph", role: "img", "aria-label": `Graph of ${graph.nodes.length} nodes; the list beside it has all of them` });
-  const tip = grb.h("div", { class: "tip", id: "graph-tip", hidden: true });
-  const about = grb.h("div", { id: "graph-about", "aria-live": "polite" }, grb.h("p", { class: "about" }, "Choose a node, in the drawing or in the list, to see its text and neighbours. Escape clears the selection."));
+  const canvas = grb.h("div", { class: "canvas", id: name, role: "img", "aria-label": `Graph of ${graph.nodes.length} nodes; the list beside it has all of them` });
+  const tip = grb.h("div", { class: "tip", id: `${name}-tip`, hidden: true });
+  const about = grb.h("div", { id: `${name}-about`, "aria-live": "polite" }, grb.h("p", { class: "about" }, "Choose a node, in the drawing or in the list, to see its text and neighbours. Escape clears the selection."));
   let cy = null;
+  let shown = firstOf(graph, FIRST_NODES);
 
   const joined = (id) => graph.edges.filter((one) => one.s === id || one.t === id);
   function choose(id) {
     const node = held.get(id);
+    if (node && !shown.nodes.includes(node)) drawAll();
     canvas.dataset.chosen = id || "";
     if (cy) {
       cy.elements().removeClass("chosen near faded");
@@ -129,23 +165,26 @@ grb.answerGraph = function (graph) {
   async function draw() {
     await grb.script("vendor/cytoscape.min.js");
     if (!canvas.isConnected) return;
-    cy = cytoscape({ container: canvas, elements: graphElements(graph), style: graphStyle(), layout: { name: "preset" }, minZoom: 0.1, maxZoom: 4 });
-    const n = graph.nodes.length;
-    cy.layout({ name: "cose", randomize: false, animate: false, padding: 24, nodeRepulsion: () => 9000, idealEdgeLength: () => (n > 80 ? 46 : 70), nodeOverlap: 14, componentSpacing: 60, numIter: n > 120 ? 500 : 900, fit: true }).run();
-    if (cy.zoom() > MOST_ZOOM) cy.zoom(MOST_ZOOM).center();
-    if (cy.zoom() < 1) cy.style().selector("node").style({ "font-size": NODE_FONT * Math.min(1.8, 0.9 / cy.zoom()) }).update();
+    if (cy) cy.destroy();
+    const width = Math.min(NAME_WIDTH, canvas.clientWidth / 4);
+    cy = cytoscape({ container: canvas, elements: graphElements(shown), style: graphStyle(!graph.paths.length, width), layout: { name: "preset" }, minZoom: 0.1, maxZoom: 4 });
+    cy.elements("node, edge.walk, edge.found").layout(layoutOf(shown)).run();
+    fill(cy, canvas.clientWidth - 80 - (graph.paths.length ? 0 : width), canvas.clientHeight - 80);
+    nameApart(cy);
     cy.on("mouseover", "node", (event) => { const node = held.get(event.target.id()); hover(event, [node.label, words(node), node.text]); });
     cy.on("mouseover", "edge", (event) => { const edge = edges.get(event.target.id()); hover(event, [edge.in ? "is in this chunk" : `${held.get(edge.s).label} —${edge.label}→ ${held.get(edge.t).label}`, edge.text]); });
     cy.on("mouseout", () => { tip.hidden = true; });
     cy.on("tap", "node", (event) => choose(event.target.id()));
     cy.on("tap", (event) => { if (event.target === cy) choose(null); });
+    light();
     canvas.dataset.drawn = String(cy.nodes().length);
     grb.drawing = cy;
-    grb.repaint = () => cy && cy.style(graphStyle());
+    const repaint = grb.repaint;
+    grb.repaint = () => { if (repaint) repaint(); cy.style(graphStyle(!graph.paths.length, width)); };
   }
 
   const switches = graph.paths.map((path, number) => grb.h("label", { class: "switch" },
-    grb.h("input", { type: "checkbox", onchange: light }),
+    grb.h("input", { type: "checkbox", checked: number < FIRST_PATHS, onchange: light }),
     `${number + 1}. ${path.nodes.map((id) => held.get(id)?.label || id).join(" – ")}${path.score === undefined ? "" : ` (${grb.number(path.score, 3)})`}`));
   function light() {
     if (!cy) return;
@@ -157,20 +196,28 @@ grb.answerGraph = function (graph) {
     });
     canvas.dataset.paths = String(switches.filter((one) => one.firstChild.checked).length);
   }
-  const all = (on) => { for (const one of switches) one.firstChild.checked = on; light(); };
+  const all = (on) => { if (on) drawAll(); for (const one of switches) one.firstChild.checked = on; light(); };
   const paths = switches.length ? grb.h("details", { class: "paths", open: true }, grb.h("summary", {}, grb.plural(switches.length, "path")),
     grb.h("button", { type: "button", onclick: () => all(true) }, "all on"), grb.h("button", { type: "button", onclick: () => all(false) }, "all off"), switches) : null;
 
   const order = [...graph.nodes].sort((a, b) => Boolean(b.seed) - Boolean(a.seed) || (b.score ?? -1) - (a.score ?? -1));
   const list = grb.h("details", { class: "nodes" }, grb.h("summary", {}, `${grb.plural(graph.nodes.length, "node")} as a list`),
-    grb.h("ul", { id: "graph-nodes" }, order.map((one) => grb.h("li", {}, grb.h("button", { type: "button", class: "link", onclick: () => choose(one.id) }, one.label), grb.h("span", { class: "about" }, ` ${words(one)}`)))));
+    grb.h("ul", {}, order.map((one) => grb.h("li", {}, grb.h("button", { type: "button", class: "link", onclick: () => choose(one.id) }, one.label), grb.h("span", { class: "about" }, ` ${words(one)}`)))));
   const zoom = (factor) => cy && cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: canvas.clientWidth / 2, y: canvas.clientHeight / 2 } });
-  const left = [graph.left_out ? `${grb.plural(graph.left_out, "further node")} not drawn: the first 200 are, seeds and paths before others` : "", graph.paths_left_out ? `${grb.plural(graph.paths_left_out, "further path")} not drawn` : ""].filter(Boolean);
+  const left = [graph.alone.length ? `${grb.plural(graph.alone.length, "found node")} on no path and joined to nothing drawn: ${graph.alone.slice(0, 12).join(", ")}${graph.alone.length > 12 ? ", …" : ""}` : "",
+    graph.left_out ? `${grb.plural(graph.left_out, "further node")} not drawn` : "", graph.paths_left_out ? `${grb.plural(graph.paths_left_out, "further path")} not drawn` : ""].filter(Boolean);
+  const rest = graph.nodes.length - shown.nodes.length;
+  const more = rest ? grb.h("button", { type: "button", class: "more", onclick: () => drawAll() }, `${grb.count(rest)} more`) : null;
+  function drawAll() {
+    shown = graph;
+    if (more) more.remove();
+    draw().catch(grb.complain);
+  }
   const whole = grb.h("div", { class: "graph", onkeydown: (event) => { if (event.key === "Escape" && canvas.dataset.chosen) { choose(null); event.stopPropagation(); } } },
     legendOf(graph), left.length ? grb.h("p", { class: "about" }, left.join("; ")) : null,
     grb.h("div", { class: "graph-body" },
-      grb.h("div", { class: "stage" }, canvas, tip, grb.h("div", { class: "zoom" },
-        grb.h("button", { type: "button", "aria-label": "zoom in", onclick: () => zoom(1.3) }, "+"), grb.h("button", { type: "button", "aria-label": "zoom out", onclick: () => zoom(1 / 1.3) }, "−"), grb.h("button", { type: "button", onclick: () => cy && cy.fit(undefined, 24) }, "fit"))),
+      grb.h("div", { class: "stage" }, canvas, tip, grb.h("div", { class: "fields" },
+        grb.h("button", { type: "button", "aria-label": "zoom in", onclick: () => zoom(1.3) }, "+"), grb.h("button", { type: "button", "aria-label": "zoom out", onclick: () => zoom(1 / 1.3) }, "−"), grb.h("button", { type: "button", onclick: () => cy && cy.fit(undefined, 24) }, "fit"), more)),
       grb.h("div", { class: "side" }, about, paths, list)));
   requestAnimationFrame(() => draw().catch(grb.complain));
   return whole;
