@@ -19,6 +19,8 @@ OPENING = " ".join(
     f"In the year {1500 + year} the town built a bridge, and its mayor spoke long on the river."
     for year in range(44)
 )
+RIVERS = (0, 13, 36, 29, 14, 40, 13, 31, 36, 43, 13, 12, 33)
+"""Words of texts that fill batches of three lengths, alone and together, with and without pads."""
 
 
 @pytest.fixture(scope="module")
@@ -70,19 +72,22 @@ def test_in_float32_cut_and_fitting_texts_have_the_vectors_of_the_model_itself(e
 
 @pytest.mark.real
 def test_in_bfloat16_vectors_stay_near_those_in_float32(exact, half):
-    texts = [OPENING, FACT, "a", "Who founded Norvik?"]
-    for kind in ("passage", "question"):
+    windows = " ".join([FACT] * 20)
+    assert half.fit([windows]).longest > half.window
+    for kind, texts in (("passage", [windows, FACT]), ("question", [FACT, "Who founded Norvik?"])):
         cosines = np.sum(half.encode(texts, kind=kind) * exact.encode(texts, kind=kind), axis=1)
         assert np.min(cosines) > 0.999 and np.max(cosines) < 1.00001
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("precision", ["exact", "half"])
-def test_the_bits_of_a_passage_depend_on_its_text_alone(precision, request):
-    result = request.getfixturevalue(precision)
-    texts = [" ".join([f"town{n}", *["river"] * (n * 7 % 45)]) for n in range(30)]
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_bits_of_a_passage_depend_on_its_text_alone(precision):
+    """One layer of six: a last digit changes in the first, and two bytes a number are slow."""
+    result = SentenceEmbedder(precision=precision)
+    del result._loaded[0].auto_model.encoder.layer[1:]
+    texts = [" ".join([f"town{n}", *["river"] * n_rivers]) for n, n_rivers in enumerate(RIVERS)]
     rows = result.encode(texts, kind="passage")
-    chosen = np.random.default_rng(0).permutation(len(texts))[:13]
+    chosen = np.random.default_rng(0).permutation(len(texts))[: len(texts) // 2]
     assert np.array_equal(result.encode([texts[n] for n in chosen], kind="passage"), rows[chosen])
     (alone,) = result.encode([texts[12]], kind="passage")
     assert np.array_equal(alone, rows[12])
