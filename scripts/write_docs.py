@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from graphrag_bench import api
 from graphrag_bench.algorithms.graph import ATTRIBUTES
-from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import POOLED, built_in, method_file
 from graphrag_bench.contract import (
@@ -23,15 +23,13 @@ from graphrag_bench.contract import (
     operators,
     paper_first,
 )
-from graphrag_bench.data.dataset import Card, card_names, load_card
-from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.data.dataset import Card, Dataset, card_names, load_card
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = "Steps around the paper's 19, and those of methods that the paper does not cover."
 BEGIN, END = "<!-- profiles: scripts/write_docs.py -->", "<!-- end of profiles -->"
 NOTE = "Written by `python scripts/write_docs.py`; a test holds it equal to the code."
 FAMILIES = ("question", "query", "node", "relationship", "chunk", "subgraph", "community", "path")
-NO_CALLS = ("dataset=toy", "embedder=hashing")
 MARK = "✓"
 KINDS = ("documents", "questions")
 PACKAGES = ("graphrag_bench", "operators", "methods")
@@ -286,8 +284,9 @@ def methods_page() -> str:
     """The classification of the methods, and what every profile changes."""
     heads = ("method", "graph", "indices", "reads of the question", "operators", "generation",
              "calls")  # fmt: skip
+    toy = api.dataset("toy")
     lines = ["# Methods", "", NOTE, "", "## What each is made of, as in Zhou et al. 2025, Table 1"]
-    lines += ["", *table(heads, map(_method_row, built_in("method")))]
+    lines += ["", *table(heads, [_method_row(name, toy) for name in built_in("method")])]
     lines += ["", "Calls: the most that one question can cost, conversion and answer included.", ""]
     lines += ["## Which setting each profile changes", "", _PROFILES]
     rows = [row for name in built_in("method") for row in profile_rows(name)]
@@ -338,8 +337,8 @@ def _card_facts(card: Card) -> Iterator[str]:
         yield card.contamination
 
 
-def _method_row(name: str) -> list[str]:
-    experiment = Experiment.prepare(composed([*NO_CALLS, f"method={name}"]))
+def _method_row(name: str, toy: Dataset) -> list[str]:
+    experiment = api.method(name, embedder="hashing").experiment(toy)
     pipeline = experiment.method.pipeline
     planned = {item.resource: item.builder.variant for item in experiment.plan}
     wanted = sorted(experiment.wanted - {"graph", "chunk_table", "corpus"})
