@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("builders")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Future[str]]:
+    """The digest of all that another process builds beside the tests of this module."""
+    statement = "import sys, test_builder_contracts as t; print(t.digest_of_all(sys.argv[1]))"
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(process_output, statement, 1, str(tmp_path_factory.mktemp("there")))
+
+
 @each_builder
 def test_every_setting_has_a_default(builder):
     assert all(setting.default is not REQUIRED for setting in builder.settings.values())
@@ -216,8 +225,6 @@ def digest_of_all(home: str) -> str:
     return digest([artifacts, test_contracts.digest_of_all()])
 
 
-def test_nothing_depends_on_the_order_of_sets_or_the_number_of_threads(home, tmp_path):
+def test_nothing_depends_on_the_order_of_sets_or_the_number_of_threads(there, home):
     """Python's own hashes differ from process to process, and this one has one thread."""
-    statement = "import sys, test_builder_contracts as t; print(t.digest_of_all(sys.argv[1]))"
-    there = process_output(statement, 1, str(tmp_path / "there"))
-    assert there == digest_of_all(str(home))
+    assert there.result() == digest_of_all(str(home))
