@@ -13,10 +13,11 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 gc.set_threshold(50_000, 20, 50)  # the modules of models are many objects to look through
 
+import compositions
 import pytest
 from fake_openai import FakeOpenAI, running
 
-from graphrag_bench.config import sources
+from graphrag_bench.config import compose, sources
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
 
@@ -57,6 +58,14 @@ def _folders(
     for name in set(sys.modules) - before:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(temporary):
             del sys.modules[name]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _compositions() -> Iterator[None]:
+    """`composed` takes what Hydra composes from `compositions`; commands ask Hydra itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compose, "composition", compositions.composition)
+        yield
 
 
 @pytest.fixture

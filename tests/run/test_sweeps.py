@@ -10,7 +10,7 @@ from hydra.types import RunMode
 from toy_runs import TOY, asked, command, metrics, ran, run_folder, write_set
 
 from graphrag_bench.config import compose
-from graphrag_bench.config.compose import composed, composition
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import built_in
 from graphrag_bench.errors import UserError
@@ -158,7 +158,7 @@ def test_an_experiment_is_a_sweep_whose_first_and_last_cells_are_different_runs(
         pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
     small = ["dataset.size=20", "embedder=hashing"] if name.startswith("world") else TOY
     words = [f"experiment={name}", *small]
-    config = composition(words)
+    config = compose.composition(words)
     assert config.hydra.mode == RunMode.MULTIRUN
     every = compose.cells(config, words) or [words]  # those of `tuning` its sweeper chooses
     ends = [one for _, one in Session().prepared([every[0], every[-1]])]
