@@ -76,10 +76,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	touch $@
 
 docs: $(VENV)/.installed-docs
-	$(BIN)/python scripts/docs_site.py
+	$(BIN)/python -m scripts.docs_site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	$(BIN)/python scripts/docs_site.py api
-	@echo "site/README.html"
+	$(BIN)/python -m scripts.docs_site api
+	@echo "site/index.html"
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	$(PIP) --editable '.[site]'

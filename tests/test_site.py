@@ -1,0 +1,64 @@
+"""The site: its start page, and what the page of a method ends with."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.run.experiment import Experiment
+from scripts import docs_site, methods_table, write_board
+from scripts.diagram import svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    settings = ["dataset=toy", "embedder=hashing", "llm=scripted", "method=hipporag2"]
+    return Experiment.prepare(composed(settings), swept=True)
+
+
+def test_a_drawing_has_every_operator_in_order_its_slots_and_the_names_of_arms(
+    experiment: Experiment,
+) -> None:
+    drawing = ElementTree.fromstring(svg(experiment.method.pipeline, "operators.html"))
+    names = [link.findtext(f"{SVG}text") for link in drawing.iter(f"{SVG}a")]
+    steps = experiment.method.pipeline.operators()
+    assert names == [step.operator.name for step in steps]
+    texts = {one.text for one in drawing.iter(f"{SVG}text")}
+    assert {"convert", "retrieve", "generate", "facts", "names", "empty", "otherwise"} <= texts
+    assert {"branch merge=max", "switch slot=nodes", "question → mentions"} <= texts
+    links = [link.get("href") for link in drawing.iter(f"{SVG}a")]
+    page = (docs_site.ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
+    anchors = {name.replace(".", "") for name in re.findall(r"(?m)^#+ `(.+)`$", page)}
+    assert {str(link).partition("#")[2] for link in links} <= anchors
+    dashed = [box for box in drawing.iter(f"{SVG}rect") if box.get("stroke-dasharray")]
+    assert len(dashed) == sum(step.bound() > 0 for step in steps) > 0
+
+
+def test_the_page_of_a_method_has_its_files_and_links_each_number_to_a_command(
+    experiment: Experiment,
+) -> None:
+    every = write_board.results()
+    text = "\n".join(docs_site.method_sections([experiment], every))
+    assert "(../../operators/node/link.py)" in text and "--files`" in text
+    (own,) = (one for one in every if (one["dataset"], one["method"]) == ("sample", "hipporag2"))
+    for row in docs_site.numbers("hipporag2", every):
+        assert re.fullmatch(r"\[.+\]\(\.\./\.\./docs/.+\)", row[-1]), row
+    assert f"[{write_board.figure(own, 'mrr')}](../../docs/results/board.md#" in text
+    assert f"[{methods_table.recall('HippoRAG 2')[0]}](../../docs/results/routes.md)" in text
+    assert "[same: 70 same](../../docs/parity.md)" in text
+
+
+def test_the_start_page_has_the_board_the_papers_tables_and_parity() -> None:
+    every = write_board.results()
+    page = docs_site.start_page(every)
+    for one in every:
+        assert f"({write_board.BOARD}.md#{write_board.anchor(one)})" in page
+    assert re.search(r"`zhou2025` \| \d+ \| \d+ \|", page)
+    assert "| hipporag2 | `hipporag2` |" in page
+    targets = re.findall(r"\]\(([^)#]+\.md)", page)
+    assert not [
+        one for one in targets if not (docs_site.ROOT / one).is_file() and one != "about.md"
+    ]
