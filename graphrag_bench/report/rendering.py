@@ -5,8 +5,9 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from graphrag_bench.terminal import clean_line, raw
@@ -14,8 +15,8 @@ from graphrag_bench.terminal import clean_line, raw
 MISSING = "–"
 WIDTH = 100
 """Characters of a line where the output is not a terminal and `COLUMNS` is not set."""
-_MOST_PADDED = 10
-"""Columns of a table with spaces around its cells; more columns take that room for numbers."""
+_FOLDED = 12
+"""Columns that a text has at least where it folds."""
 _MARKDOWN = re.compile(r"([\\|<>`])")
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
@@ -75,9 +76,9 @@ def shown_mean(mean: Mapping[str, Any] | None) -> str:
 def show(table: Table) -> None:
     """Print the table by rich, as wide as the terminal, `COLUMNS`, or else `WIDTH`.
 
-    Heads of a table that is too wide are broken in two lines, then long cells fold.
+    Of a table that is too wide heads are broken in two lines, then texts fold, then the numbers
+    stand in several grids, each behind the texts.
     """
-    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -85,19 +86,52 @@ def show(table: Table) -> None:
     width, height = shutil.get_terminal_size((WIDTH, 24))
     console = Console(file=raw(sys.stdout), width=width, height=height)
     heads, *rows = [[clean_line(cell) for cell in row] for row in (table.heads, *table.rows)]
-    natural = 1 + sum(3 + max(map(cell_len, column)) for column in zip(heads, *rows, strict=True))
-    grid = RichTable(padding=(0, 1 if len(heads) <= _MOST_PADDED else 0))
-    for name, head in zip(table.heads, heads, strict=True):
-        side = "left" if name in table.texts else "right"
-        text = Text(_two_lines(head) if natural > width else head)
-        grid.add_column(text, justify=side, overflow="fold")  # type: ignore[arg-type]
-    for row in rows:
-        grid.add_row(*map(Text, row))
+    if 1 + sum(_widths(heads, rows)) > width:
+        heads = [_two_lines(head) for head in heads]
+    texts = [at for at, head in enumerate(table.heads) if head in table.texts]
     console.print(Text(clean_line(table.caption), style="italic"))
-    console.print(grid)
+    for columns, fits in _grids(_widths(heads, rows), texts, width - 1):
+        grid = RichTable()
+        for at in columns:
+            side: Any = "left" if at in texts else "right"
+            whole = fits and at not in texts
+            grid.add_column(Text(heads[at]), justify=side, overflow="fold", no_wrap=whole)
+        for row in rows:
+            grid.add_row(*(Text(row[at]) for at in columns))
+        console.print(grid)
     for note in table.notes:  # a command in it is to be copied, and a pipe to be searched
         whole = not console.is_terminal or "graphrag-bench " in note
         console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
+
+
+def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the width of each column with a rule and two spaces."""
+    from rich.cells import cell_len
+
+    columns = zip(heads, *rows, strict=True)
+    return [3 + max(cell_len(line) for cell in of for line in cell.split("\n")) for of in columns]
+
+
+def _grids(
+    widths: Sequence[int], texts: Sequence[int], room: int
+) -> Iterator[tuple[Sequence[int], bool]]:
+    """Yield the columns of each grid, and whether its numbers fit where its texts fold.
+
+    One grid where they do, or where a number fits beside no texts; else several, with as many
+    numbers as fit beside the texts in each.
+    """
+    every = range(len(widths))
+    folded = [min(width, 3 + _FOLDED) if at in texts else width for at, width in enumerate(widths)]
+    numbers = [at for at in every if at not in texts]
+    beside = room - sum(widths[at] for at in texts)
+    if sum(folded) <= room or any(widths[at] > beside for at in numbers):
+        yield every, sum(folded) <= room
+        return
+    while numbers:
+        ends = accumulate(widths[at] for at in numbers)
+        n = sum(end <= beside for end in ends)
+        yield [*texts, *numbers[:n]], True
+        numbers = numbers[n:]
 
 
 def _two_lines(head: str) -> str:

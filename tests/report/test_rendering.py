@@ -39,6 +39,20 @@ def test_heads_break_before_cells_do(
     assert [cell.strip() for cell in line.strip("│").split("│")] == list(row)
 
 
+def test_the_numbers_of_a_wide_table_stand_whole_behind_its_texts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    heads = ("method", "n", *[f"evidence_recall@{k} [95 %]" for k in range(8)])
+    cells = ("entity-passage graph", "70", *[f"0.{k}00 [0.00, 0.{k}9]" for k in range(8)])
+    show(Table("", heads, (cells,), ()))
+    lines = [one for one in capsys.readouterr().out.splitlines() if one.startswith("│")]
+    shown = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+    assert [cell for row in shown for cell in row if cell != cells[0]] == list(cells[1:])
+    assert [row[0] for row in shown] == [cells[0]] * 3
+    assert max(map(cell_len, lines)) <= 100
+
+
 def test_a_command_in_a_note_is_printed_on_one_line_also_in_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
