@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench import api
 from graphrag_bench.config.sources import built_in
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
@@ -55,14 +55,18 @@ def copy() -> None:
     (PAGES / "README.md").write_text(start_page(every), encoding="utf-8")
     by_page: dict[Path, list[Experiment]] = {}
     for name in built_in("method"):
-        experiment = Experiment.prepare(composed([*write_docs.NO_CALLS, f"method={name}"]))
-        by_page.setdefault(write_docs.page_of(name), []).append(experiment)
+        by_page.setdefault(write_docs.page_of(name), []).append(prepared(name))
     for page, experiments in by_page.items():
         for file in {file for one in experiments for file in method_files(one)}:
             _copy(file.relative_to(ROOT).as_posix(), file.relative_to(ROOT).as_posix())
         target = PAGES / page.relative_to(ROOT)
         text = "\n".join([page.read_text(encoding="utf-8"), *method_sections(experiments, every)])
         target.write_text(text, encoding="utf-8")
+
+
+def prepared(name: str) -> Experiment:
+    """A method over the toy set, its steps checked; nothing is run."""
+    return api.method(name, embedder="hashing").experiment(api.dataset("toy"))
 
 
 def _copy(path: str, to: str) -> None:
@@ -147,7 +151,7 @@ def numbers(name: str, every: Sequence[write_board.Result]) -> Iterator[tuple[st
             yield method, what, "sample", f"[{badge}: {n}](../../{PARITY})"
 
 
-def api() -> None:
+def reference() -> None:
     """Write the reference of the public modules."""
     import pdoc
 
@@ -156,4 +160,4 @@ def api() -> None:
 
 
 if __name__ == "__main__":
-    api() if sys.argv[1:] == ["api"] else copy()
+    reference() if sys.argv[1:] == ["api"] else copy()

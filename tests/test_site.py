@@ -5,7 +5,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from graphrag_bench.config.compose import composed
 from graphrag_bench.run.experiment import Experiment
 from scripts import docs_site, methods_table, write_board
 from scripts.diagram import svg
@@ -15,8 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
-    settings = ["dataset=toy", "embedder=hashing", "llm=scripted", "method=hipporag2"]
-    return Experiment.prepare(composed(settings), swept=True)
+    return docs_site.prepared("hipporag2")
 
 
 def test_a_drawing_has_every_operator_in_order_its_slots_and_the_names_of_arms(
