@@ -31,10 +31,10 @@ def health(graph: Graph, chunks: ChunkTable | None, gold: Mapping[str, Gold]) ->
     isolated nodes too. `hubs` are (name, degree), `orphans` nodes without a relationship to another
     node, `twins` names that are the same without articles, brackets, accents and possessives.
     `bare_chunks` have no node. A graph without relationships (entities joined to passages) is
-    looked at as if nodes of one chunk were joined; `through` says which. `reach` has, for each
-    number of hops, the share of pairs of gold documents of one question that are joined within so
-    many: a node of one and a node of the other are the same (0), neighbours (1), and so on. Lists
-    have `LISTED` rows at most, with their `n`.
+    looked at as if nodes of one chunk were joined, in `sizes` too; `through` says which. `reach`
+    has, for each number of hops, the share of pairs of gold documents of one question that are
+    joined within so many: a node of one and a node of the other are the same (0), neighbours (1),
+    and so on. Lists have `LISTED` rows at most, with their `n`.
     """
     through, matrix = _joined_nodes(graph)
     degree = np.diff(matrix.indptr).astype(np.int64)
@@ -46,7 +46,7 @@ def health(graph: Graph, chunks: ChunkTable | None, gold: Mapping[str, Gold]) ->
             "nodes": graph.n_nodes,
             "relationships": graph.n_relationships - n_synonymy,
             "synonymy edges": n_synonymy,
-            "joined pairs of nodes": graph.adjacency.nnz // 2,
+            "joined pairs of nodes": matrix.nnz // 2,
             "chunks": graph.n_chunks,
         },
         "through": through,

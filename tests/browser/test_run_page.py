@@ -133,7 +133,9 @@ def retrieved(driver: Any, tmp_path_factory: pytest.TempPathFactory) -> Browser:
     return Browser(driver, home / "page")
 
 
-@pytest.mark.parametrize("place", ["overview", "questions", "question/r0/1", "diff"])
+@pytest.mark.parametrize(
+    "place", ["overview", "questions", "question/r0/1", "pair/r0/r1/1", "diff"]
+)
 def test_without_answers_nothing_speaks_of_them(retrieved: Browser, place: str) -> None:
     retrieved.at(place)
     retrieved.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -180,7 +182,9 @@ def test_labels_end_where_they_differ(browser: Browser) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-@pytest.mark.parametrize("place", ["overview", "questions/r1", "question/r2/1", "diff", "health"])
+@pytest.mark.parametrize(
+    "place", ["overview", "questions/r1", "question/r2/1", "pair/r1/r2/1", "diff", "health"]
+)
 def test_every_place_opens_from_disk_without_network_or_complaint(
     browser: Browser, place: str, width: int, dark: bool
 ) -> None:
@@ -314,6 +318,42 @@ def test_forty_nodes_are_drawn_first_and_the_others_on_demand(browser: Browser) 
     browser.one(".more").click()
     browser.until(lambda: browser.drawn() == 60)
     assert not browser.all(".more")
+
+
+def test_two_runs_stand_side_by_side_for_a_question(browser: Browser) -> None:
+    browser.at("question/r0/1")
+    Select(browser.one("#beside")).select_by_value("r1")
+    browser.until(lambda: browser.one("#main").get_attribute("data-view") == "pair")
+    assert browser.one("#question").text == "Who was taught by the head of Norvik?"
+    common = browser.js(
+        "const [a, b] = ['r0/q0', 'r1/q0'].map((name) => grb.held.get(name).questions.q2.context);"
+        "return a.filter((one) => b.some((other) => other.id === one.id)).length"
+    )
+    badges = [one for one in browser.all(".badge") if one.text == "in both"]
+    assert common and len(badges) == 2 * common
+    assert "question.entities" in browser.one("#parts").text
+    browser.at("pair/r1/r3/1")
+    browser.until(lambda: browser.one("#graph-b").get_attribute("data-drawn"))
+    assert browser.drawn()
+    browser.press(Keys.ESCAPE)
+    browser.until(lambda: browser.one("#main").get_attribute("data-view") == "diff")
+
+
+def test_health_has_no_empty_card(browser: Browser) -> None:
+    for graph in browser.js("return grb.index.graphs.map((one) => one.id)"):
+        browser.at(f"health/{graph}")
+        for card in browser.all(".card"):
+            assert card.find_elements(By.CSS_SELECTOR, ".bar-row, summary")
+
+
+def test_the_packaged_runs_open(driver: Any, tmp_path: Path) -> None:
+    assert command("view", "--demo", "--out", str(tmp_path / "demo")).code == 0
+    demo = Browser(driver, tmp_path / "demo")
+    for place in ("overview", "questions", "question/r1/1", "pair/r0/r2/1", "diff", "health"):
+        demo.at(place)
+        if place.startswith(("question/", "pair/")):
+            demo.drawn()
+        assert demo.complaints() == []
 
 
 def test_everything_is_reached_by_keyboard_alone(browser: Browser) -> None:

@@ -73,7 +73,7 @@ def test_gold_pairs_in_reach_are_the_shortest_paths_of_networkx(graph: Graph) ->
 def test_without_relationships_nodes_of_one_chunk_are_joined() -> None:
     incidence = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]]
     report = health(Graph.from_arrays([], [], incidence, names=["a", "b", "c", "d"]), None, {})
-    assert report["through"] == "chunks"
+    assert report["through"] == "chunks" and report["sizes"]["joined pairs of nodes"] == 2
     assert report["components"] == {"n": 2, "largest": [3, 1], "share": 0.75}
     assert report["hubs"][0] == ("b", 2)
     assert report["orphans"] == {"n": 1, "first": ["d"]}

@@ -95,8 +95,8 @@ grb.views.diff = async function (aId, bId, metricAsked) {
       grb.h("button", { type: "button", onclick: () => go(b.id, a.id, metric) }, "swap")), differences),
     grb.section("Questions that flipped", shared.length ? [grb.h("div", { class: "fields" }, grb.choice("By", shared.map((one) => [one, one]), metric, (value) => go(a.id, b.id, value), "flip-metric")),
       grb.h("p", { class: "about" }, `${grb.plural(flips.n, "question")} of both: ${grb.count(flips.b.length)} higher with B, ${grb.count(flips.same)} the same, ${grb.count(flips.a.length)} higher with A.`),
-      grb.h("div", { class: "cards" }, flipped("Gained by B", flips.b, a, b, heldA, heldB), flipped("Lost by B", flips.a, a, b, heldA, heldB))] : grb.h("p", { class: "about" }, "They share no metric.")),
-    grb.section("Evidence in the context", grb.h("div", { class: "cards" }, evidence("Gained by B", found.gained, a, set), evidence("Lost by B", found.lost, a, set))),
+      grb.h("div", { class: "cards" }, flipped("Gained by B", flips.b, heldA, heldB, metric), flipped("Lost by B", flips.a, heldA, heldB, metric))] : grb.h("p", { class: "about" }, "They share no metric.")),
+    grb.section("Evidence in the context", found.gained.length + found.lost.length ? grb.h("div", { class: "cards" }, evidence("Gained by B", found.gained, a, b, set), evidence("Lost by B", found.lost, a, b, set)) : grb.h("p", { class: "about" }, "The same.")),
     grb.section("Steps", grb.table("Operators by their place in the method", [
       { head: "place", text: true, cell: (row) => row.place }, { head: "A", text: true, cell: (row) => row.a }, { head: "B", text: true, cell: (row) => row.b },
       { head: "", text: true, cell: (row) => grb.badge(row.state === "same" ? "plain" : "open", row.state) }, { head: "settings that differ", text: true, cell: (row) => row.changed },
@@ -105,15 +105,18 @@ grb.views.diff = async function (aId, bId, metricAsked) {
   ];
 };
 
-function flipped(title, rows, a, b, heldA, heldB) {
-  const said = ({ run, list }, place) => (run.answers && list.answer[place]) || list.status[place];
-  const items = rows.slice(0, FLIPS_SHOWN).map(({ place, at }) => grb.h("li", {}, grb.h("span", {}, `${heldA.set.id[at]}: ${heldA.set.text[at]} `),
-    grb.h("a", { href: `#question/${a.id}/${place}` }, `A: ${said(heldA, place)}`), " ", grb.h("a", { href: `#question/${b.id}/${heldB.list.placeOf.get(at)}` }, `B: ${said(heldB, heldB.list.placeOf.get(at))}`)));
+function flipped(title, rows, heldA, heldB, metric) {
+  if (!rows.length) return null;
+  const [a, b] = [heldA.run, heldB.run];
+  const said = ({ run, list }, place) => (run.answers ? list.answer[place] || list.status[place] : grb.number(list.scores[metric][place], 2));
+  const items = rows.slice(0, FLIPS_SHOWN).map(({ place, at }) => grb.h("li", {}, grb.h("a", { href: `#pair/${a.id}/${b.id}/${place}` }, `${heldA.set.id[at]}: ${heldA.set.text[at]}`),
+    ` A: ${said(heldA, place)}, B: ${said(heldB, heldB.list.placeOf.get(at))}`));
   return grb.h("div", { class: "card tall" }, grb.h("h3", {}, `${title}: ${rows.length}`), grb.h("ul", {}, items), rows.length > FLIPS_SHOWN ? grb.h("p", { class: "about" }, `the first ${FLIPS_SHOWN}; the list of questions has all`) : null);
 }
 
-function evidence(title, rows, a, set) {
+function evidence(title, rows, a, b, set) {
+  if (!rows.length) return null;
   return grb.h("div", { class: "card tall" }, grb.h("h3", {}, `${title}: ${grb.plural(rows.length, "document")}`),
-    grb.h("ul", {}, rows.slice(0, FLIPS_SHOWN).map(({ place, at, name }) => grb.h("li", {}, grb.h("a", { href: `#question/${a.id}/${place}` }, set.id[at]), ` ${name}`))),
+    grb.h("ul", {}, rows.slice(0, FLIPS_SHOWN).map(({ place, at, name }) => grb.h("li", {}, grb.h("a", { href: `#pair/${a.id}/${b.id}/${place}` }, set.id[at]), ` ${name}`))),
     rows.length > FLIPS_SHOWN ? grb.h("p", { class: "about" }, `the first ${FLIPS_SHOWN}`) : null);
 }

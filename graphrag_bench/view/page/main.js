@@ -1,6 +1,7 @@
 "use strict";
 /* Which view is shown: by the part of the address behind #, so that links and "back" work. */
 const TABS = [["overview", "Overview"], ["questions", "Questions"], ["diff", "Method diff"], ["health", "Graph health"]];
+const TAB_OF = { question: "questions", pair: "diff" };
 const THEMES = ["auto", "light", "dark"];
 
 grb.complain = function (error) {
@@ -13,14 +14,14 @@ grb.show = async function () {
   const [view, ...words] = location.hash.slice(1).split("/").map((one) => { try { return decodeURIComponent(one); } catch { return one; } });
   const name = view in grb.views ? view : "overview";
   const main = document.getElementById("main");
-  document.getElementById("tabs").replaceChildren(...TABS.map(([tab, text]) => grb.h("a", { href: `#${tab}`, "aria-current": tab === (name === "question" ? "questions" : name) ? "page" : null }, text)));
+  document.getElementById("tabs").replaceChildren(...TABS.map(([tab, text]) => grb.h("a", { href: `#${tab}`, "aria-current": tab === (TAB_OF[name] || name) ? "page" : null }, text)));
   grb.repaint = null;
   try {
     const made = await grb.views[name](...words);
     if (mine !== turn) return;
     main.replaceChildren(...made.filter(Boolean));
     main.dataset.view = name;
-    if (name === "question") { window.scrollTo(0, 0); main.focus({ preventScroll: true }); }
+    if (name in TAB_OF) { window.scrollTo(0, 0); main.focus({ preventScroll: true }); }
   } catch (error) {
     if (mine !== turn) return;
     main.replaceChildren();

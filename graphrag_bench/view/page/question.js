@@ -67,7 +67,8 @@ function stepOf(step, calls) {
     (calls || []).map(callOf));
 }
 
-function contextOf(held) {
+/* The context as it was sent; `marked` has what a second context shares. */
+grb.contextOf = function (held, marked = () => false) {
   if (!held.context.length) return grb.h("p", { class: "about" }, "Nothing was put into a context.");
   let sum = 0;
   return grb.h("div", {}, held.context.map((piece) => {
@@ -75,55 +76,67 @@ function contextOf(held) {
     const from = piece.kind === "chunk" ? [piece.id, ...(piece.also || [])] : piece.documents || [];
     const gold = from.some((id) => held.gold.evidence?.includes(id));
     return grb.h("details", { class: `piece${gold ? " gold" : ""}`, open: true }, grb.h("summary", {}, grb.h("strong", {}, `${piece.kind} ${piece.id}`),
-      gold ? grb.badge("right", "gold evidence") : null, grb.h("span", { class: "about" }, ` score ${grb.number(piece.score, 3)}, ${grb.plural(piece.tokens, "token")}, ${grb.count(sum)} so far`)),
+      " ", gold ? grb.badge("right", "gold evidence") : null, marked(piece) ? grb.badge("plain", "in both") : null, grb.h("span", { class: "about" }, ` score ${grb.number(piece.score, 3)}, ${grb.plural(piece.tokens, "token")}, ${grb.count(sum)} so far`)),
     piece.text === null ? grb.h("p", { class: "about" }, "Its text is not known: the data set is not at hand, or has changed.") : grb.h("pre", {}, piece.text));
   }), held.cut.length ? grb.h("details", {}, grb.h("summary", {}, `${grb.plural(held.cut.length, "row")} cut by the budget`), grb.h("p", {}, held.cut.map((one) => one.join(" ")).join(", "))) : grb.h("p", { class: "about" }, "Nothing was cut."));
-}
+};
 
-function evidenceOf(held) {
+grb.evidenceOf = function (held) {
   const kinds = { c: "right", r: "open", m: "wrong" };
   const signs = Object.fromEntries(Object.entries(grb.fates).map(([letter, [sign, fate]]) => [fate, [kinds[letter], sign]]));
   const rows = Object.entries(held.found).filter(([, names]) => names.length);
   return rows.length ? grb.h("ul", { class: "evidence" }, rows.map(([fate, names]) => grb.h("li", {}, grb.badge(signs[fate]?.[0] || "open", `${signs[fate]?.[1] || ""} ${fate}`), ` ${names.join(", ")}`))) : grb.h("p", { class: "about" }, "No gold evidence is known.");
-}
+};
+
+/* A run of the page, and a question of it whole. */
+grb.runOf = function (id) {
+  const run = grb.index.runs.find((one) => one.id === id);
+  if (!run) throw new Error(`There is no run ${id} on this page.`);
+  return run;
+};
+grb.questionOf = async function ({ run, set, list }, place) {
+  const part = await grb.load(`${run.id}/q${Math.floor(place / list.block)}`);
+  return part.questions[set.id[list.at[place]]];
+};
 
 grb.views.question = async function (runId, placeText) {
-  const run = grb.index.runs.find((one) => one.id === runId);
-  if (!run) throw new Error(`There is no run ${runId} on this page.`);
+  const run = grb.runOf(runId);
   const { set, list } = await grb.listOf(run);
   const place = Number(placeText);
   const at = list.at[place];
   if (at === undefined) throw new Error(`${run.title} has no question number ${placeText}.`);
-  const part = await grb.load(`${run.id}/q${Math.floor(place / list.block)}`);
-  const held = part.questions[set.id[at]];
+  const held = await grb.questionOf({ run, set, list }, place);
   const outcome = grb.outcome(run, list.status[place], list.right[place]);
   const order = grb.asked?.run === run.id && grb.shownQuestions?.includes(place) ? grb.shownQuestions : list.at.map((_, n) => n);
   const where = order.indexOf(place);
   const turn = (by) => { const next = order[where + by]; return next === undefined ? null : `#question/${run.id}/${next}`; };
   const link = (href, text, id) => (href ? grb.h("a", { href, id, class: "button" }, text) : null);
-  const others = await Promise.all(grb.index.runs.filter((one) => one.set === run.set).map(async (one) => [one, (await grb.listOf(one)).list.placeOf.get(at)]));
+  const every = await Promise.all(grb.index.runs.filter((one) => one.set === run.set).map(async (one) => [one, (await grb.listOf(one)).list.placeOf.get(at)]));
+  const others = every.filter(([, there]) => there !== undefined);
+  const beside = others.filter(([one]) => one !== run).map(([one]) => [one.id, one.title]);
   const scores = Object.entries(list.scores).filter(([, values]) => values[place] !== null).map(([name, values]) => `${name} ${grb.number(values[place], 2)}`);
   const usage = held.usage.calls ? `${grb.plural(held.usage.calls, "LLM call")}, ${grb.count(held.usage.prompt_tokens)} + ${grb.count(held.usage.completion_tokens)} tokens` : run.imported ? "calls not known" : "no LLM call";
   const byStep = new Map();
   for (const call of held.calls) byStep.set(call.step, [...(byStep.get(call.step) || []), call]);
   const steps = held.steps.map((step) => { const calls = byStep.get(step.step); byStep.delete(step.step); return stepOf(step, calls); });
-  const beside = [...byStep.values()].flat();
+  const outside = [...byStep.values()].flat();
   const hops = set.hops[at] && !/hop/.test(set.type[at]) ? `, ${grb.plural(set.hops[at], "hop")}` : "";
   return [
     grb.h("div", { class: "fields" }, grb.h("a", { href: `#questions/${run.id}`, id: "back", class: "button" }, "← list"), link(turn(-1), "previous", "previous"), link(turn(1), "next", "next"),
-      grb.choice("Run", others.filter(([, there]) => there !== undefined).map(([one]) => [one.id, one.title]), run.id, (value) => { location.hash = `#question/${value}/${others.find(([one]) => one.id === value)[1]}`; }, "question-run")),
+      grb.choice("Run", others.map(([one]) => [one.id, one.title]), run.id, (value) => { location.hash = `#question/${value}/${others.find(([one]) => one.id === value)[1]}`; }, "question-run"),
+      beside.length ? grb.choice("Beside", [["", "no other run"], ...beside], "", (value) => { location.hash = `#pair/${run.id}/${value}/${place}`; }, "beside") : null),
     grb.h("h2", { id: "question" }, held.question),
     grb.h("p", { class: "about" }, `${set.id[at]}${set.type[at] ? `, ${set.type[at]}` : ""}${hops}; ${run.title} on ${run.dataset}`),
     grb.h("div", { class: "cards" },
       grb.h("div", { class: "card" }, grb.h("h3", {}, run.answers ? "Answer " : "Retrieval ", grb.outcomeBadge(outcome)), run.answers ? grb.h("p", { id: "answer", class: "text" }, held.answer ?? "(no answer)") : null,
         held.error ? grb.h("p", {}, `failed in ${held.error.step}: ${held.error.message}`) : null,
         held.fallbacks.map((reason) => grb.h("p", {}, grb.badge("fell", "fell back"), ` ${reason}`)), grb.h("p", { class: "about" }, `${usage}; ${grb.number(list.seconds[place], 3)} s`)),
-      grb.h("div", { class: "card" }, grb.h("h3", {}, run.answers ? "Gold" : "Gold evidence"), run.answers ? grb.h("p", { class: "text" }, (held.gold.answers || []).join(" | ") || "(none known)") : null, evidenceOf(held), scores.length ? grb.h("p", { class: "about" }, scores.join(", ")) : null)),
+      grb.h("div", { class: "card" }, grb.h("h3", {}, run.answers ? "Gold" : "Gold evidence"), run.answers ? grb.h("p", { class: "text" }, (held.gold.answers || []).join(" | ") || "(none known)") : null, grb.evidenceOf(held), scores.length ? grb.h("p", { class: "about" }, scores.join(", ")) : null)),
     grb.section(run.answers ? "Graph of the answer" : "Graph of the retrieval", grb.answerGraph(held.graph)),
     run.imported ? grb.section("Context", grb.h("p", { class: "about" }, "Not known: these are somebody else's results.")) :
-      grb.section(`Context: ${grb.plural(held.context.length, "piece")}, ${grb.plural(held.context.reduce((sum, one) => sum + one.tokens, 0), "token")}`, contextOf(held)),
+      grb.section(`Context: ${grb.plural(held.context.length, "piece")}, ${grb.plural(held.context.reduce((sum, one) => sum + one.tokens, 0), "token")}`, grb.contextOf(held)),
     grb.section("Steps", steps.length ? steps : grb.h("p", { class: "about" }, run.imported ? "An imported run has none." : "None were kept (trace=off)."),
-      beside.length ? grb.h("div", {}, grb.h("h3", {}, "Calls outside these steps"), beside.map(callOf)) : null,
+      outside.length ? grb.h("div", {}, grb.h("h3", {}, "Calls outside these steps"), outside.map(callOf)) : null,
       held.without_names.length ? grb.h("p", { class: "about" }, `Without names: what the run was made over is gone (${held.without_names.join(", ")}).`) : null),
   ];
 };
