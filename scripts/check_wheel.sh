@@ -39,4 +39,6 @@ run ask "${scripted[@]}" method=bm25 "Who founded the Norvik Observatory?" | gre
 grep -q '"commit": "v' runs/toy/vanilla/*/metrics.json
 run view --out page >/dev/null
 test -s page/index.html && test -s page/vendor/cytoscape.min.js && test -s page/vendor/cytoscape.LICENSE
+run view --demo --out demo >/dev/null
+test -s demo/data/index.js
 echo "the wheel works from an empty folder"

@@ -2,8 +2,8 @@
 
 Pages link to each other and to files of the repository by relative paths, which stay right in a
 copy. The start page is one of results, and the README is about.md; the page of a method ends with
-its pipeline, its files and its numbers. With `api` it writes site/api instead: the docstrings of
-the public modules, by pdoc.
+its pipeline, its files and its numbers. With `api` it writes site/api instead, the docstrings of
+the public modules by pdoc, and site/demo, the page of the packaged runs.
 Usage: python -m scripts.docs_site [api]; `make docs` builds the whole site.
 """
 
@@ -19,6 +19,7 @@ from graphrag_bench import api
 from graphrag_bench.config.sources import built_in
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
+from graphrag_bench.view.page import write_demo
 from scripts import methods_table, write_board, write_docs
 from scripts.diagram import svg
 
@@ -152,9 +153,10 @@ def numbers(name: str, every: Sequence[write_board.Result]) -> Iterator[tuple[st
 
 
 def reference() -> None:
-    """Write the reference of the public modules."""
+    """Write the reference of the public modules, and the page of the packaged runs."""
     import pdoc
 
+    write_demo(ROOT / "site" / "demo")
     pdoc.render.configure(show_source=False, search=True)
     pdoc.pdoc(*MODULES, output_directory=ROOT / "site" / "api")
 

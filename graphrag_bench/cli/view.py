@@ -3,9 +3,11 @@
 Scores against tokens, the evidence funnel, costs, every question with its context, prompts, replies
 and the graph of its answer, what differs between two methods, and the health of their graphs.
 Nothing is run, and no model is called. The page is a folder that opens from disk, offline, with the
-texts and prompts of its runs. --out names another folder, and opens no browser.
+texts and prompts of its runs. --out names another folder, and opens no browser. --demo shows
+packaged runs: three methods on the sample set, without answers.
 
 examples
+  graphrag-bench view --demo                        before any run, in HOME/demo
   graphrag-bench view                               the newest runs, in HOME/page
   graphrag-bench view 0a1b2c f5e4d3 --out page      then open page/index.html
 """
@@ -19,22 +21,28 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import METRICS
 from graphrag_bench.run.stored import StoredRun, find_run, stored_runs
-from graphrag_bench.view.page import write_page
+from graphrag_bench.view.page import write_demo, write_page
 
 NEWEST = 8
 
 
 def declare(parser: Parser) -> None:
     parser.word("runs", "RUN", f"{RUN}; without one the {NEWEST} newest", "*")
+    parser.flag("--demo", "show the packaged runs, in HOME/demo")
     parser.option("--out", "FOLDER", "write the page there: an empty folder, or an earlier page")
     parser.home()
 
 
 def main(options: Namespace) -> None:
-    load_plugins()
     home = Path(options.home)
-    runs = [find_run(name, home) for name in options.runs] or newest(home, NEWEST)
-    page = write_page(runs, Path(options.out or home / "page"), home)
+    if options.demo:
+        if options.runs:
+            raise UserError("--demo shows packaged runs; leave out --demo or the names of runs.")
+        page = write_demo(Path(options.out or home / "demo"))
+    else:
+        load_plugins()
+        runs = [find_run(name, home) for name in options.runs] or newest(home, NEWEST)
+        page = write_page(runs, Path(options.out or home / "page"), home)
     print(page)
     if options.out is None:
         webbrowser.open(page.resolve().as_uri())

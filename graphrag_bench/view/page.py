@@ -6,6 +6,7 @@ disk may not fetch files, but it may add script elements.
 
 import json
 import shutil
+import tarfile
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -34,6 +35,8 @@ _FIELDS = ("dataset", "method", "key", "role", "n", "failed", "fell_back", "fall
            "imported", "metrics", "usage", "estimate")  # fmt: skip
 STATIC = Path(__file__).parent / "page"
 INDEX, FOLDER = "index.html", "data"
+DEMO = Path(__file__).parent / "demo.tar.xz"
+"""The data of the packaged page; scripts/write_demo.py writes it."""
 MOST_GRAPHS = 12
 """Graphs whose health a page tells, and it says how many more there are: one a scope, say."""
 _SIGN = "<title>graphrag-bench: runs</title>"
@@ -64,10 +67,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     `home` holds the artifacts of runs that lie outside a home. What a run does not have any more
     (its data set, its graph) is named on the page.
     """
-    _refuse_other_folder(page)
-    if (page / FOLDER).exists():
-        shutil.rmtree(page / FOLDER)
-    shutil.copytree(STATIC, page, dirs_exist_ok=True)
+    _write_static(page)
     sets = {}
     for number, (key, group) in enumerate(grouped(runs, _set_of).items()):
         ids = list(dict.fromkeys(name for run in group for name in questions_of(run)))
@@ -95,11 +95,23 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     return page / INDEX
 
 
-def _refuse_other_folder(page: Path) -> None:
+def write_demo(page: Path) -> Path:
+    """Write the page of the packaged runs into a folder as `write_page` does."""
+    _write_static(page)
+    with tarfile.open(DEMO) as archive:
+        archive.extractall(page / FOLDER, filter="data")
+    return page / INDEX
+
+
+def _write_static(page: Path) -> None:
+    """Write a page without data into a folder that is empty or holds a page."""
     index = page / INDEX
     is_page = index.is_file() and _SIGN in index.read_text(encoding="utf-8", errors="replace")
     if page.is_file() or (page.is_dir() and any(page.iterdir()) and not is_page):
         raise UserError(f"{page} is there and holds no page; give an empty or new folder.")
+    if (page / FOLDER).exists():
+        shutil.rmtree(page / FOLDER)
+    shutil.copytree(STATIC, page, dirs_exist_ok=True)
 
 
 def _set_of(run: StoredRun) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.stages import LABELS
 from graphrag_bench.run.stored import find_run
-from graphrag_bench.view.page import part_text, write_page
+from graphrag_bench.view.page import DEMO, part_text, write_page
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +124,26 @@ def test_the_command_writes_a_page_and_opens_it_unless_its_folder_is_named(
     assert shown == [(home / "page" / "index.html").as_uri()]
     with pytest.raises(UserError, match=re.escape(str(tmp_path))):
         newest(tmp_path, 8)
+
+
+def test_the_packaged_runs_are_a_page_of_the_same_parts_and_small(
+    page: Path, tmp_path: Path
+) -> None:
+    demo = tmp_path / "demo"
+    assert command("view", "--demo", "--out", str(demo)).out == f"{demo / 'index.html'}\n"
+    assert DEMO.stat().st_size < 1_500_000
+    assert command("view", "--demo", "some_run").code == 2
+    index, own = part(demo, "index"), part(page, "index")
+    assert index.keys() == own.keys()
+    assert [run["method"] for run in index["runs"]] == ["entitypassage", "hipporag", "pathrag"]
+    assert not any(run["answers"] for run in index["runs"])
+    assert index["runs"][0].keys() == own["runs"][0].keys()
+    assert part(demo, "r0/list").keys() == part(page, "r0/list").keys()
+    stored, question = (
+        next(iter(part(one, "r1/q0")["questions"].values())) for one in (demo, page)
+    )
+    assert stored.keys() == question.keys() and stored["graph"].keys() == question["graph"].keys()
+    assert part(demo, "g0").keys() == part(page, "g0").keys()
 
 
 def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
