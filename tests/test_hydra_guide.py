@@ -10,14 +10,16 @@ from toy_runs import command as run
 from scripts import follow
 
 GUIDE = (Path(__file__).parents[1] / "docs" / "guides" / "hydra.md").read_text("utf-8")
-BLOCKS = list(follow.blocks(GUIDE))
+SECTIONS = GUIDE.split("\n## ")
 REFUSED = ("method.dampng", "hydra.nonsense")
 
+pytestmark = pytest.mark.slow
 
-def commands() -> list[tuple[str, list[str]]]:
-    """Each command of the guide with the lines that it prints."""
+
+def commands(blocks: list[follow.Block]) -> list[tuple[str, list[str]]]:
+    """Each command of some blocks with the lines that it prints."""
     result: list[tuple[str, list[str]]] = []
-    for line in "".join(one.text for one in BLOCKS if one.language == "console").splitlines():
+    for line in "".join(one.text for one in blocks if one.language == "console").splitlines():
         if line.startswith("$ "):
             result.append((line[2:], []))
         else:
@@ -37,15 +39,25 @@ def printed(command: str) -> str:
     return ended.out + ended.err
 
 
-@pytest.mark.slow
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the guide is followed, from its first section to its last."""
+    return tmp_path_factory.mktemp("guide")
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda text: text.partition("\n")[0])
 def test_every_habit_does_what_the_guide_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    section: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    for block in BLOCKS:
+    monkeypatch.chdir(folder)
+    blocks = list(follow.blocks(section))
+    for block in blocks:
         if block.file:
-            follow.write(block, tmp_path)
-    for command, lines in commands():
-        out = printed(command).replace(f"{tmp_path}/", "")
+            follow.write(block, folder)
+    for command, lines in commands(blocks):
+        out = printed(command).replace(f"{folder}/", "")
         assert [line for line in lines if line not in out] == [], f"{command}\n{out}"
-    assert len(commands()) > 25
+
+
+def test_the_guide_has_commands() -> None:
+    assert len(commands(list(follow.blocks(GUIDE)))) > 25

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,20 @@ def table(ended: Ended) -> str:
     return text
 
 
+def swept(*words: str) -> str:
+    """The table of the sweep."""
+    own = ["--config-dir", "theirs", "plugins=[mylab]", "experiment=two"]
+    ended = command("run", "-m", *own, *SWEEP, *words)
+    assert ended.methods == ["mine"]
+    return table(ended)
+
+
+@cache
+def of_this_process() -> str:
+    """The table of cells run here, once for all launchers."""
+    return swept("paths.home=here")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_the_table_is_that_of_cells_run_here(
@@ -39,10 +54,6 @@ def test_the_table_is_that_of_cells_run_here(
     ):
         (home / file).parent.mkdir(parents=True, exist_ok=True)
         (home / file).write_text(text)
-    own = ["--config-dir", "theirs", "plugins=[mylab]", "experiment=two"]
-    launcher = [f"hydra/launcher={name}", *LAUNCHERS[name]]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # for the processes of cells
-    there = command("run", "-m", *own, *launcher, *SWEEP, "paths.home=there")
-    here = command("run", "-m", *own, *SWEEP, "paths.home=here")
-    assert table(there) == table(here)
-    assert there.methods == here.methods == ["mine"]
+    there = swept(f"hydra/launcher={name}", *LAUNCHERS[name], "paths.home=there")
+    assert there == of_this_process()
