@@ -3,7 +3,9 @@
 Each page gets an empty folder. A block with a file's name (`title="notes/a.md"`, or a first line
 `# a.yaml`) is written there, a block `bash` is run line by line, a block `python` without a name is
 run as a script, and a block `text` behind either is what it must print; `...` stands for anything,
-and a run of spaces for one. Blocks without a language are for the reader.
+and a run of spaces for one. In a block `console` the lines under a command are part of what it
+prints, also of one that is refused. Blocks without a language are for the reader. A line for each
+command has its seconds and its exit code.
 
 Usage: python scripts/follow.py [PAGE ...] [--show] [--skip WORD,...]
   PAGE    README.md and docs/guides/*.md without any
@@ -18,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +45,17 @@ class Block:
         """The commands of a block `bash`, continued lines joined."""
         joined = self.text.replace("\\\n", " ")
         return [line for line in joined.splitlines() if line.strip()]
+
+    @property
+    def dialogue(self) -> list[tuple[str, list[str]]]:
+        """The commands of a block `console`, each with the lines under it."""
+        result: list[tuple[str, list[str]]] = []
+        for line in self.text.splitlines():
+            if line.startswith("$ "):
+                result.append((line[2:], []))
+            else:
+                result[-1][1].append(line.strip())
+        return result
 
 
 def pages() -> list[Path]:
@@ -77,6 +91,12 @@ def followed(page: Path, folder: Path, skip: list[str], *, show: bool) -> list[s
         elif block.language == "text":
             if not doctest.OutputChecker().check_output(block.text, printed, SAME):
                 wrong.append(f"printed:\n{printed}\nnot:\n{block.text}")
+        elif block.language == "console":
+            for line, lines in block.dialogue:
+                done = _ran(["bash", "-c", line], line, folder, show=show)
+                out = (done.stdout + done.stderr).replace(f"{folder}/", "")
+                if missing := [one for one in lines if one not in out]:
+                    wrong.append(f"{line}\nprinted:\n{out}\nwithout {missing}")
         elif block.language in ("bash", "python"):
             python = [sys.executable, "-c", block.text]
             commands = block.commands if block.language == "bash" else [""]
@@ -84,19 +104,25 @@ def followed(page: Path, folder: Path, skip: list[str], *, show: bool) -> list[s
             for line in commands:
                 if any(word in line for word in skip):
                     continue
-                done = _ran(["bash", "-c", line] if line else python, folder)
+                done = _ran(["bash", "-c", line] if line else python, line, folder, show=show)
                 printed += done.stdout
-                if show:
-                    print(f"$ {line or 'python'}\n{done.stdout}", flush=True)
                 if done.returncode:
                     wrong.append(f"{line}\nended with {done.returncode}:\n{done.stderr[-2000:]}")
     return wrong
 
 
-def _ran(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def _ran(
+    command: list[str], line: str, folder: Path, *, show: bool
+) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "COLUMNS": "100"}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    begin = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    seconds = time.perf_counter() - begin
+    print(f"{seconds:6.1f} s  exit {done.returncode}  {line or 'python'}", flush=True)
+    if show:
+        print(done.stdout, flush=True)
+    return done
 
 
 def main() -> int:

@@ -81,6 +81,9 @@ def test_printed_text_is_compared_and_a_failed_command_named(tmp_path: Path) -> 
     wrong = follow.followed(page, tmp_path, ["none"], show=False)
     assert "not:\nbye" in wrong[0]
     assert wrong[1].startswith("false\nended with 1")
+    page.write_text("```console\n$ echo one; false\none\n$ echo two\nthree\n```\n")
+    (wrong_line,) = follow.followed(page, tmp_path, ["none"], show=False)
+    assert wrong_line.startswith("echo two") and "three" in wrong_line
 
 
 def test_guides_have_commands_and_are_linked_from_the_readme() -> None:

@@ -18,13 +18,7 @@ pytestmark = pytest.mark.slow
 
 def commands(blocks: list[follow.Block]) -> list[tuple[str, list[str]]]:
     """Each command of some blocks with the lines that it prints."""
-    result: list[tuple[str, list[str]]] = []
-    for line in "".join(one.text for one in blocks if one.language == "console").splitlines():
-        if line.startswith("$ "):
-            result.append((line[2:], []))
-        else:
-            result[-1][1].append(line.strip())
-    return result
+    return [one for block in blocks if block.language == "console" for one in block.dialogue]
 
 
 def printed(command: str) -> str:

@@ -20,6 +20,7 @@ from graphrag_bench.report.rendering import (
     shown_p,
 )
 from graphrag_bench.report.rows import EVIDENCE, IN_CONTEXT, in_table_order, spent, usual_metrics
+from graphrag_bench.text import short
 
 Run = Mapping[str, Any]
 Column = tuple[str, Callable[[Run], str]]
@@ -196,8 +197,8 @@ def headline_table(
     columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
     columns += [("context tokens", lambda run: _context_tokens(run, ",.0f")), _cost(ordered)]
     notes = [*(fewer_questions(shown)[:1] if shown else []), *_headline_notes(ordered, name)]
-    short = [textwrap.shorten(note, WIDTH, placeholder=" …") for note in notes]
-    return _table(ordered, columns, short)
+    lines = [textwrap.shorten(note, WIDTH, placeholder=" …") for note in notes]
+    return _table(ordered, columns, lines)
 
 
 def _differences(comparisons: Sequence[Comparison]) -> list[Column]:
@@ -230,7 +231,7 @@ def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
         f"intervals over {units.partition(' (')[0]}; commit {values('commit', runs) or 'none'}"
     ]
     readers, embedders = values("llm", [*filter(answers, runs)]), values("embedder", runs)
-    facts += [f"answers by {readers}"] if readers else []
+    facts += [f"answers by {short(readers, 32)}"] if readers else []
     facts += [f"embedder {embedders}"] if embedders else []
     notes = ["; ".join(facts)]
     if warnings := [note.removeprefix("! ") for note in run_notes(runs) if note.startswith("!")]:
