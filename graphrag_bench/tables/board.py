@@ -138,8 +138,8 @@ def _public(value: Any) -> Any:
 
 
 def _last(found: re.Match[str]) -> str:
-    text = found[0]
-    return "ADDRESS" if "://" in text else re.split(r"[\\/]", text.rstrip("\\/'"))[-1]
+    text, quote = found[0].rstrip("'"), "'" * found[0].endswith("'")
+    return ("ADDRESS" if "://" in text else re.split(r"[\\/]", text.rstrip("\\/"))[-1]) + quote
 
 
 def _words(run: StoredRun, home: Path) -> list[str]:

@@ -63,8 +63,10 @@ def test_no_path_or_address_reaches_a_file(run: StoredRun) -> None:
     config["llm"] |= {"base_url": "http://mira-host:8000/v1"}
     metrics = {**run.metrics, "settings": {"method.prompt": "/home/mira/answer.j2"}}
     vars(other).update(config=config, metrics=metrics)
+    config["dataset"]["questions"] = "/home/mira/my questions.json"
     values = board.result_of(other, run.home or "")
-    assert "dataset.root=FOLDER" in values["command"]
+    words = shlex.split(values["command"])
+    assert {"dataset.root=FOLDER", "dataset.questions='my questions.json'"} <= {*words}
     assert values["settings"] == {"method.prompt": "answer.j2"}
     assert "mira" not in json.dumps(values)
 
