@@ -122,7 +122,8 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     compared = {cell.metric for cell in cells if difference(cell, filled) != MISSING}
     heads = ["method"]
     for name in metrics:
-        heads += [name, "ours [95 %]", *(["ours − paper"] if name in compared else [])]
+        heads += [name, f"{name}, ours [95 %]"]
+        heads += [f"{name}, ours − paper"] if name in compared else []
     lines = []
     for row, of_row in rows.items():
         printed = {cell.metric: cell for cell in of_row}

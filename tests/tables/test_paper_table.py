@@ -33,8 +33,8 @@ def filled(table: PaperTable, **figures: Figure) -> dict[Printed, Filled]:
 def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
     table = popqa()
     (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
-    assert shown.heads == ("method", "Accuracy", "ours [95 %]", "Recall", "ours [95 %]",
-                           "n", "model", "profile", "grade")  # fmt: skip
+    assert shown.heads == ("method", "Accuracy", "Accuracy, ours [95 %]", "Recall",
+                           "Recall, ours [95 %]", "n", "model", "profile", "grade")  # fmt: skip
     assert shown.rows[0] == ("ZeroShot", "28.592", "50.0 [40.0, 60.0]", "8.263",
                              "50.0 [40.0, 60.0]", "10", "smollm", "default",
                              "C (sample)")  # fmt: skip
@@ -46,7 +46,7 @@ def test_for_grades_a_and_b_the_difference_is_printed(grade: Grade) -> None:
     table = popqa()
     cells = filled(table, ZeroShot=replace(FIGURE, value=30.0, grade=grade), DALK=FIGURE)
     (shown,) = comparison_tables(table, cells)
-    at = shown.heads.index("ours − paper")
+    at = shown.heads.index("Accuracy, ours − paper")
     assert shown.rows[0][at] == "+1.4"  # 30.0 - 28.592
     assert shown.rows[2][at] == "–"
     assert [difference(c, cells) for c in table.cells if c.method == "DALK"] == ["–", "–"]
