@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, asked, refusal, run_folder, write_set
+from toy_runs import TOY, WEIGHTLESS, asked, by_python, refusal, run_folder, write_set
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
@@ -85,7 +85,7 @@ def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path
 
 @pytest.mark.parametrize("name", names("method"))
 def test_every_answer_of_a_method_follows_its_form(name: str) -> None:
-    steps = experiment(method=name).method.pipeline.steps()
+    steps = by_python(name).method.pipeline.steps()
     answering = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
     assert answering
     for op in answering:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import graphrag_bench
+from graphrag_bench import api
 from graphrag_bench.cli.main import main
 from graphrag_bench.config.compose import composed
 from graphrag_bench.embedding.nlp import Relation, Sentence
@@ -180,6 +181,12 @@ def ran(*arguments: str) -> Ended:
 def run_folder(*words: str) -> Path:
     """The folder of a run that is done by functions: without a table and reference rows."""
     return execute(Experiment.prepare(composed(words))).folder.path.resolve()
+
+
+def by_python(method: str, **settings: object) -> Experiment:
+    """A checked run of a method on the toy set; Hydra composes the rest once for all methods."""
+    models = {"embedder": "hashing", "llm": "scripted", "nlp": TAGGER}
+    return api.method(method, **models, **settings).experiment(api.dataset("toy"))
 
 
 def table_of(folder: Path) -> str:

@@ -8,9 +8,9 @@ import pytest
 from small_worlds import World
 from toy_runs import TOY, refusal, refused
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import method_values
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import names
+from graphrag_bench.config.sources import applied, method_file, names
 from graphrag_bench.pipeline.pipeline import PLAIN, StepOptions, build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import run_steps
@@ -46,8 +46,7 @@ def _plugins(home: Path) -> None:
 
 
 def method(name: str, **settings: Any) -> dict[str, Any]:
-    own = [f"method.{key}={value}" for key, value in settings.items()]
-    return dict(composed([f"method={name}", *own])["method"])
+    return method_values({**applied(method_file(name), "default", "default"), **settings})
 
 
 def final(values: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS
+from toy_runs import TOY, by_python, plan_of
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
@@ -19,9 +19,8 @@ from operators.answer.direct import READER, reader_values
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
 
-def experiment(method: str, *settings: str) -> Experiment:
-    words = ["dataset=toy", f"method={method}", *WEIGHTLESS, "reader_prompt=common", *settings]
-    return Experiment.prepare(composed(words))
+def experiment(method: str, reader: str = "common") -> Experiment:
+    return by_python(method, reader_prompt=reader)
 
 
 def shown(*pieces: Piece, dependencies: tuple[tuple[str, str], ...] = ()) -> str:
@@ -35,9 +34,9 @@ def text_of(chat: Sequence[Message]) -> str:
     return "\n".join(message.content for message in chat)
 
 
-def final_prompt(method: str, *settings: str) -> Prompt:
+def final_prompt(method: str, reader: str) -> Prompt:
     """The prompt of the method's last answer."""
-    steps = experiment(method, *settings).method.pipeline.generate
+    steps = experiment(method, reader).method.pipeline.generate
     ops = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
     prompt = ops[-1].settings["prompt"]
     assert isinstance(prompt, Prompt)
@@ -52,7 +51,7 @@ def wording(prompt: Prompt, form: FormName) -> str:
 
 @pytest.mark.parametrize("name", sorted({*names("method")} - {"zeroshot"}))
 def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str) -> None:
-    prompt = final_prompt(name, "reader_prompt=auto")
+    prompt = final_prompt(name, "auto")
     for form in ("short", "list", "choice", "paragraph", "summary"):
         licence = answer_form(form).licence
         text = wording(prompt, form)
@@ -66,7 +65,7 @@ def test_own_is_the_wording_of_the_source() -> None:
                            ("tog", "from what you know"), ("pathcorag", "do not know"),
                            ("vanilla", "from them with a few words")):  # fmt: skip
         for form in ("short", "summary"):
-            text = wording(final_prompt(method, "reader_prompt=own"), form)
+            text = wording(final_prompt(method, "own"), form)
             assert REFUSAL not in text
             assert wanted in text or form == "summary" and method == "vanilla"
 
@@ -79,8 +78,8 @@ def test_a_refusal_is_one_and_scores_nothing_where_the_answer_is_yes_or_no() -> 
 
 def test_a_prompt_of_ones_own_without_the_clause_is_named_by_plan(tmp_path: Path) -> None:
     (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }} {{ manner }}")
-    more = ["reader_prompt=auto", "answers=short"]
-    plan = describe(experiment("vanilla", *more, f"method.prompts={tmp_path}"))
+    more = ["reader_prompt=auto", "answers=short", f"method.prompts={tmp_path}"]
+    plan = plan_of(*TOY, "method=vanilla", *more)
     assert answer_form("short").licence in plan
     assert "'licence': methods:vanilla/prompts/answer.j2" in plan
 
@@ -111,10 +110,11 @@ def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:
 
 def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
     own = Experiment.prepare(composed([*TOY, "method=vanilla"])).key
-    common = experiment("vanilla").key
+    common = Experiment.prepare(composed([*TOY, "method=vanilla", "reader_prompt=common"])).key
     assert common != own
     (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")
-    assert experiment("vanilla", f"method.prompts={tmp_path}").key not in (own, common)
+    words = [*TOY, "method=vanilla", "reader_prompt=common", f"method.prompts={tmp_path}"]
+    assert Experiment.prepare(composed(words)).key not in (own, common)
 
 
 def test_rows_of_tables_have_their_head_and_plain_texts_of_the_same_kind_have_none() -> None:
