@@ -9,6 +9,7 @@ from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.explain.names import Names, has
 from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
+from graphrag_bench.view.routes import routes
 from graphrag_bench.view.walks import Vertex, Walks
 
 Plain = dict[str, Any]
@@ -28,7 +29,8 @@ class TraceRows:
 
     `seeds` are the nodes of the first step that found any; `score` the last score of each node,
     given by the step `scored_by`; `paths` have their nodes, relationships and score;
-    `through_chunks` is whether a walk passed chunks too.
+    `through_chunks` is whether a walk passed chunks too; `routed` are the chunks that routes were
+    looked for among, the best first.
     """
 
     seeds: list[int] = field(default_factory=list)
@@ -39,6 +41,7 @@ class TraceRows:
     chunks: dict[int, float] = field(default_factory=dict)
     paths: list[Plain] = field(default_factory=list)
     through_chunks: bool = False
+    routed: list[int] = field(default_factory=list)
 
     @classmethod
     def of(cls, trace: Iterable[Mapping[str, Any]]) -> "TraceRows":
@@ -46,6 +49,8 @@ class TraceRows:
         rows = cls()
         for step in trace:
             rows.through_chunks |= step["step"].endswith(" chunk.ppr")
+            if step["step"].endswith(" chunk.route"):
+                rows.routed = list(rows.chunks)
             for slot, value in step["wrote"].items():
                 rows._add(step["step"], slot, value)
         return rows
@@ -79,13 +84,14 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
     A node has `id`, `label`, `kind` (node or chunk), and where it is so `type`, `score`, `seed`,
     `gold` (it is, or a chunk of it is, gold evidence), `answer` (it has the name of a gold answer)
     and `found` (a step has found it). An edge has `s`, `t`, `label`, and `found`, `score` and
-    `synonym` likewise, and `walk` where a walk takes it. `paths` have ids of nodes and edges and a
-    score. `size` names the operator whose scores are the sizes: PageRank mass where it is
-    `node.ppr`. At most `MOST_NODES` nodes: the first paths, gold chunks, retrieved chunks, scored
-    nodes, ends of relationships, further paths, each behind the likeliest walk from a seed to it,
-    so that the first of them are joined too; scored nodes only where there is no path. `left_out`
-    is how many more there were, `alone` has the names of nodes that steps found and that are on no
-    path, or joined to nothing that is drawn.
+    `synonym` likewise, and `walk` where a walk takes it; a `route` leads from a chunk to the one
+    that its `text`, a sentence, names. `paths` have ids of nodes and edges and a score. `size`
+    names the operator whose scores are the sizes: PageRank mass where it is `node.ppr`. At most
+    `MOST_NODES` nodes: the first paths, gold chunks, retrieved chunks, scored nodes, ends of
+    relationships, further paths, each behind the likeliest walk from a seed to it, so that the
+    first of them are joined too; scored nodes only where there is no path. `left_out` is how many
+    more there were, `alone` has the names of nodes that steps found and that are on no path, or
+    joined to nothing that is drawn.
     """
     rows = TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)
@@ -206,6 +212,11 @@ class _Drawing:
         for node, chunk in self.incident:
             edge = {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
             yield edge | _filled(walk=frozenset((("n", node), ("c", chunk))) in self.hops)
+        if table := self.names.chunk_table:
+            routed = [row for row in self.rows.routed if ("c", row) in self.shown]
+            for parent, child, text in routes(routed, table):
+                edge = {"id": f"r{parent}-{child}", "s": f"c{parent}", "t": f"c{child}"}
+                yield edge | {"label": "names", "text": text, "route": True}
 
     def _among(self) -> list[int]:
         """The first relationship of each two shown nodes that are joined."""

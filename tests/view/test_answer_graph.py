@@ -73,6 +73,17 @@ def test_a_walk_passes_chunks_where_the_method_walks_them() -> None:
     assert [node["id"] for node in view["nodes"]] == ["n0", "c0", "n1", "c1"]
 
 
+def test_a_route_has_the_sentence_that_names_the_passage() -> None:
+    passages = [("d0", "Ada", "Ada was born. She led Norvik (city)."), ("d1", "Norvik", "A city.")]
+    found = {"step": "retrieve.0 chunk.vdb", "wrote": {"chunks": {"ids": [0, 1], "scores": [2, 1]}}}
+    ranked = {**found, "step": "retrieve.1 chunk.route"}
+    view = answer_graph({"trace": [found, ranked]}, Gold(), Names(ChunkTable.of(passages)))
+    assert [(edge["s"], edge["t"], edge["text"]) for edge in view["edges"]] == [
+        ("c0", "c1", "She led Norvik (city)."),
+    ]  # fmt: skip
+    assert not answer_graph({"trace": [found]}, Gold(), Names(ChunkTable.of(passages)))["edges"]
+
+
 def test_a_seed_on_no_path_is_counted_and_not_drawn() -> None:
     seeds = {"nodes": {"ids": [0, 1, 5], "scores": [1.0, 0.9, 0.8]}}
     path = {"nodes": [0, 1], "relationships": [0], "score": 1.0}

@@ -1,6 +1,6 @@
 "use strict";
 /* The graph of an answer: drawn by Cytoscape, told by a list of its nodes beside it. */
-const INK = { seed: "#E69F00", found: "#0072B2", other: "#999999", chunk: "#56B4E9", gold: "#009E73", answer: "#CC79A7", path: "#D55E00" };
+const INK = { seed: "#E69F00", found: "#0072B2", other: "#999999", chunk: "#56B4E9", gold: "#009E73", answer: "#CC79A7", path: "#D55E00", route: "#8A7A00" };
 
 const NODE_FONT = 11, NAME_WIDTH = 150;
 const MOST_SCALE = 1.5; /* of a drawing of few nodes */
@@ -46,6 +46,7 @@ function graphStyle(beside, width) {
     { selector: "edge.walk", style: { width: 2.5, "line-color": paint.text, opacity: 0.75 } },
     { selector: "edge.synonym", style: { "line-style": "dotted" } },
     { selector: "edge.in", style: { "line-style": "dashed" } },
+    { selector: "edge.route", style: { width: 2, "line-color": INK.route, "target-arrow-color": INK.route, "target-arrow-shape": "triangle", "curve-style": "unbundled-bezier", "control-point-distances": [-45], "control-point-weights": [0.5], opacity: 0.9 } },
     { selector: "edge.path", style: { width: 4, "line-color": INK.path, "target-arrow-color": INK.path, opacity: 1 } },
     { selector: "node.onpath", style: { "underlay-color": INK.path, "underlay-opacity": 0.35, "underlay-padding": 5 } },
     { selector: ".faded", style: { opacity: 0.12 } },
@@ -72,7 +73,7 @@ function graphElements({ nodes, edges }) {
     classes: ["named", kindOf(one), one.gold ? "gold" : "", one.answer ? "answer" : "", one.kind === "chunk" && !one.found ? "missed" : ""].join(" "),
   })), ...edges.map((one) => ({
     data: { id: one.id, source: one.s, target: one.t, label: one.label || "" },
-    classes: [one.found ? "found" : "", one.walk ? "walk" : "", one.synonym ? "synonym" : "", one.in ? "in" : ""].join(" "),
+    classes: [one.found ? "found" : "", one.walk ? "walk" : "", one.synonym ? "synonym" : "", one.in ? "in" : "", one.route ? "route" : ""].join(" "),
   }))];
 }
 
@@ -111,7 +112,7 @@ function legendOf(graph) {
     has((one) => kindOf(one) === "other") && ["●", "other", "bridge: on a walk or a path, or in the gold evidence"], has((one) => one.kind === "chunk") && ["■", "chunk", "chunk (dashed: not retrieved)"],
     has((one) => one.gold) && ["◯", "gold", "gold evidence, or in it"], has((one) => one.answer) && ["◎", "answer", "has the name that is looked for"],
     graph.edges.some((one) => one.walk) && ["━", "walk", "likeliest walk from a seed"], graph.edges.some((one) => one.found) && ["→", "found", "relationship found by a step"],
-    graph.edges.some((one) => one.in) && ["┄", "other", "the chunk holds the node"], graph.paths.length && ["━", "path", "path that is switched on"],
+    graph.edges.some((one) => one.in) && ["┄", "other", "the chunk holds the node"], graph.edges.some((one) => one.route) && ["→", "route", "route: a sentence of the chunk names the other"], graph.paths.length && ["━", "path", "path that is switched on"],
   ].filter(Boolean);
   return grb.h("ul", { class: "legend" }, rows.map(([sign, kind, text]) => grb.h("li", {}, grb.h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, sign), text)),
     graph.size ? grb.h("li", {}, `size: score by ${graph.size}${/ppr$/.test(graph.size) ? " (PageRank mass)" : ""}`) : null);
@@ -200,6 +201,9 @@ grb.answerGraph = function (graph, name = "graph") {
   const paths = switches.length ? grb.h("details", { class: "paths", open: true }, grb.h("summary", {}, grb.plural(switches.length, "path")),
     grb.h("button", { type: "button", onclick: () => all(true) }, "all on"), grb.h("button", { type: "button", onclick: () => all(false) }, "all off"), switches) : null;
 
+  const routes = graph.edges.filter((one) => one.route);
+  const routed = routes.length ? grb.h("details", {}, grb.h("summary", {}, grb.plural(routes.length, "route")),
+    grb.h("ul", {}, routes.map((one) => grb.h("li", {}, `${held.get(one.s).label} → ${held.get(one.t).label}: ${one.text}`)))) : null;
   const order = [...graph.nodes].sort((a, b) => Boolean(b.seed) - Boolean(a.seed) || (b.score ?? -1) - (a.score ?? -1));
   const list = grb.h("details", { class: "nodes" }, grb.h("summary", {}, `${grb.plural(graph.nodes.length, "node")} as a list`),
     grb.h("ul", {}, order.map((one) => grb.h("li", {}, grb.h("button", { type: "button", class: "link", onclick: () => choose(one.id) }, one.label), grb.h("span", { class: "about" }, ` ${words(one)}`)))));
@@ -218,7 +222,7 @@ grb.answerGraph = function (graph, name = "graph") {
     grb.h("div", { class: "graph-body" },
       grb.h("div", { class: "stage" }, canvas, tip, grb.h("div", { class: "fields" },
         grb.h("button", { type: "button", "aria-label": "zoom in", onclick: () => zoom(1.3) }, "+"), grb.h("button", { type: "button", "aria-label": "zoom out", onclick: () => zoom(1 / 1.3) }, "−"), grb.h("button", { type: "button", onclick: () => cy && cy.fit(undefined, 24) }, "fit"), more)),
-      grb.h("div", { class: "side" }, about, paths, list)));
+      grb.h("div", { class: "side" }, about, paths, routed, list)));
   requestAnimationFrame(() => draw().catch(grb.complain));
   return whole;
 };
