@@ -22,7 +22,7 @@ _HEAD = """\
 Written by `python scripts/write_board.py` from the files of `docs/results/board/`, one for each
 run; a test holds the numbers equal to the files
 ([how to add a row](../guides/sharing.md#a-row-of-the-board)). In brackets: 95 % intervals over the
-questions. Each method links to the command that made its row.
+questions. Each method links to the command that made its row; FOLDER is where its data set lies.
 """
 Result = Mapping[str, Any]
 
