@@ -33,6 +33,7 @@ def lines_of(folder: Path, *words: str) -> list[str]:
 
 def test_ask_says_why_by_names_relations_scores_and_titles() -> None:
     """Asked again nothing is paid for."""
+    asked.clear()
     out = answered(*HIPPORAG, QUESTION)
     for shown in (
         "mentions: norvik observatory",
