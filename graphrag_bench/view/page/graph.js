@@ -37,7 +37,7 @@ function graphStyle(beside, width) {
     { selector: "node.named", style: { label: "data(label)" } },
     { selector: "node.found", style: { "background-color": INK.found } },
     { selector: "node.seed", style: { "background-color": INK.seed, shape: "diamond" } },
-    { selector: "node.chunk", style: { "background-color": INK.chunk, shape: "round-rectangle", height: 20 } },
+    { selector: "node.chunk", style: { "background-color": INK.chunk, shape: "round-rectangle", height: 14 } },
     { selector: "node.missed", style: { "background-opacity": 0.25, "border-style": "dashed" } },
     { selector: "node.gold", style: { "border-width": 4, "border-color": INK.gold } },
     { selector: "node.answer", style: { "border-width": 5, "border-color": INK.answer, "border-style": "double" } },
