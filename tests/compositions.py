@@ -24,10 +24,11 @@ _parsed = cache(OverridesParser.create().parse_override)
 def composition(words: Sequence[str] = (), name: str = compose.PRIMARY) -> Any:
     """What Hydra composes: the choices once for all tests, and values laid over them, as it does.
 
-    It composes the words itself where there are choices that are not ours, and where it refuses.
+    Hydra composes where choices are not ours (files among them), and where it refuses.
     """
     chosen = tuple(word for word in words if not _is_value(word))
-    if sources.folders() == [project_folder("configs").resolve()]:
+    ours = sources.folders() == [project_folder("configs").resolve()]
+    if ours and not any(".yaml" in word for word in chosen):
         try:
             config = copy.deepcopy(_of_choices(chosen, name))
             for one in map(_parsed, [word for word in words if word not in chosen]):
