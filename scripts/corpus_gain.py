@@ -96,9 +96,9 @@ def main() -> int:
     for name in ("musique", "mix", "questions"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--home", default=".")
-    given = parser.parse_args()
-    every = sets(given.musique, given.mix, given.questions)
-    rows = [measured(name, data, given.home) for name, data in every.items()]
+    options = parser.parse_args()
+    every = sets(options.musique, options.mix, options.questions)
+    rows = [measured(name, data, options.home) for name, data in every.items()]
     content = {
         "vectors": known().vectors,
         "graph": known().graph,

@@ -80,9 +80,8 @@ def _copy(path: str, to: str) -> None:
 def start_page(every: Sequence[write_board.Result]) -> str:
     """The results: the field, the board, the papers' tables with grades, parity, the methods."""
     lines = ["# Results", "", "[What graphrag-bench is, and how to install it](about.md).", ""]
-    if (ROOT / FIELD).is_file():
-        lines += ["## The field", "", f"[{_title(FIELD)}]({FIELD}) has sources and commands.", ""]
-        lines += [*first_table(FIELD), ""]
+    lines += ["## The field", "", f"[{_title(FIELD)}]({FIELD}) has sources and commands.", ""]
+    lines += [*first_table(FIELD), ""]
     lines += ["## The board", "", "Each method links to the command that made its row"]
     lines += ["([how to add a row](docs/guides/sharing.md#a-row-of-the-board)).", ""]
     lines += write_board.board(every, f"{write_board.BOARD}.md")

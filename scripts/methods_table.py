@@ -88,8 +88,8 @@ def rows(page: str, section: str = "") -> dict[str, list[str]]:
 def recall(title: str) -> tuple[str, str]:
     """The recall@5 of a name in the results, and the page that has it; – where none does."""
     for page, section, head, column in PAGES:
-        if title in (found := rows(page, section)):
-            return found[title][found[head].index(column)], page
+        if title in (own := rows(page, section)):
+            return own[title][own[head].index(column)], page
     return "–", ""
 
 

@@ -39,7 +39,7 @@ def results(folder: Path = ROOT / BOARD) -> list[Result]:
 
 def cell(text: object) -> str:
     """A text as a cell of a table: no HTML, link, code or border."""
-    return re.sub(r"[&<>|`\[\]]", lambda found: f"&#{ord(found[0])};", str(text))
+    return re.sub(r"[&<>|`\[\]]", lambda sign: f"&#{ord(sign[0])};", str(text))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -36,7 +36,7 @@ def declare(parser: Parser) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Print the plan of a run, or of each cell of a sweep, equal ones once; 1 where one fails.
 
-    With `--corpus`, print what a graph may gain on each data set.
+    With `--corpus`, print what a graph may gain on each corpus.
     """
     if _CORPUS not in arguments:
         return application.run(arguments, _print)
@@ -48,13 +48,15 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _corpora(outcomes: Outcomes) -> None:
-    pairs: dict[str, list[Experiment]] = {}
-    for _, outcome in outcomes:
+    pairs: dict[tuple[str, ...], list[Experiment]] = {}
+    for words, outcome in outcomes:
         if isinstance(outcome, UserError):
             raise outcome
-        pairs.setdefault(outcome.dataset.name, []).append(outcome)
-    for name, (vectors, graph) in pairs.items():
-        print(described(linkage(vectors, graph, Progress()), name, known()), end="\n\n")
+        corpus = tuple(word for word in words if not word.startswith("method="))
+        pairs.setdefault(corpus, []).append(outcome)
+    for vectors, graph in pairs.values():
+        links = linkage(vectors, graph, Progress())
+        print(described(links, graph.dataset.name, known()), end="\n\n")
 
 
 def _print(outcomes: Outcomes) -> None:

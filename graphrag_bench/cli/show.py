@@ -102,8 +102,8 @@ def _print_question(run: StoredRun, row: Row, home: Path, options: Namespace) ->
         print(json.dumps(answer, ensure_ascii=False, indent=1))
         return
     print("{question}\n{title} on {dataset}, key {key}".format(**answer))
-    asked = ["", *call_lines(answer["calls"])] if calls else []
-    print(*_lines(answer), *_gold_lines(run, row, names), *asked, sep="\n")
+    sent = ["", *call_lines(answer["calls"])] if calls else []
+    print(*_lines(answer), *_gold_lines(run, row, names), *sent, sep="\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
         print(f"\n! without names: what the run was made over is gone ({gone})")

@@ -233,13 +233,13 @@ def described(corpus: Linkage, name: str, sets: Known) -> str:
         f"[{gain.low:+.3f}, {gain.high:+.3f}], by the share {gain.of} over {gain.n_sets} sets "
         f"(error of a set left out: {gain.error:.3f})"
     )
-    both = f"run -m dataset={name} method={sets.vectors},{sets.graph} answer=off"
+    both = f"method={sets.vectors},{sets.graph}"
     if gain.low > 0:
         lines.append(f"begin with method={sets.graph}")
     elif gain.high < _WORTH:
         lines.append(f"begin with method={sets.vectors}: a graph adds less than {_WORTH} here")
     else:
-        lines.append(f"the interval includes no gain: compare method={sets.vectors},{sets.graph}")
+        lines.append(f"the interval includes no gain: compare {both}")
     if corpus.missed is not None:
-        lines.append(f"measured in full by: graphrag-bench {both}")
+        lines.append(f"to measure it: `run -m {both} answer=off` in place of `plan --corpus`")
     return "\n".join(lines)

@@ -137,8 +137,8 @@ def _public(value: Any) -> Any:
     return _PLACE.sub(_last, value)
 
 
-def _last(found: re.Match[str]) -> str:
-    text, quote = found[0].rstrip("'"), "'" * found[0].endswith("'")
+def _last(place: re.Match[str]) -> str:
+    text, quote = place[0].rstrip("'"), "'" * place[0].endswith("'")
     return ("ADDRESS" if "://" in text else re.split(r"[\\/]", text.rstrip("\\/"))[-1]) + quote
 
 
@@ -175,13 +175,13 @@ def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]
     values = composed([*words, _word("paths.home", str(home))])
     settings = Experiment.prepare(values, run.dataset, swept=True).settings.model_dump()
     for lists in (False, True):
-        given = paths_of(settings, lists=lists)
+        ours = paths_of(settings, lists=lists)
         changes = {
             path: value
             for path, value in paths_of(run.config, lists=lists).items()
             if not _ASIDE.fullmatch(path)
             and (lists or not _STEPS.fullmatch(path))
-            and (path not in given or given[path] != value)
+            and (path not in ours or ours[path] != value)
         }
         if changes:
             return changes

@@ -7,9 +7,9 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.explain.names import Names, has
+from graphrag_bench.graphs.routes import title_routes
 from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
-from graphrag_bench.view.routes import routes
 from graphrag_bench.view.walks import Vertex, Walks
 
 Plain = dict[str, Any]
@@ -214,7 +214,10 @@ class _Drawing:
             yield edge | _filled(walk=frozenset((("n", node), ("c", chunk))) in self.hops)
         if table := self.names.chunk_table:
             routed = [row for row in self.rows.routed if ("c", row) in self.shown]
-            for parent, child, text in routes(routed, table):
+            first: dict[int, tuple[int, str]] = {}
+            for parent, child, text in title_routes(routed, table):
+                first.setdefault(routed[child], (routed[parent], text))
+            for child, (parent, text) in first.items():
                 edge = {"id": f"r{parent}-{child}", "s": f"c{parent}", "t": f"c{child}"}
                 yield edge | {"label": "names", "text": text, "route": True}
 

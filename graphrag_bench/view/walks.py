@@ -62,13 +62,13 @@ def _costs(graph: Graph | TriGraph, through_chunks: bool) -> tuple[Any, int]:
     """The cost of each hop, CSR over nodes and chunks, and the number of nodes."""
     from scipy.sparse import block_array, csr_array
 
-    held = csr_array(graph.node_chunk if isinstance(graph, Graph) else graph.entity_chunk)
-    n_nodes, n_chunks = held.shape
+    inside = csr_array(graph.node_chunk if isinstance(graph, Graph) else graph.entity_chunk)
+    n_nodes, n_chunks = inside.shape
     nodes = csr_array(graph.adjacency if isinstance(graph, Graph) else (n_nodes, n_nodes))
     if through_chunks:
-        shares = _shares(block_array([[nodes, held], [held.T, None]], format="csr"))
+        shares = _shares(block_array([[nodes, inside], [inside.T, None]], format="csr"))
     else:
-        certain = held.astype(bool).astype(np.float64)
+        certain = inside.astype(bool).astype(np.float64)
         empty = csr_array((n_chunks, n_chunks))
         shares = block_array([[_shares(nodes), certain], [None, empty]], format="csr")
     shares.data = _HOP - np.log(shares.data)

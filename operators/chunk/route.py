@@ -1,17 +1,17 @@
 """Chunks by the routes that lead to them: sentences of other chunks that name their title."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.name_dictionary import key_of, title_key
+from graphrag_bench.algorithms.name_dictionary import title_key
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
-from graphrag_bench.graphs.sentences import split_sentences
+from graphrag_bench.graphs.routes import names_in, title_routes
 from graphrag_bench.values import Chunk, FloatArray, Question, Ranked, best_of
 from operators.similarity import BoolArray, vectors_of
 
@@ -85,21 +85,13 @@ class _Routes:
     @classmethod
     def of(cls, question: str, rows: Sequence[int], table: ChunkTable, n_parents: int) -> "_Routes":
         titles = [title_key(table.titles[row]) for row in rows]
-        children: dict[str, list[int]] = {}
-        for place, title in enumerate(titles):
-            if title:
-                children.setdefault(title, []).append(place)
-        asked = set(_names_in(question, children))
+        asked = set(names_in(question, titles))
         routes: list[tuple[int, int, int]] = []
         sentences: dict[str, int] = {}
-        for parent, row in enumerate(rows[:n_parents]):
-            heading = table.titles[row]
-            for sentence in split_sentences(table.texts[row]):
-                for title in _names_in(sentence, children):
-                    if title != titles[parent]:
-                        text = f"{heading}: {sentence}" if heading else sentence
-                        number = sentences.setdefault(text, len(sentences))
-                        routes += [(parent, child, number) for child in children[title]]
+        for parent, child, sentence in title_routes(rows, table, n_parents):
+            heading = table.titles[rows[parent]]
+            text = f"{heading}: {sentence}" if heading else sentence
+            routes.append((parent, child, sentences.setdefault(text, len(sentences))))
         named = np.array([title in asked for title in titles], bool)
         return cls([table.passage(row) for row in rows], named, routes, list(sentences))
 
@@ -117,8 +109,3 @@ class _Routes:
             factor = np.where(self.named, 1.0, other_parents) * parents
             np.maximum.at(best, child, np.maximum(above, 0.0) * factor[parent])
         return best
-
-
-def _names_in(text: str, names: Sequence[str] | dict[str, list[int]]) -> Iterator[str]:
-    words = f" {key_of(text)} "
-    return (name for name in names if f" {name} " in words)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from toy_runs import TOY, command
 
 import graphrag_bench as gb
 from graphrag_bench.algorithms.graph import Graph
@@ -88,3 +89,13 @@ def test_the_toy_set_is_measured_by_its_own_graph(tmp_path) -> None:
     assert (links.n_passages, links.n_questions) == (len(data.documents), len(data.questions))
     assert links.reachable is not None
     assert 0 < links.reachable <= links.missed <= 1
+
+
+def test_a_sweep_over_a_corpus_has_each_of_its_cells(tmp_path) -> None:
+    words = ["plan", "--corpus", *TOY, f"paths.home={tmp_path}"]
+    ended = command(*words, "limit=3,6")
+    assert ended.code == 0, ended.err
+    assert [line for line in ended.out.splitlines() if line.startswith("corpus toy")] == [
+        f"corpus toy: 8 passages, {n} questions" for n in (3, 6)
+    ]
+    assert command(*words, "method=bm25").code == 2
