@@ -2,11 +2,11 @@
 
 `spacy` reads 1,000 passages of the world by the packaged model and makes the entity-passage graph
 of them, nothing stored, against the model's own `nlp.pipe` over the same texts and titles. `kg`
-builds from what was read already of 10,000 made-up chunks, against dicts and lists; other results
-are an error. `ours` and `reference` are chunks a second, the median of `N_REPEATS`; p50 and p95
-are ours, p95 the slow end. `growth_10k` and `growth_100k` are the exponents of the processor time
-from a tenth of so many chunks to so many: 1 is linear; `growth_files` is that of writing the graph
-with its dictionary of names, up to the largest size.
+builds from the facts planted in 10,000 passages of the world, against dicts and lists; other
+results are an error. `ours` and `reference` are chunks a second, the median of `N_REPEATS`; p50 and
+p95 are ours, p95 the slow end. `growth_10k` and `growth_100k` are the exponents of the processor
+time from a tenth of so many chunks to so many: 1 is linear; `growth_files` is that of writing the
+graph with its dictionary of names, up to the largest size.
 
 `grown_1k`, `grown_10k` and `grown_50k` build all that `method=entitypassage` needs of a world of so
 many documents after one was added, with the packaged models: `ours` and `reference` are documents a
@@ -22,7 +22,7 @@ this one. Models are loaded before. That of 50,000 documents takes half an hour.
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -37,10 +37,10 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.compose import composed
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
+from graphrag_bench.embedding.nlp import Spacy
 from graphrag_bench.graphs.entity_passage import entity_passage as build_entity_passage
-from graphrag_bench.graphs.extraction import nlp_extraction
 from graphrag_bench.graphs.knowledge_graph import kg as build_kg
+from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import normalise_name
@@ -50,72 +50,6 @@ from graphrag_bench.world.making import make_world
 N_PASSAGES, N_CHUNKS, N_REPEATS, SIZES = 1000, 10_000, 3, (1000, 10_000, 100_000)
 N_ADDED, NOISE = 3, 0.1
 QUIET = Progress(quiet=True)
-N_SENTENCES, N_NAMES, N_OF_DOCUMENT = 4, 2, 4
-TAIL, FLAT = 1.43, 30.0
-_SYLLABLES = "baneritomukalesivodufahejiporunatelisogu"
-_KINDS = ("PERSON", "ORG", "GPE", "ORG")
-
-
-def _word(number: int) -> str:
-    """A capitalised word, another for each number."""
-    word = ""
-    while number or len(word) < 4:
-        number, place = divmod(number, len(_SYLLABLES) // 2)
-        word += _SYLLABLES[2 * place : 2 * place + 2]
-    return word.capitalize()
-
-
-def _name(rank: int) -> tuple[str, str]:
-    """The name of a rank and its label: persons, bodies with an acronym, towns, and companies."""
-    kind = rank % len(_KINDS)
-    word = _word(rank // 2)
-    names = (f"{_word(rank % 331)} {word}", f"{word} Health Office", word, f"The {word} Works")
-    return names[kind], _KINDS[kind]
-
-
-class MadeUp:
-    """Chunks and a tagger that knows the names in their sentences: an `Nlp` without a model."""
-
-    identity = "made up"
-
-    def __init__(self, n_chunks: int) -> None:
-        """Seeded: the first chunks of a larger number are those of a smaller one."""
-        chance = np.random.default_rng(0)
-        rows: list[tuple[str, str, str]] = []
-        self._sentences: dict[str, list[Sentence]] = {}
-        title = ""
-        for number in range(n_chunks):
-            drawn = FLAT * (chance.random(N_SENTENCES * N_NAMES) ** (-1 / (TAIL - 1)) - 1)
-            ranks = np.minimum(drawn, 1e9).astype(np.int64).tolist()
-            if number % N_OF_DOCUMENT == 0:
-                title = _name(ranks[0])[0]
-            pairs = zip(ranks[::2], ranks[1::2], strict=True)
-            sentences = [_sentence(number, *map(_name, pair)) for pair in pairs]
-            text = " ".join(sentence.text for sentence in sentences)
-            self._sentences[text] = sentences
-            rows.append((f"d{number // N_OF_DOCUMENT}", title, text))
-        self.chunk_table = ChunkTable.of(rows)
-
-    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """The sentences of chunks; a title has one, with itself as its name."""
-        for text in texts:
-            yield self._sentences.get(text) or [Sentence(text, ((text, "PERSON"),), (), ())]
-
-    def entities(self, text: str) -> list[str]:
-        """The names of a text."""
-        return [name for (one,) in self.sentences([text]) for name, _ in one.entities]
-
-
-def _sentence(number: int, one: tuple[str, str], other: tuple[str, str]) -> Sentence:
-    """A sentence that relates two names; some call a person by the last name or give an acronym."""
-    (head, kind), (tail, other_kind) = one, other
-    named = tail
-    if other_kind == "PERSON" and number % 3 == 0:
-        named = tail.split()[-1]
-    extra = f" ({''.join(word[0] for word in head.split())})" if head.endswith("Office") else ""
-    text = f"{head}{extra} met {named} in place {number}."
-    entities = ((head, kind), (named, other_kind))
-    return Sentence(text, entities, (), (Relation(head, "meet", named),), frozenset(), ("meet",))
 
 
 class Corpus:
@@ -149,8 +83,7 @@ def grown(prepare: Callable[[int], Callable[[], Graph]]) -> dict[str, float]:
 
 def of_spacy() -> Numbers:
     """Text to entity-passage graph by the packaged model, against the model alone."""
-    passages = make_world(WorldSettings(size=N_PASSAGES)).passages[:N_PASSAGES]
-    table = ChunkTable.of([(one.id, one.title, one.text) for one in passages])
+    table = chunks(N_PASSAGES)
     texts, nlp = [*dict.fromkeys(table.titles), *table.texts], Spacy()
     raw = nlp._loaded
 
@@ -181,10 +114,15 @@ def of_kg() -> Numbers:
 
 
 def extracted(size: int) -> tuple[Extraction, ChunkTable]:
-    """What the tagger reads in so many chunks, and these."""
-    nlp = MadeUp(size)
-    table = nlp.chunk_table
-    return nlp_extraction(chunk_table=table, nlp=nlp, progress=QUIET), table
+    """What is planted in so many chunks, and these."""
+    table = chunks(size)
+    return planted_extraction(chunk_table=table), table
+
+
+def chunks(size: int) -> ChunkTable:
+    """So many passages of the world, each a chunk."""
+    passages = make_world(WorldSettings(size=size)).passages[:size]
+    return ChunkTable.of([(one.id, one.title, one.text) for one in passages])
 
 
 def plain_kg(extraction: Extraction) -> tuple[Any, ...]:

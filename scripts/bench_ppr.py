@@ -23,6 +23,7 @@ from timing import Numbers, milliseconds, seconds
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import (
     How,
+    Mass,
     Reset,
     Walk,
     masses,
@@ -108,42 +109,28 @@ def top100(damping: float) -> Numbers:
     return milliseconds(1, mine, other, overlap=float(np.mean(overlap)), compile_s=compiled)
 
 
-def dense(walk: Walk, questions: Sequence[IntArray]) -> FloatArray:
-    """The resets of questions, (n_nodes, n_questions)."""
-    resets = np.zeros((len(walk), len(questions)))
-    for column, rows in enumerate(questions):
-        resets[rows, column] = 1.0 / len(rows)
-    return resets
-
-
-def exact(size: tuple[int, int], n_questions: int, damping: float = 0.5) -> Numbers:
+def exact_masses(size: tuple[int, int], n_questions: int, damping: float = 0.5) -> Numbers:
     """The exact mass of all nodes for a batch of questions; `alone_ms` is one question by itself.
 
     The reference answers the first questions of the batch one by one.
     """
     walk = walk_of_nodes(world(*size))
-    view, questions = same_in_igraph(walk), seeds(walk, max(n_questions, N_QUESTIONS))
-    resets = dense(walk, questions)[:, :n_questions]
+    view, questions = same_in_igraph(walk), seeds(walk, n_questions)
+    resets = [Reset(rows, np.full(len(rows), 1 / len(rows))) for rows in questions]
 
-    def ours(resets: FloatArray) -> FloatArray:
-        every = [Reset(np.arange(len(walk)), column) for column in resets.T]
-        result = masses(walk, every, How(damping, method="exact"), top_k=1)
-        return np.stack([mass.values for mass in result], axis=1)
+    def ours(resets: Sequence[Reset]) -> list[Mass]:
+        return list(masses(walk, resets, How(damping, method="exact"), top_k=1))
 
-    compiled = seconds(lambda: ours(resets)) + seconds(lambda: ours(resets[:, :1]))
+    compiled = seconds(lambda: ours(resets)) + seconds(lambda: ours(resets[:1]))
     mine, other, alone = [], [], []
-    for number in range(N_QUESTIONS):
+    for rows, reset in zip(questions[:N_QUESTIONS], resets, strict=False):
         mine.append(seconds(lambda: ours(resets)) / n_questions)
-        column = np.ascontiguousarray(resets[:, number % n_questions : number % n_questions + 1])
-        alone.append(seconds(lambda at=column: ours(at)))
-        began = time.perf_counter()
-        theirs = prpack(view, questions[number % n_questions], damping)
-        other.append(time.perf_counter() - began)
-        if np.abs(theirs - ours(column)[:, 0]).sum() > 1e-6:
+        alone.append(seconds(lambda one=reset: ours([one])))
+        other.append(seconds(lambda at=rows: prpack(view, at, damping)))
+        if np.abs(prpack(view, rows, damping) - ours([reset])[0].values).sum() > 1e-6:
             raise AssertionError("a mass differs from that of igraph")
-    return milliseconds(
-        1, mine, other, alone_ms=1000 * float(np.median(alone)), first_call_s=compiled
-    )
+    alone_ms = 1000 * float(np.median(alone))
+    return milliseconds(1, mine, other, alone_ms=alone_ms, first_call_s=compiled)
 
 
 def chunks_100k() -> Numbers:
@@ -211,6 +198,6 @@ def passages() -> Graph:
 CASES = {
     "top100_1m": lambda: top100(0.5),
     "top100_1m_085": lambda: top100(0.85),
-    "batch_16k": lambda: exact(N_16K, N_BATCH),
+    "batch_16k": lambda: exact_masses(N_16K, N_BATCH),
     "chunk_ppr_100k": chunks_100k,
 }

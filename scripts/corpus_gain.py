@@ -23,10 +23,10 @@ import yaml
 import graphrag_bench as gb
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.explain.corpus import NEAREST, Linkage, Measured, known, left_out, linkage
+from scripts import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE, PAGE = ROOT / "configs" / "expected_gain.yaml", ROOT / "docs" / "results" / "corpus.md"
-BEGIN, END = "<!-- table: scripts/corpus_gain.py -->", "<!-- end of table -->"
 WORLDS: Sequence[Mapping[str, float]] = (
     {"hops": 1},
     {"hops": 2},
@@ -72,22 +72,21 @@ def measured(name: str, data: Dataset, home: str) -> tuple[Linkage, Measured]:
     return links, Measured(name, *shares, gain)
 
 
-def table(rows: Sequence[tuple[Linkage, Measured]]) -> str:
+def table(rows: Sequence[tuple[Linkage, Measured]]) -> list[str]:
     """The shares of each set, its gain, and the gain predicted from the other sets."""
     gains = [one.gain for _, one in rows]
     misses = {
         of: left_out([getattr(one, of) for _, one in rows], gains) for of in ("reachable", "linked")
     }
-    heads = (*HEADS, *LEFT_OUT)
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines = []
     for row, (links, one) in enumerate(rows):
         shares = (links.linked, links.named, links.pairs, links.missed, links.reachable)
         cells = ["–" if share is None else f"{share:.3f}" for share in shares]
         predicted = [f"{one.gain - misses[of][row]:+.3f}" for of in misses]
-        lines.append(f"| {' | '.join([one.name, *cells, f'{one.gain:+.3f}', *predicted])} |")
+        lines.append([one.name, *cells, f"{one.gain:+.3f}", *predicted])
     errors = [f"{fmean(miss**2 for miss in of) ** 0.5:.3f}" for of in misses.values()]
-    blank = " | ".join([" "] * (len(HEADS) - 1))
-    return "\n".join([*lines, f"| root mean square error | {blank} | {' | '.join(errors)} |"])
+    last = ["root mean square error", *[" "] * (len(HEADS) - 1), *errors]
+    return markdown.table((*HEADS, *LEFT_OUT), [*lines, last])
 
 
 def main() -> int:
@@ -109,9 +108,8 @@ def main() -> int:
         + yaml.safe_dump(content, sort_keys=False)
     )
     text = PAGE.read_text(encoding="utf-8")
-    head, _, rest = text.partition(BEGIN)
-    tail = rest.partition(END)[2]
-    PAGE.write_text(f"{head}{BEGIN}\n{table(rows)}\n{END}{tail}", encoding="utf-8")
+    text = markdown.with_part(text, "table", "corpus_gain.py", table(rows))
+    PAGE.write_text(text, encoding="utf-8")
     return 0
 
 

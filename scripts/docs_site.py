@@ -22,6 +22,7 @@ from graphrag_bench.run.plan import method_files
 from graphrag_bench.view.page import write_demo
 from scripts import methods_table, write_board, write_docs
 from scripts.diagram import svg
+from scripts.markdown import table
 
 ROOT = Path(__file__).resolve().parent.parent
 FIELD, PARITY = "docs/results/field.md", "docs/parity.md"
@@ -127,7 +128,7 @@ def method_sections(
     rows = [row for one in experiments for row in numbers(one.method.name, every)]
     if rows:
         yield from ("## Numbers", "", "Each links to the command that made it.", "")
-        yield from write_board.table(("method", "measure", "data", "figure"), rows)
+        yield from table(("method", "measure", "data", "figure"), rows)
 
 
 def numbers(name: str, every: Sequence[write_board.Result]) -> Iterator[tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """Evidence of every method that retrieves without a language model and ranks passages, on one set.
 
-Runs what is not stored, a process for each row, and writes the table of the set's page in
-docs/results; what the page says about it is written by hand.
+Runs what is not stored and writes the table of the set's page in docs/results; what the page says
+about it is written by hand.
 
 Usage: python scripts/evidence_recall.py musique FOLDER [--home FOLDER]
        python scripts/evidence_recall.py sample [--home FOLDER]
@@ -14,19 +14,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from llm_free import COMPARED, Row, run_alone
-
+from graphrag_bench.config.compose import composed
 from graphrag_bench.evaluation.statistics import paired_difference
+from graphrag_bench.progress import Progress
+from graphrag_bench.run.execute import RunResult, execute
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.results import scores_over_repeats
+from scripts.markdown import table, with_part
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
 PAGES = {"musique": RESULTS / "musique_train100.md", "sample": RESULTS / "sample.md"}
-BEGIN, END = "<!-- table: scripts/evidence_recall.py -->", "<!-- end of table -->"
 HEADS = (
     "method", "graph", "linking", "in context", "tokens", "@2", "@5", "@10",
     "@5 minus VanillaRAG [95 %]", "p", "better / same / worse",
 )  # fmt: skip
-IN_CONTEXT = "evidence_in_context"
+COMPARED, IN_CONTEXT = "evidence_recall@5", "evidence_in_context"
 FIRST = "VanillaRAG"
 OPENIE, ABOUT, TKG, RKG = "OpenIE", "OpenIE, titles=about", "TKG (spaCy)", "RKG (spaCy)"
 FACTS = "facts (spaCy)"
@@ -94,17 +97,17 @@ ROWS: Sequence[RowSpec] = (
 )  # fmt: skip
 
 
-def cells(spec: RowSpec, row: Row, first: Row) -> list[str]:
+def cells(spec: RowSpec, run: RunResult, first: RunResult) -> list[str]:
     """The cells of a row, with its difference from the first."""
-    shares = [scores[IN_CONTEXT] for scores in row.scores.values()]
-    means = [f"{fmean(shares):.3f}", f"{row.n_tokens:,.0f}"]
-    means += [f"{row.means[at]:.3f}" for at in range(3)]
-    if row is first:
+    stored, n_tokens = run.metrics["metrics"], run.metrics["usage"]["context_tokens_per_question"]
+    scores, others = (scores_over_repeats(one.experiment) for one in (run, first))
+    evidence = {name: of[COMPARED] for name, of in others.items() if COMPARED in of}
+    shares = [of[IN_CONTEXT] for of in scores.values() if COMPARED in of]
+    means = [f"{fmean(shares):.3f}", f"{n_tokens:,.0f}"]
+    means += [f"{stored[f'evidence_recall@{at}']['mean']:.3f}" for at in (2, 5, 10)]
+    if run is first:
         return [*spec[:3], *means, NONE, NONE, NONE]
-    pairs = [
-        (row.scores[one].get(COMPARED, 0.0), scores[COMPARED])
-        for one, scores in first.scores.items()
-    ]
+    pairs = [(scores[name].get(COMPARED, 0.0), value) for name, value in evidence.items()]
     difference = paired_difference([other for _, other in pairs], [own for own, _ in pairs])
     better = sum(own > other for own, other in pairs)
     worse = sum(own < other for own, other in pairs)
@@ -121,20 +124,19 @@ def main() -> int:
     parser.add_argument("--home", default=".")
     options = parser.parse_args()
     root = (f"dataset.root={options.folder}",) if options.folder else ()
-    words = (f"dataset={options.set}", *root, "budget_context=native", "cache.mode=write")
+    words = (
+        f"dataset={options.set}", *root, "budget_context=native", "cache.mode=write", "answer=off",
+        "reference_rows=off", "evaluation.cuts=[2,5,8,10]", f"paths.home={options.home}",
+    )  # fmt: skip
     known = [spec for spec in ROWS if ONLY.get(spec[1], options.set) == options.set]
-    first = run_alone(FIRST, (*words, *known[0][3]), options.home)
-    page = PAGES[options.set]
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    lines = {}
-    for spec in known:
-        row = first if spec is known[0] else run_alone(spec[0], (*words, *spec[3]), options.home)
-        lines[spec[:3]] = cells(spec, row, first)
+    runs = [execute(Experiment.prepare(composed((*words, *spec[3]))), Progress()) for spec in known]
+    lines = [cells(spec, run, runs[0]) for spec, run in zip(known, runs, strict=True)]
     at = HEADS.index("@5")
-    rows = sorted(lines.values(), key=lambda line: (-float(line[at]), line[:3]))
-    table = [HEADS, ["---"] * len(HEADS), *rows]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in table)
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    rows = sorted(lines, key=lambda line: (-float(line[at]), line[:3]))
+    page = PAGES[options.set]
+    text = page.read_text(encoding="utf-8")
+    text = with_part(text, "table", "evidence_recall.py", table(HEADS, rows))
+    page.write_text(text, encoding="utf-8")
     print(page.relative_to(ROOT))
     return 0
 

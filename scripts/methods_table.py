@@ -5,13 +5,13 @@ musique_train100.md for the others.
 Usage: python scripts/methods_table.py
 """
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from scripts import markdown
+
 ROOT = Path(__file__).resolve().parent.parent
 README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results"
-BEGIN, END = "<!-- methods: scripts/methods_table.py -->", "<!-- end of methods -->"
 METHODS = (
     ("entitypassage", "entity-passage graph", "entitypassage",
      "passages, by PageRank over names and the passages with them, and by the sentences that lead "
@@ -93,19 +93,20 @@ def recall(title: str) -> tuple[str, str]:
     return "–", ""
 
 
-def table() -> Iterator[str]:
+def table() -> list[str]:
     """The lines of the table."""
-    yield "| method | `method=` | retrieves | recall@5 |"
-    yield "|---|---|---|---|"
-    for page, title, methods, what in METHODS:
-        names = ", ".join(f"`{name}`" for name in methods.split(", "))
-        yield f"| [{title}](methods/{page}/README.md) | {names} | {what} | {recall(title)[0]} |"
+    rows = [
+        (f"[{title}](methods/{page}/README.md)", f"`{methods.replace(', ', '`, `')}`", what,
+         recall(title)[0])
+        for page, title, methods, what in METHODS
+    ]  # fmt: skip
+    return markdown.table(("method", "`method=`", "retrieves", "recall@5"), rows)
 
 
 def readme() -> str:
     """The README with the table as it should be."""
-    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
-    return "\n".join([f"{before}{BEGIN}", *table(), f"{END}{rest.split(END)[1]}"])
+    text = README.read_text(encoding="utf-8")
+    return markdown.with_part(text, "methods", "methods_table.py", table())
 
 
 if __name__ == "__main__":

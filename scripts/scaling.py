@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from scripts.markdown import table, with_part
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, PLOT = ROOT / "docs" / "scaling.md", ROOT / "docs" / "img" / "scaling.svg"
 SIZES = {"1k": 10**3, "10k": 10**4, "100k": 10**5}
@@ -37,22 +39,22 @@ def measured(rows: Rows) -> list[str]:
     """The table of seconds, memory and exponents by step, and of milliseconds by question."""
     sizes = sorted(rows)
     heads = ("", *(f"{size:,} chunks" for size in sizes), "exponent")
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines = []
     for steps, unit in ((STEPS, "s"), (QUERY, "ms")):
         for step, name in steps.items():
             values = [rows[size][step] for size in sizes]
             cells = [f"{value:.1f} {unit}" for value in values]
-            lines.append(f"| {name} | {' | '.join(cells)} | {exponent(sizes, values):.2f} |")
+            lines.append([name, *cells, f"{exponent(sizes, values):.2f}"])
     built = {f"{step}_mb": name for step, name in STEPS.items() if step != "build"}
     for column, name in {**built, "questions_mb": "questions"}.items():
         cells = [f"{rows[size][column]:,.0f} MB" for size in sizes]
-        lines.append(f"| peak memory: {name} | {' | '.join(cells)} | |")
+        lines.append([f"peak memory: {name}", *cells, ""])
     for column, name, form in (
         ("nodes", "nodes", ",.0f"),
         ("recall@5", "evidence recall@5", ".3f"),
     ):
-        lines.append(f"| {name} | {' | '.join(format(rows[s][column], form) for s in sizes)} | |")
-    return lines
+        lines.append([name, *(format(rows[size][column], form) for size in sizes), ""])
+    return table(heads, lines)
 
 
 def extrapolated(rows: Rows) -> list[str]:
@@ -60,16 +62,12 @@ def extrapolated(rows: Rows) -> list[str]:
     largest = max(rows)
     row = rows[largest]
     each = {step: row[step] / largest for step in STEPS}
-    lines = ["| chunks | embed | names and graph | vectors | nodes |",
-             "|---|---|---|---|---|"]  # fmt: skip
-    for size in LARGE_SIZES:
-        vectors = size * DIMENSION * FLOAT_BYTES
-        cells = (
-            f"{size:,}", clock(size * each["chunk_index"]), clock(size * each["graph"]),
-            volume(vectors), f"{row['nodes'] / largest * size:,.0f}",
-        )  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    lines = [
+        (f"{size:,}", clock(size * each["chunk_index"]), clock(size * each["graph"]),
+         volume(size * DIMENSION * FLOAT_BYTES), f"{row['nodes'] / largest * size:,.0f}")
+        for size in LARGE_SIZES
+    ]  # fmt: skip
+    return table(("chunks", "embed", "names and graph", "vectors", "nodes"), lines)
 
 
 def clock(seconds: float) -> str:
@@ -116,10 +114,8 @@ def main() -> int:
     cases = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     rows: Rows = {SIZES[row["case"]]: row for row in cases}
     page = PAGE.read_text(encoding="utf-8")
-    for name, table in (("measured", measured(rows)), ("larger", extrapolated(rows))):
-        begin, end = f"<!-- {name}: scripts/scaling.py -->", f"<!-- end of {name} -->"
-        before, rest = page.split(begin)
-        page = "\n".join([f"{before}{begin}", *table, f"{end}{rest.split(end)[1]}"])
+    for name, lines in (("measured", measured(rows)), ("larger", extrapolated(rows))):
+        page = with_part(page, name, "scaling.py", lines)
     PAGE.write_text(page, encoding="utf-8")
     draw(rows)
     for path in (PAGE, PLOT):

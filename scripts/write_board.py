@@ -5,12 +5,13 @@ numbers of the files, and that no file was changed by hand. Usage: python script
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
 from graphrag_bench.tables.board import BOARD, read_result
+from scripts.markdown import table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / f"{BOARD}.md"
@@ -40,12 +41,6 @@ def results(folder: Path = ROOT / BOARD) -> list[Result]:
 def cell(text: object) -> str:
     """A text as a cell of a table: no HTML, link, code or border."""
     return re.sub(r"[&<>|`\[\]]", lambda sign: f"&#{ord(sign[0])};", str(text))
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a markdown table."""
-    head, *lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
-    return [head, "|" + "---|" * len(heads), *lines]
 
 
 def anchor(one: Result) -> str:

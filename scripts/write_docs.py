@@ -24,10 +24,10 @@ from graphrag_bench.contract import (
     paper_first,
 )
 from graphrag_bench.data.dataset import Card, Dataset, card_names, load_card
+from scripts.markdown import table, with_part
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = "Steps around the paper's 19, and those of methods that the paper does not cover."
-BEGIN, END = "<!-- profiles: scripts/write_docs.py -->", "<!-- end of profiles -->"
 NOTE = "Written by `python scripts/write_docs.py`; a test holds it equal to the code."
 FAMILIES = ("question", "query", "node", "relationship", "chunk", "subgraph", "community", "path")
 MARK = "✓"
@@ -71,15 +71,10 @@ def pages() -> dict[Path, str]:
     for name in built_in("method"):
         by_page.setdefault(page_of(name), []).append(name)
     for page, stored in by_page.items():
-        if text := profiles(stored):
-            result[page] = with_profiles(page.read_text(encoding="utf-8"), text)
+        if lines := profiles(stored):
+            text = page.read_text(encoding="utf-8")
+            result[page] = with_part(text, "profiles", "write_docs.py", lines)
     return result
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a markdown table."""
-    head, *lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
-    return [head, "|" + "---|" * len(heads), *lines]
 
 
 def own(items: Iterable[Item]) -> list[Item]:
@@ -94,15 +89,7 @@ def page_of(name: str) -> Path:
     return ROOT / (result[1] if result else f"methods/{name}/README.md")
 
 
-def with_profiles(page: str, text: str) -> str:
-    """A method's page with the list of its profiles in its place, at the end where it has none."""
-    block = f"{BEGIN}\n**Profiles**\n\n{text}\n{END}"
-    if BEGIN in page:
-        return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, page, flags=re.S)
-    return f"{page.rstrip()}\n\n{block}\n"
-
-
-def profiles(methods: Sequence[str]) -> str:
+def profiles(methods: Sequence[str]) -> list[str]:
     """What each source changes in some methods, as one table; empty when none has a profile."""
     rows = [
         (f"`{name}`", source, _settings(changed))
@@ -111,8 +98,8 @@ def profiles(methods: Sequence[str]) -> str:
     ]
     head = "What `profile=` and `fidelity=` change; *unstated*: the source leaves it\n"
     head += "open, and the method's own value stays.\n"
-    lines = [head, *table(("method", "choice", "settings"), rows)]
-    return "\n".join(lines) + "\n" if rows else ""
+    lines = ["**Profiles**", "", head, *table(("method", "choice", "settings"), rows), ""]
+    return lines if rows else []
 
 
 def profile_rows(name: str) -> list[Sequence[str]]:
@@ -167,10 +154,8 @@ def _value(value: Any) -> str:
 
 
 def _sources(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for source, changed in (method.get("profiles") or {}).items():
-        yield f"`profile={source}`", changed
-    if method.get("fidelity"):
-        yield "`fidelity=paper`", method["fidelity"]
+    for source, changed in _chosen(method):
+        yield f"`{source if source == SOURCES[-1] else f'profile={source}'}`", changed
     if method.get(POOLED):
         yield "`pooling=rerank`, `reselect`", method[POOLED]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from parity.cases import Case
 from parity.comparison import Difference, Kind, badge, kind_of
+from scripts.markdown import table, with_part
 
 KINDS: tuple[Kind, ...] = ("same", "ties", "follows", "differs")
 UNEXPLAINED = "**No reason is known.**"
 PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
-BEGIN, END = "<!-- {}: scripts/parity.py -->", "<!-- end of {} -->"
 
 
 @dataclass(frozen=True)
@@ -63,23 +63,20 @@ def unexplained(results: Sequence[Result]) -> list[str]:
 
 def with_results(page: str, results: Sequence[Result]) -> str:
     """Return the page with the table of badges and the first differences between its markers."""
-    for name, lines in (("badges", _table(results)), ("differences", _differences(results))):
-        begin, end = BEGIN.format(name), END.format(name)
-        before, rest = page.split(begin)
-        page = "\n".join([f"{before}{begin}", *lines, f"{end}{rest.split(end)[1]}"])
-    return page
+    page = with_part(page, "badges", "parity.py", _table(results))
+    return with_part(page, "differences", "parity.py", _differences(results))
 
 
-def _table(results: Sequence[Result]) -> Iterator[str]:
-    yield "| case | our method | engine | lists | badge | questions |"
-    yield "|---|---|---|---|---|---|"
+def _table(results: Sequence[Result]) -> list[str]:
+    rows = []
     for result in results:
         case = result.case
         lists = ", ".join(f"{one} (first {n})" if n else one for one, n in case.stages.items())
         changed = "".join(f" {name}={value}" for name, value in case.settings.items())
         ours = f"`{case.method}`" + (f" with{changed}" if changed else "")
         engine = f"{case.distribution} {result.version}, {case.mode}"
-        yield f"| {case.name} | {ours} | {engine} | {lists} | {result.badge} | {result.counts()} |"
+        rows.append((case.name, ours, engine, lists, result.badge, result.counts()))
+    return table(("case", "our method", "engine", "lists", "badge", "questions"), rows)
 
 
 def _differences(results: Sequence[Result]) -> Iterator[str]:

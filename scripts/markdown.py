@@ -1,0 +1,21 @@
+"""Markdown that the scripts write: tables, and the parts of a page between two markers."""
+
+from collections.abc import Iterable, Sequence
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table."""
+    head, *lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return [head, "|" + "---|" * len(heads), *lines]
+
+
+def with_part(page: str, part: str, script: str, lines: Iterable[str]) -> str:
+    """Return a page with other lines between `<!-- part: scripts/script -->` and its end.
+
+    The part comes last on a page that has none.
+    """
+    begin, end = f"<!-- {part}: scripts/{script} -->", f"<!-- end of {part} -->"
+    if begin not in page:
+        page = f"{page.rstrip()}\n\n{begin}\n{end}\n"
+    before, rest = page.split(begin)
+    return "\n".join([f"{before}{begin}", *lines, f"{end}{rest.split(end)[1]}"])
