@@ -1,4 +1,4 @@
-"""Values of operators over paths: ranked paths, explorations, reasoning steps and their nodes."""
+"""Values of operators over paths: ranked paths, explorations, reasoning steps, routes."""
 
 from dataclasses import dataclass
 
@@ -107,3 +107,24 @@ class StepNodes:
         """No node and no step."""
         none = np.zeros(0, np.int64)
         return cls(none, none, np.zeros(0), 0)
+
+
+@dataclass(frozen=True)
+class Route:
+    """A sentence of the chunk `parent` that names the chunk `child`, and what that adds to it."""
+
+    parent: int
+    child: int
+    sentence: str
+    score: float
+
+
+@value("routes")
+@dataclass(frozen=True)
+class Routes:
+    """The best route to each ranked chunk that has one, in the order of the chunks."""
+
+    routes: tuple[Route, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.routes)

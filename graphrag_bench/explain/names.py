@@ -97,6 +97,10 @@ class Names:
         rows = [self.relationship(row) for row in path["relationships"]]
         return {**path, "nodes": nodes, "relationships": rows}
 
+    def route(self, route: Mapping[str, Any]) -> Named:
+        """Return a route with its two chunks."""
+        return {**route, **{end: self.chunk(route[end]) for end in ("parent", "child")}}
+
 
 def artifact_roots(run: StoredRun, references: References, home: Path) -> list[Path]:
     """Return where the artifacts of a run may be: in its home, and in the store it shares.
@@ -140,6 +144,8 @@ def explained(slot: str, value: Any, names: Names) -> Any:
         return [{**names.node(row), "step": step} for row, step in pairs]
     if slot == "paths" and isinstance(value, list):
         return [names.path(path) if has(path, *_HOPS) else path for path in value]
+    if slot == "routes" and isinstance(value, list):
+        return [names.route(route) for route in value]
     if slot == "subgraph" and has(value, *_HOPS):
         paths = [{"nodes": [names.node(row) for row in path]} for path in value["paths"]]
         rows = {kind: [names.row(kind, row) for row in value[kind]] for kind in _HOPS}

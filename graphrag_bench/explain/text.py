@@ -96,6 +96,8 @@ def words(row: Any) -> str:
     score = f"{row['score']:.3f}  " if isinstance(row.get("score"), int | float) else ""
     if "nodes" in row:
         return score + _walk(row)
+    if "sentence" in row:
+        return f"{score}{words(row['parent'])} → {words(row['child'])}: {row['sentence']}"
     if "head" in row:
         return f"{score}{row['head']} —{row['relation']}→ {row['tail']}"
     if "documents" in row:

@@ -265,7 +265,9 @@ def lengthened(pipeline: Pipeline, budget: ContextBudget) -> Pipeline:
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
+    """Steps with a `top_k` that write such rows, and beside them nothing that a step reads."""
     steps = pipeline.steps()
+    read = {read.slot for op in pipeline.operators() for read in op.operator.reads}
     with_model = [
         row
         for row, step in enumerate(steps)
@@ -278,7 +280,7 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
         one
         for one in chain(outer, *cases)
         if isinstance(one, OperatorStep)
-        and one.operator.writes == (slot,)
+        and {slot} == set(one.operator.writes) & (read | {slot})
         and isinstance(one.settings.get("top_k"), int)
     ]
 

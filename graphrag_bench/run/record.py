@@ -136,6 +136,8 @@ def summary(value: Any) -> Any:
             ]
         case path_values.ReasoningSteps():
             return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
+        case path_values.Routes():
+            return [asdict(route) | {"score": _short(route.score)} for route in value.routes]
         case path_values.StepNodes():
             return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
         case Dependencies():

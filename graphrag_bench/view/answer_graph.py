@@ -7,7 +7,6 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.explain.names import Names, has
-from graphrag_bench.graphs.routes import title_routes
 from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
 from graphrag_bench.view.walks import Vertex, Walks
@@ -29,8 +28,8 @@ class TraceRows:
 
     `seeds` are the nodes of the first step that found any; `score` the last score of each node,
     given by the step `scored_by`; `paths` have their nodes, relationships and score;
-    `through_chunks` is whether a walk passed chunks too; `routed` are the chunks that routes were
-    looked for among, the best first.
+    `through_chunks` is whether a walk passed chunks too; `routes` have their parent, child and
+    sentence.
     """
 
     seeds: list[int] = field(default_factory=list)
@@ -41,7 +40,7 @@ class TraceRows:
     chunks: dict[int, float] = field(default_factory=dict)
     paths: list[Plain] = field(default_factory=list)
     through_chunks: bool = False
-    routed: list[int] = field(default_factory=list)
+    routes: list[Plain] = field(default_factory=list)
 
     @classmethod
     def of(cls, trace: Iterable[Mapping[str, Any]]) -> "TraceRows":
@@ -49,8 +48,6 @@ class TraceRows:
         rows = cls()
         for step in trace:
             rows.through_chunks |= step["step"].endswith(" chunk.ppr")
-            if step["step"].endswith(" chunk.route"):
-                rows.routed = list(rows.chunks)
             for slot, value in step["wrote"].items():
                 rows._add(step["step"], slot, value)
         return rows
@@ -68,6 +65,8 @@ class TraceRows:
             self.chunks = dict(zip(value["ids"], value["scores"], strict=True))
         elif slot == "paths" and isinstance(value, list):
             self.paths = [path for path in value if has(path, "nodes", "relationships")]
+        elif slot == "routes" and isinstance(value, list):
+            self.routes = value
         elif slot == "subgraph" and has(value, "nodes", "relationships", "paths"):
             self.nodes |= dict.fromkeys(value["nodes"])
             self.relationships = dict.fromkeys(value["relationships"]) | self.relationships
@@ -135,6 +134,7 @@ class _Drawing:
         rows = self.rows
         first, later = rows.paths[:FIRST_PATHS], rows.paths[FIRST_PATHS:]
         chunks = [*self.gold_chunks, *list(rows.chunks)[:MOST_CHUNKS]]
+        chunks += [route["parent"] for route in rows.routes]
         best = sorted(rows.score, key=lambda node: (-rows.score[node], node))
         ends = [end for row in rows.relationships for end in self._ends(row)]
         on_later = [node for path in later for node in path["nodes"]]
@@ -212,14 +212,11 @@ class _Drawing:
         for node, chunk in self.incident:
             edge = {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
             yield edge | _filled(walk=frozenset((("n", node), ("c", chunk))) in self.hops)
-        if table := self.names.chunk_table:
-            routed = [row for row in self.rows.routed if ("c", row) in self.shown]
-            first: dict[int, tuple[int, str]] = {}
-            for parent, child, text in title_routes(routed, table):
-                first.setdefault(routed[child], (routed[parent], text))
-            for child, (parent, text) in first.items():
+        for route in self.rows.routes:
+            parent, child = route["parent"], route["child"]
+            if {("c", parent), ("c", child)} <= set(self.shown):
                 edge = {"id": f"r{parent}-{child}", "s": f"c{parent}", "t": f"c{child}"}
-                yield edge | {"label": "names", "text": text, "route": True}
+                yield edge | {"label": "names", "text": route["sentence"], "route": True}
 
     def _among(self) -> list[int]:
         """The first relationship of each two shown nodes that are joined."""

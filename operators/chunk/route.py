@@ -1,17 +1,18 @@
 """Chunks by the routes that lead to them: sentences of other chunks that name their title."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.name_dictionary import title_key
+from graphrag_bench.algorithms.name_dictionary import key_of, title_key
+from graphrag_bench.algorithms.path_values import Route, Routes
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
-from graphrag_bench.graphs.routes import names_in, title_routes
+from graphrag_bench.graphs.sentences import split_sentences
 from graphrag_bench.values import Chunk, FloatArray, Question, Ranked, best_of
 from operators.similarity import BoolArray, vectors_of
 
@@ -34,7 +35,7 @@ def route(
     other_parents: Annotated[float, Field(ge=0, le=1)] = 0.5,
     title_bonus: NonNegativeFloat = 1.0,
     top_k: PositiveInt = 10,
-) -> list[Ranked[Chunk]]:
+) -> list[tuple[Ranked[Chunk], Routes]]:
     """The `top_k` of the given chunks by their former score and the best route to each.
 
     A route leads from a parent, one of the first `n_parents` chunks, to a child, any other given
@@ -46,66 +47,102 @@ def route(
     question names the parent's title. A share is a chunk's former score divided by the best one,
     0..1; a negative one counts as 0.
     Score: `weight` * ln(share + 0.0001), plus the score of the best route, 0 without one, plus
-    `title_bonus` for a chunk whose title the question names. Ties by lower id.
+    `title_bonus` for a chunk whose title the question names. Ties by lower id. Second the best route
+    to each of them that one leads to, of equal ones the first parent's and its first sentence.
     Source: ours.
     """
-    results: list[Ranked[Chunk]] = []
+    results: list[tuple[Ranked[Chunk], Routes]] = []
     for begin in range(0, len(question), AT_ONCE):
         block = slice(begin, begin + AT_ONCE)
         asked = question[block]
-        routes = [
-            _Routes.of(one.text, ranked.ids.tolist(), chunk_table, n_parents)
+        candidates = [
+            _Candidates.of(one.text, ranked.ids.tolist(), chunk_table, n_parents)
             for one, ranked in zip(asked, chunks[block], strict=True)
         ]
-        texts = list(dict.fromkeys(text for one in routes for text in one.texts()))
+        texts = list(dict.fromkeys(text for one in candidates for text in one.texts()))
         row_of = {text: row for row, text in enumerate(texts)}
         vectors = encode_in_blocks(texts, embedder)
         questions = vectors_of(asked, [None] * len(asked), embedder)
-        for one, ranked, (vector,) in zip(routes, chunks[block], questions, strict=True):
+        for one, ranked, (vector,) in zip(candidates, chunks[block], questions, strict=True):
             share = np.maximum(ranked.scores, 0.0) / (ranked.scores.max(initial=0.0) or 1.0)
-            rows = [row_of[text] for text in one.texts()]
-            reached = one.reached(vectors[rows] @ vector, share**parent_weight, other_parents)
+            cosine = vectors[[row_of[text] for text in one.texts()]] @ vector
+            best = one.best_routes(cosine, share**parent_weight, other_parents)
+            reached = np.array([best[row].score if row in best else 0.0 for row in one.rows])
             scores = weight * np.log(share + _LEAST_SHARE) + title_bonus * one.named + reached
-            results.append(best_of(ranked.ids, scores, top_k))
+            first = best_of(ranked.ids, scores, top_k)
+            routes = tuple(best[row] for row in first.ids.tolist() if row in best)
+            results.append((first, Routes(routes)))
     return results
 
 
 @dataclass(frozen=True)
-class _Routes:
-    """Passages of the given chunks, which of them the question names, and routes among them.
+class _Candidates:
+    """The given chunks with their passages, which of them the question names, and their routes.
 
-    A route is (place of the parent, place of the child, number of the sentence).
+    A route is (place of the parent, place of the child, its sentence, place of its text).
     """
 
+    rows: Sequence[int]
     passages: Sequence[str]
     named: BoolArray
-    routes: Sequence[tuple[int, int, int]]
+    routes: Sequence[tuple[int, int, str, int]]
     sentences: Sequence[str]
 
     @classmethod
-    def of(cls, question: str, rows: Sequence[int], table: ChunkTable, n_parents: int) -> "_Routes":
+    def of(
+        cls, question: str, rows: Sequence[int], table: ChunkTable, n_parents: int
+    ) -> "_Candidates":
         titles = [title_key(table.titles[row]) for row in rows]
-        asked = set(names_in(question, titles))
-        routes: list[tuple[int, int, int]] = []
+        asked = set(_names_in(question, titles))
+        routes: list[tuple[int, int, str, int]] = []
         sentences: dict[str, int] = {}
-        for parent, child, sentence in title_routes(rows, table, n_parents):
+        for parent, child, sentence in _routes(rows, titles, table, n_parents):
             heading = table.titles[rows[parent]]
             text = f"{heading}: {sentence}" if heading else sentence
-            routes.append((parent, child, sentences.setdefault(text, len(sentences))))
+            place = len(rows) + sentences.setdefault(text, len(sentences))
+            routes.append((parent, child, sentence, place))
         named = np.array([title in asked for title in titles], bool)
-        return cls([table.passage(row) for row in rows], named, routes, list(sentences))
+        passages = [table.passage(row) for row in rows]
+        return cls(rows, passages, named, routes, list(sentences))
 
     def texts(self) -> list[str]:
         """The texts to embed: the passages, then the sentences."""
         return [*self.passages, *self.sentences] if self.routes else []
 
-    def reached(self, cosine: Vectors, parents: FloatArray, other_parents: float) -> FloatArray:
-        """The score of the best route to each chunk, of the cosines of all texts."""
-        best = np.zeros(len(self.passages))
-        if self.routes:
-            parent, child, sentence = np.array(self.routes).T
-            n_passages = len(self.passages)
-            above = cosine[n_passages + sentence] - np.median(cosine[:n_passages])
-            factor = np.where(self.named, 1.0, other_parents) * parents
-            np.maximum.at(best, child, np.maximum(above, 0.0) * factor[parent])
+    def best_routes(
+        self, cosine: Vectors, parents: FloatArray, other_parents: float
+    ) -> dict[int, Route]:
+        """The best route to each chunk that one leads to, of the cosines of all texts.
+
+        A route that adds nothing is none; ties by parent, then sentence.
+        """
+        best: dict[int, Route] = {}
+        typical = np.median(cosine[: len(self.rows)]) if self.routes else 0.0
+        factor = np.where(self.named, 1.0, other_parents) * parents
+        for parent, child, sentence, place in self.routes:
+            score = float(max(cosine[place] - typical, 0.0) * factor[parent])
+            row = self.rows[child]
+            if score > (best[row].score if row in best else 0.0):
+                best[row] = Route(self.rows[parent], row, sentence, score)
         return best
+
+
+def _routes(
+    rows: Sequence[int], titles: Sequence[str], table: ChunkTable, n_parents: int
+) -> Iterator[tuple[int, int, str]]:
+    """Yield (place of the parent, place of the child, sentence), by parent, sentence, child."""
+    children: dict[str, list[int]] = {}
+    for place, title in enumerate(titles):
+        if title:
+            children.setdefault(title, []).append(place)
+    for parent, row in enumerate(rows[:n_parents]):
+        for sentence in split_sentences(table.texts[row]):
+            for title in _names_in(sentence, children):
+                if title != titles[parent]:
+                    yield from ((parent, child, sentence) for child in children[title])
+
+
+def _names_in(text: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield the keys of names that stand in a text as words, in their order; "" is none."""
+    words = f" {key_of(text)} "
+    return (name for name in names if name and f" {name} " in words)

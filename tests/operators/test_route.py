@@ -5,6 +5,7 @@ import math
 import pytest
 from by_hand import Planted, angle, check, ranked
 
+from graphrag_bench.algorithms.path_values import Route, Routes
 from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.values import Question
@@ -32,6 +33,10 @@ ABOVE = math.cos(math.radians(30)) - 0.5
 
 
 def routed(**settings):
+    return both(**settings)[0]
+
+
+def both(**settings):
     embedder = Planted(lambda text: angle(DEGREES.get(text, 60)))
     chunks = ranked(*SHARE, scores=[8 * share for share in SHARE.values()])
     settings = {"weight": 0.0, "parent_weight": 1.0, "title_bonus": 0.0} | settings
@@ -52,6 +57,13 @@ def test_the_former_score_and_a_title_in_the_question_count_too() -> None:
     check(routed(title_bonus=1.0, top_k=3), [0, 4, 1], [1, 1, ABOVE])
 
 
+def test_the_best_route_to_each_ranked_chunk_is_returned_with_its_sentence_and_score() -> None:
+    otto = Route(0, 1, "She lived in Malmö with Otto.", pytest.approx(ABOVE))
+    assert both()[1] == Routes((otto, Route(0, 2, otto.sentence, otto.score)))
+    mayor = Route(2, 1, "Its mayor was Otto.", pytest.approx(0.5))
+    assert both(other_parents=1.0, parent_weight=0.0, top_k=1)[1] == Routes((mayor,))
+
+
 @pytest.mark.parametrize("n_parents", [1, 5])
 def test_only_the_first_chunks_are_parents_and_chunks_of_one_title_are_no_route(n_parents) -> None:
     result = routed(n_parents=n_parents)
@@ -62,10 +74,11 @@ def test_only_the_first_chunks_are_parents_and_chunks_of_one_title_are_no_route(
 def test_chunks_without_titles_keep_their_order_and_nothing_is_embedded_but_the_question() -> None:
     table = ChunkTable.of([(f"d{row}", "", f"Text {row} of Ada.") for row in range(5)])
     embedder = Planted()
-    result = alone(route)(
+    result, routes = alone(route)(
         QUESTION, ranked(3, 1, scores=[0.5, -1]), chunk_table=table, embedder=embedder
     )
     check(result, [3, 1], [0.05 * math.log(1.0001), 0.05 * math.log(1e-4)])
     assert embedder.batches == [[QUESTION.text]]
-    empty = alone(route)(QUESTION, ranked(), chunk_table=table, embedder=embedder)
+    assert not routes.routes
+    empty, _ = alone(route)(QUESTION, ranked(), chunk_table=table, embedder=embedder)
     assert len(empty) == 0

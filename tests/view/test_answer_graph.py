@@ -73,15 +73,16 @@ def test_a_walk_passes_chunks_where_the_method_walks_them() -> None:
     assert [node["id"] for node in view["nodes"]] == ["n0", "c0", "n1", "c1"]
 
 
-def test_a_route_has_the_sentence_that_names_the_passage() -> None:
+def test_a_route_is_drawn_with_its_sentence_and_a_parent_that_was_not_retrieved() -> None:
     passages = [("d0", "Ada", "Ada was born. She led Norvik (city)."), ("d1", "Norvik", "A city.")]
-    found = {"step": "retrieve.0 chunk.vdb", "wrote": {"chunks": {"ids": [0, 1], "scores": [2, 1]}}}
-    ranked = {**found, "step": "retrieve.1 chunk.route"}
-    view = answer_graph({"trace": [found, ranked]}, Gold(), Names(ChunkTable.of(passages)))
+    route = {"parent": 0, "child": 1, "sentence": "She led Norvik (city).", "score": 0.4}
+    wrote = {"chunks": {"ids": [1], "scores": [1]}, "routes": [route]}
+    ranked = {"step": "retrieve.1 chunk.route", "wrote": wrote}
+    view = answer_graph({"trace": [ranked]}, Gold(), Names(ChunkTable.of(passages)))
     assert [(edge["s"], edge["t"], edge["text"]) for edge in view["edges"]] == [
         ("c0", "c1", "She led Norvik (city)."),
     ]  # fmt: skip
-    assert not answer_graph({"trace": [found]}, Gold(), Names(ChunkTable.of(passages)))["edges"]
+    assert [node.get("found", False) for node in view["nodes"]] == [True, False]
 
 
 def test_a_seed_on_no_path_is_counted_and_not_drawn() -> None:

@@ -6,6 +6,7 @@ grb.rowText = function (row) {
   if (row === null || typeof row !== "object") return String(row);
   const score = typeof row.score === "number" ? `${grb.number(row.score, 4)}  ` : "";
   if (Array.isArray(row.nodes)) return score + walked(row);
+  if ("sentence" in row) return `${score}${grb.rowText(row.parent)} → ${grb.rowText(row.child)}: ${row.sentence}`;
   if ("head" in row) return `${score}${row.head} —${row.relation}→ ${row.tail}${row.description ? `: ${row.description}` : ""}`;
   if ("documents" in row) return score + (row.title ? `${row.title} (${row.documents.join(", ")})` : row.documents.join(", "));
   if ("name" in row) return `${score}${row.name}${row.type ? ` (${row.type})` : ""}${row.step ? `, step ${row.step}` : ""}`;
