@@ -41,7 +41,14 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from graphrag_bench.cli.parsing import Parser, is_setting, show_settings
-from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, cells, plain_errors, settings_of
+from graphrag_bench.config.compose import (
+    PRIMARY,
+    VERSION_BASE,
+    cells,
+    parsed,
+    plain_errors,
+    settings_of,
+)
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import FORMATS, Table, show
@@ -106,9 +113,9 @@ def job(config: DictConfig) -> float | None:
         settings = cell["settings"] = settings_of(config, own)
         if own.job.chdir:  # results stay where the command was given
             settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
-        label = f"cell {number + 1} ({own.job.override_dirname})" if swept else ""
         experiment = runs.experiment(settings, swept=swept)
-        return runs.run(experiment, label=label.replace("method.", ""))
+        varied = ",".join(_varied(overrides)).replace("method.", "")
+        return runs.run(experiment, label=f"cell {number + 1} ({varied})" if swept else "")
 
     result: RunResult | Exception
     try:
@@ -131,6 +138,13 @@ def job(config: DictConfig) -> float | None:
         value = metric and float(metric["mean"])
     write_whole(folder / CELL, json.dumps(cell, default=str) + "\n")
     return value
+
+
+def _varied(overrides: Sequence[str]) -> list[str]:
+    """The overrides of a cell that the command does not give with one value."""
+    words = parsed([one for one in sys.argv[1:] if is_setting(one)])
+    fixed = {word.get_key_element() for word in words if not word.is_sweep_override()}
+    return [one for one in overrides if one.partition("=")[0] not in fixed]
 
 
 def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:

@@ -308,7 +308,9 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
     if (group, name) == ("", "settings"):
         return defaults()
     if group == "source":
-        return sourced_method(*name.split(":"))
+        if len(words := name.split(":")) < 4:
+            raise UserError(f"source@method={name}: a method is chosen by method=NAME.")
+        return sourced_method(*words)
     if group == "chunking" and name.startswith("of:"):
         _, base, profile, fidelity, dataset = name.split(":")
         own = papers().chunking(dataset) if "." in dataset else None

@@ -105,10 +105,9 @@ def summary(value: Any) -> Any:
         case Answer() | Question():
             return value.text
         case values.Subgraph():
-            paths = [list(path.nodes) for path in value.paths]
             return {
                 "nodes": list(value.nodes), "relationships": list(value.relationships),
-                "paths": paths, "texts": list(value.texts),
+                "paths": [list(path.nodes) for path in value.paths], "texts": list(value.texts),
             }  # fmt: skip
         case path_values.Exploration():
             chosen = [

@@ -47,22 +47,21 @@ def route(
     question names the parent's title. A share is a chunk's former score divided by the best one,
     0..1; a negative one counts as 0.
     Score: `weight` * ln(share + 0.0001), plus the score of the best route, 0 without one, plus
-    `title_bonus` for a chunk whose title the question names. Ties by lower id. Second the best route
-    to each of them that one leads to, of equal ones the first parent's and its first sentence.
+    `title_bonus` for a chunk whose title the question names. Ties by lower id; the routes in the
+    order of their chunks, of equal ones the first parent's and its first sentence.
     Source: ours.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []
     for begin in range(0, len(question), AT_ONCE):
         block = slice(begin, begin + AT_ONCE)
-        asked = question[block]
         candidates = [
             _Candidates.of(one.text, ranked.ids.tolist(), chunk_table, n_parents)
-            for one, ranked in zip(asked, chunks[block], strict=True)
+            for one, ranked in zip(question[block], chunks[block], strict=True)
         ]
         texts = list(dict.fromkeys(text for one in candidates for text in one.texts()))
         row_of = {text: row for row, text in enumerate(texts)}
         vectors = encode_in_blocks(texts, embedder)
-        questions = vectors_of(asked, [None] * len(asked), embedder)
+        questions = vectors_of(question[block], [None] * len(candidates), embedder)
         for one, ranked, (vector,) in zip(candidates, chunks[block], questions, strict=True):
             share = np.maximum(ranked.scores, 0.0) / (ranked.scores.max(initial=0.0) or 1.0)
             cosine = vectors[[row_of[text] for text in one.texts()]] @ vector
@@ -70,8 +69,7 @@ def route(
             reached = np.array([best[row].score if row in best else 0.0 for row in one.rows])
             scores = weight * np.log(share + _LEAST_SHARE) + title_bonus * one.named + reached
             first = best_of(ranked.ids, scores, top_k)
-            routes = tuple(best[row] for row in first.ids.tolist() if row in best)
-            results.append((first, Routes(routes)))
+            results.append((first, Routes(tuple(best[row] for row in first.ids if row in best))))
     return results
 
 

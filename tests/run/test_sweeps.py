@@ -43,6 +43,18 @@ def test_a_failed_cell_is_a_row_and_the_others_finish(home: Path) -> None:
     assert command(*words).folder.joinpath("timing.jsonl").read_bytes() == seconds
 
 
+def test_the_progress_of_a_cell_names_what_the_sweep_varies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    labels: list[str] = []
+    run = Session.run
+    monkeypatch.setattr(
+        Session, "run", lambda *one, label="": (labels.append(label), run(*one, label=label))[1]
+    )
+    ran("-m", *QUIET, "method=bm25", "method.top_k=2,3")
+    assert labels[:2] == ["cell 1 (top_k=2)", "cell 2 (top_k=3)"]
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [
