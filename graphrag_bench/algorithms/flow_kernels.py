@@ -40,16 +40,11 @@ class Flow(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """The neighbours (`starts`, `nodes`), and the wanted nodes that each node leads to.
-
-    The wanted neighbours of node v are `ends[i]` for i in first[v], following[first[v]], until -1.
-    """
+    """The neighbours that each node leads to (`starts`, `nodes`), and which nodes are `wanted`."""
 
     starts: Int32Array
     nodes: Int32Array
-    first: Int32Array
-    following: Int32Array
-    ends: Int32Array
+    wanted: NDArray[np.bool_]
 
 
 class PathRows(NamedTuple):
@@ -60,28 +55,6 @@ class PathRows(NamedTuple):
 
     nodes: Int32Array
     scores: FloatArray
-
-
-@kernel
-def wanted_neighbours(
-    starts: Int32Array, nodes: Int32Array, wanted: Int32Array, n_nodes: int
-) -> tuple[Int32Array, Int32Array, Int32Array]:
-    """`first`, `following` and `ends` of `Ways`, by the nodes that lead to each wanted one."""
-    n_places = 0
-    for node in wanted:
-        n_places += starts[node + 1] - starts[node]
-    first = np.full(n_nodes, -1, np.int32)
-    following = np.empty(n_places, np.int32)
-    ends = np.empty(n_places, np.int32)
-    at = 0
-    for node in wanted:
-        for place in range(starts[node], starts[node + 1]):
-            before = nodes[place]
-            ends[at] = node
-            following[at] = first[before]
-            first[before] = at
-            at += 1
-    return first, following, ends
 
 
 @kernel
@@ -155,10 +128,10 @@ def _ended(
     sum of the walk's resources, and the number of paths so far.
     """
     depth, only, resources, n_paths = state
-    at = ways.first[walk[depth]]
-    while at >= 0:
-        end = ways.ends[at]
-        at = ways.following[at]
+    for place in range(ways.starts[walk[depth]], ways.starts[walk[depth] + 1]):
+        end = ways.nodes[place]
+        if not ways.wanted[end]:
+            continue
         fits = end == only if only >= 0 else rules.expand_target or not flow.expanded[end]
         if not fits or _on(walk, depth, end):
             continue
@@ -202,13 +175,13 @@ def _paths_from(
 
 
 @kernel
-def unpruned_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> PathRows:
-    """Every alive path between two of the wanted nodes, both ways; each node must be listed once.
+def unpruned_paths(ways: Ways, rules: Rules) -> PathRows:
+    """Every alive path between two of the wanted nodes, both ways.
 
     A flow depends on its end only where the end would send resource on. So one flow, that of
     NOBODY, serves all ends that it does not expand, and each of the others has a flow of its own.
     """
-    n_nodes = len(ways.first)
+    n_nodes, wanted = len(ways.wanted), np.flatnonzero(ways.wanted)
     flow = Flow(
         np.full(n_nodes, -1, np.int8),
         np.zeros(n_nodes),

@@ -18,19 +18,11 @@ NOTHING = -(2**31)
 
 
 class Edges(NamedTuple):
-    """Neighbours (`starts`, `nodes`, `rows`), and similarities in millionths, int32 (n_rows,).
-
-    `along` int32 (n_places,) holds them in the order of the places, for the nodes that are `known`,
-    bool (n_nodes,), and `top` int32 (n_nodes,) the highest at each of these: filled when needed.
-    """
+    """Neighbours (`starts`, `nodes`), and in millionths the similarity of each, int32."""
 
     starts: Int32Array
     nodes: Int32Array
-    rows: Int32Array
     similarity: Int32Array
-    along: Int32Array
-    top: Int32Array
-    known: NDArray[np.bool_]
 
 
 class Halves(NamedTuple):
@@ -92,32 +84,8 @@ def count_ways(edges: Edges, nodes: Int32Array, hops: int) -> IntArray:
 
 
 @kernel
-def _know(edges: Edges, node: int) -> None:
-    if edges.known[node]:
-        return
-    top = NOTHING
-    for place in range(edges.starts[node], edges.starts[node + 1]):
-        edges.along[place] = edges.similarity[edges.rows[place]]
-        top = max(top, edges.along[place])
-    edges.top[node] = top
-    edges.known[node] = True
-
-
-@kernel
-def highest_sum(edges: Edges, nodes: Int32Array) -> int:
-    """No way of two hops from one of these nodes has a higher sum of similarities."""
-    highest = NOTHING
-    for node in nodes:
-        _know(edges, node)
-        for place in range(edges.starts[node], edges.starts[node + 1]):
-            _know(edges, edges.nodes[place])
-            highest = max(highest, edges.along[place] + edges.top[edges.nodes[place]])
-    return highest
-
-
-@kernel
-def tables_of(edges: Edges, nodes: Int32Array, hops: int, ways: IntArray, floor: int) -> Tables:
-    """The half paths of these nodes with a sum of at least `floor`.
+def tables_of(edges: Edges, nodes: Int32Array, hops: int, ways: IntArray) -> Tables:
+    """The half paths of these nodes.
 
     `ways` is what `count_ways` says, or 0 for a node whose table is not needed and stays empty.
     """
@@ -133,9 +101,7 @@ def tables_of(edges: Edges, nodes: Int32Array, hops: int, ways: IntArray, floor:
     for which in range(len(nodes)):
         if begins[which] < begins[which + 1]:
             tables.sizes[which] = begins[which + 1] - begins[which]
-            tables.sizes[which] = _list(
-                edges, nodes[which], hops, floor, _table(tables, which), slot
-            )
+            tables.sizes[which] = _list(edges, nodes[which], hops, _table(tables, which), slot)
     return tables
 
 
@@ -150,26 +116,22 @@ def _table(tables: Tables, which: int) -> Halves:
 
 
 @kernel
-def _list(edges: Edges, node: int, hops: int, floor: int, table: Halves, slot: Int32Array) -> int:
+def _list(edges: Edges, node: int, hops: int, table: Halves, slot: Int32Array) -> int:
     if hops == 0:
         table.reached[0], table.best[0], table.first[0] = node, 0, 0
         table.middle[0], table.sums[0], table.after[0] = -1, 0, -1
         return 1
     way = n_reached = 0
-    _know(edges, node)
     for place in range(edges.starts[node], edges.starts[node + 1]):
-        middle, near = edges.nodes[place], edges.along[place]
+        middle, near = edges.nodes[place], edges.similarity[place]
         if hops == 1:
             table.reached[way], table.best[way], table.first[way] = middle, near, way
             table.middle[way], table.sums[way], table.after[way] = -1, near, -1
             way += 1
             continue
-        _know(edges, middle)
-        if near + edges.top[middle] < floor:
-            continue
         for onward in range(edges.starts[middle], edges.starts[middle + 1]):
-            far, total = edges.nodes[onward], near + edges.along[onward]
-            if total < floor or far == node:
+            far, total = edges.nodes[onward], near + edges.similarity[onward]
+            if far == node:
                 continue
             at = slot[far]
             if at < 0:
@@ -188,10 +150,8 @@ def _list(edges: Edges, node: int, hops: int, floor: int, table: Halves, slot: I
 
 
 @kernel
-def join(
-    left: Tables, right: Tables, pairs: Int32Array, floor: int, n_nodes: int, best: Best
-) -> None:
-    """Add the paths of each pair that two half paths make, those with a sum of at least `floor`.
+def join(left: Tables, right: Tables, pairs: Int32Array, n_nodes: int, best: Best) -> None:
+    """Add the paths of each pair that two half paths make.
 
     `pairs` is (n_pairs, 4), sorted: the places of two ends in the left and the right tables,
     whether the path leads from the second to the first, and the pair's place in `best`. It costs
@@ -207,7 +167,7 @@ def join(
         if at == 0 or pairs[at - 1, 0] != pairs[at, 0]:
             for place in range(len(wide.reached)):
                 slot[wide.reached[place]] = place
-        least = max(floor, _least(best, pair, hops))
+        least = _least(best, pair, hops)
         for place in range(len(narrow.reached)):
             middle = narrow.reached[place]
             met = slot[middle]
@@ -231,7 +191,7 @@ def join(
                         _add(best, pair, total, walk, hops)
                     onward = narrow.after[onward]
                 way = wide.after[way]
-            least = max(floor, _least(best, pair, hops))
+            least = _least(best, pair, hops)
         if at + 1 == len(pairs) or pairs[at + 1, 0] != pairs[at, 0]:
             for place in range(len(wide.reached)):
                 slot[wide.reached[place]] = -1

@@ -38,13 +38,7 @@ class PairPaths:
 
 
 def fewest_hops(
-    graph: Graph,
-    pairs: IntArray,
-    similarity: FloatArray,
-    *,
-    k: int,
-    most: int,
-    keep: int | None = None,
+    graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int, most: int
 ) -> PairPaths:
     """The `k` paths with the fewest hops of each pair (source, target), of 1..4 hops (`most`).
 
@@ -53,8 +47,7 @@ def fewest_hops(
     those with the higher sum of similarities, each by six decimals, come first, then the lower
     node tuple from source to target. Of several rows of a pair of nodes the most similar one joins
     them. These are the paths of Yen's algorithm, all ties considered; how they are found (two hops
-    from either end) is ours. With `keep`, paths of four hops that are not among the `keep` best of
-    all by mean similarity may be left out, which saves half the time.
+    from either end) is ours.
     Source: PathCoRAG, section 4.3 and appendix B.
     """
     from graphrag_bench.algorithms.k_shortest_kernels import Best
@@ -67,46 +60,37 @@ def fewest_hops(
         np.zeros(len(pairs), np.int32),
     )
     for hops in range(1, min(most, MOST_HOPS) + 1):
-        _add_paths(edges, pairs, hops, keep if hops == MOST_HOPS else None, best)
+        _add_paths(edges, pairs, hops, best)
     pair, place = np.nonzero(np.arange(k) < best.n_paths[:, None])
     nodes, hops_of = (part[pair, place].astype(np.int64) for part in (best.nodes, best.hops))
     nodes[np.arange(nodes.shape[1]) > hops_of[:, None]] = -1
     return PairPaths(pair, nodes, hops_of, best.sums[pair, place] / (hops_of * MILLION))
 
 
-def _add_paths(edges: "Edges", pairs: IntArray, hops: int, keep: int | None, best: "Best") -> None:
+def _add_paths(edges: "Edges", pairs: IntArray, hops: int, best: "Best") -> None:
     """Add the paths of so many hops of the pairs that have not k yet.
 
     Of an odd number the longer half is listed from one end of each pair, so that few ways are
-    listed in all; of an even one the half with fewer ends is looked up in the other. A half has at
-    least the lowest sum that a path may have, less the highest of a half.
+    listed in all; of an even one the half with fewer ends is looked up in the other.
     """
-    from graphrag_bench.algorithms.k_shortest_kernels import (
-        NOTHING,
-        count_ways,
-        highest_sum,
-        join,
-        tables_of,
-    )
+    from graphrag_bench.algorithms.k_shortest_kernels import count_ways, join, tables_of
 
     wanting = np.flatnonzero(best.n_paths < best.sums.shape[1])
     ends, places = np.unique(pairs[wanting], return_inverse=True)
     nodes, places = ends.astype(np.int32), places.reshape(-1, 2)
-    floor = _floor(best, keep)
-    half = NOTHING if floor == NOTHING else floor - highest_sum(edges, nodes)
     shorter, longer = hops // 2, (hops + 1) // 2
     ways = count_ways(edges, nodes, longer)
     if shorter == longer:
-        left = right = tables_of(edges, nodes, longer, ways, half)
+        left = right = tables_of(edges, nodes, longer, ways)
         turned = left.sizes[places[:, 0]] < left.sizes[places[:, 1]]
     else:
         listed = _cover(places, ways)
         turned = ~listed[places[:, 0]]
-        left = tables_of(edges, nodes, longer, np.where(listed, ways, 0), half)
-        right = tables_of(edges, nodes, shorter, count_ways(edges, nodes, shorter), half)
+        left = tables_of(edges, nodes, longer, np.where(listed, ways, 0))
+        right = tables_of(edges, nodes, shorter, count_ways(edges, nodes, shorter))
     oriented = np.where(turned[:, None], places[:, ::-1], places)
     rows = np.column_stack([oriented, turned, wanting]).astype(np.int32)
-    join(left, right, rows[np.lexsort(rows.T[1::-1])], floor, len(edges.known), best)
+    join(left, right, rows[np.lexsort(rows.T[1::-1])], len(edges.starts) - 1, best)
 
 
 def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
@@ -117,17 +101,6 @@ def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
     for node in np.argsort(-costs, kind="stable").tolist():
         chosen[node] = not chosen[joined[node]].all()
     return chosen
-
-
-def _floor(best: "Best", keep: int | None) -> int:
-    """The lowest sum of a path of four hops that may be among the `keep` best by mean."""
-    from graphrag_bench.algorithms.k_shortest_kernels import NOTHING
-
-    present = np.arange(best.sums.shape[1]) < best.n_paths[:, None]
-    means = best.sums[present] / best.hops[present]
-    if keep is None or len(means) < keep:
-        return NOTHING
-    return int(np.floor(MOST_HOPS * (np.partition(means, -keep)[-keep] - 1)))
 
 
 def any_length(
@@ -200,7 +173,7 @@ def hop_similarities(graph: Graph, nodes: IntArray, similarity: FloatArray) -> F
     hops = nodes[:, 1:] >= 0
     places = np.searchsorted(ends, nodes[:, :-1][hops] * graph.n_nodes + nodes[:, 1:][hops])
     like = np.full(hops.shape, np.nan)
-    like[hops] = edges.similarity[edges.rows[places]] / MILLION
+    like[hops] = edges.similarity[places] / MILLION
     return like
 
 
@@ -216,18 +189,14 @@ def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple
 
 
 def edges_of(graph: Graph, similarity: FloatArray) -> "Edges":
-    """The neighbours, and similarities in millionths; a first row has the best of its pair."""
+    """The neighbours, and the similarity in millionths of the best row of each pair."""
     from graphrag_bench.algorithms.k_shortest_kernels import Edges
 
     near = graph.neighbours
     millionths = np.rint(similarity * MILLION).astype(np.int32)
     others, first = graph.parallel.T
     np.maximum.at(millionths, first, millionths[others])
-    return Edges(
-        near.starts, near.nodes, near.rows, millionths,
-        np.empty(len(near.nodes), np.int32), np.empty(graph.n_nodes, np.int32),
-        np.zeros(graph.n_nodes, bool),
-    )  # fmt: skip
+    return Edges(near.starts, near.nodes, millionths[near.rows])
 
 
 Counted = Literal["all", "sorted"]
@@ -270,10 +239,9 @@ def step_paths(
     if not len(pairs):
         return []
     every = search.counted == "all" and search.above is None
-    keep = final_k if search.best_of == "all" and every else None
     k, most = search.k, search.most
     if most is not None and most <= MOST_HOPS:
-        paths = fewest_hops(graph, pairs, similarity, k=k, most=most, keep=keep)
+        paths = fewest_hops(graph, pairs, similarity, k=k, most=most)
     else:
         paths = any_length(graph, pairs, similarity, k=k, most=most)
     stage = stages[paths.pair]

@@ -1,25 +1,222 @@
 """PathRAG: nodes by the keywords of a question, and the paths that flow finds between them."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.flow_paths import (
-    Dedup,
-    Direction,
-    Select,
-    Selection,
-    edge_flow_paths,
-    flow_paths,
-)
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
+from graphrag_bench.algorithms.views import Neighbours
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.values import Keywords, Node, Query, Question, Ranked
+from graphrag_bench.values import (
+    DECIMALS,
+    FloatArray,
+    IntArray,
+    Keywords,
+    Node,
+    Path,
+    Query,
+    Question,
+    Ranked,
+)
 from operators.similarity import searched, vectors_of
+
+if TYPE_CHECKING:
+    from graphrag_bench.algorithms.flow_kernels import PathRows, Rules
+
+NodePath = tuple[int, ...]
+NodePair = tuple[int, int]
+Direction = Literal["both", "out"]
+Dedup = Literal["reversal", "node_set"]
+Select = Literal["reliability", "hop_first", "random"]
+
+
+class Selection(NamedTuple):
+    """Which paths are kept: what makes two the same, and how many.
+
+    Of all distinct ones the best are kept, or what `selected` says; with `at_most_half` no more
+    than half (rounded down) of the paths found of one hop, of two, and so on, add up to.
+    """
+
+    dedup: Dedup
+    top_k: int | None
+    select: Select = "reliability"
+    seed: int = 0
+    at_most_half: bool = False
+
+
+def flow_paths(
+    graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction, selection: Selection
+) -> list[Path]:
+    """The `top_k` most reliable alive paths between the nodes, best first.
+
+    All ordered pairs of distinct nodes are searched, along relationships either way (`both`) or as
+    they are stored (`out`). Order: score (by six decimals), fewer hops, the lower of the node tuple
+    and its reversal, that tuple before its reversal. A path and its reversal are one, the first in
+    this order; with `node_set` so are all paths over the same nodes. The row of a hop is the first
+    of its pair.
+    Source: PathRAG (Chen et al. 2025), "Path Retrieval".
+    """
+    return chosen(alive(graph, nodes, rules, direction), ways_of(graph, direction), selection)
+
+
+def ways_of(graph: Graph, direction: Direction) -> Neighbours:
+    """The neighbours that a path goes on to."""
+    return graph.neighbours if direction == "both" else graph.outward
+
+
+def alive(graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction) -> "PathRows":
+    """Every alive path between two of the nodes, both ways, in no particular order.
+
+    Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows.
+    """
+    from graphrag_bench.algorithms.flow_kernels import Ways, unpruned_paths
+
+    ways = ways_of(graph, direction)
+    wanted = np.isin(np.arange(graph.n_nodes), nodes)
+    return unpruned_paths(Ways(ways.starts, ways.nodes, wanted), rules)
+
+
+def chosen(candidates: "PathRows", ways: Neighbours, selection: Selection) -> list[Path]:
+    """The best of the paths found, in the order that `flow_paths` says, each once."""
+    nodes, scores = candidates.nodes.astype(np.int64), np.round(candidates.scores, DECIMALS)
+    if selection.at_most_half:
+        half = int((np.bincount(_hops(nodes)) // 2).sum())
+        selection = selection._replace(
+            top_k=half if selection.top_k is None else min(selection.top_k, half)
+        )
+    if selection.select != "reliability":
+        every = list(_each_once(nodes, scores, selection.dedup).values())
+        hops = [len(walk) - 1 for walk, _ in every]
+        rows = selected(hops, selection.top_k, selection.select, selection.seed)
+        paths = [every[row] for row in rows]
+    else:
+        paths = _most_reliable(nodes, scores, selection)
+    return [Path(walk, ways.rows_along(walk), score) for walk, score in paths]
+
+
+def _most_reliable(
+    nodes: IntArray, scores: FloatArray, selection: Selection
+) -> list[tuple[NodePath, float]]:
+    wanted = len(scores) if selection.top_k is None else selection.top_k
+    n_candidates = 4 * wanted
+    while True:
+        rows = np.arange(len(scores))
+        if n_candidates < len(scores):
+            rows = np.flatnonzero(scores >= np.partition(scores, -n_candidates)[-n_candidates])
+        paths = _each_once(nodes[rows], scores[rows], selection.dedup)
+        if len(paths) >= wanted or len(rows) == len(scores):
+            return list(paths.values())[:wanted]
+        n_candidates *= 4
+
+
+def selected(hops: Sequence[int], top_k: int | None, select: Select, seed: int) -> list[int]:
+    """The rows of the `top_k` paths that are kept, ascending; `hops` are theirs, best path first.
+
+    The first ones (`reliability`), those of the fewest hops with ties by chance (`hop_first`), or
+    as many by chance (`random`); chance is the `seed`'s.
+    Source: PathRAG (Chen et al. 2025, arXiv v1), appendix D.1.
+    """
+    if select == "reliability":
+        return list(range(len(hops)))[:top_k]
+    rows = np.random.default_rng(seed).permutation(len(hops))
+    if select == "hop_first":
+        rows = rows[np.argsort(np.asarray(hops, np.int64)[rows], kind="stable")]
+    return sorted(rows[:top_k].tolist())
+
+
+def _each_once(
+    nodes: IntArray, scores: FloatArray, dedup: Dedup
+) -> dict[NodePath, tuple[NodePath, float]]:
+    lower, turned = _lower(nodes)
+    first: dict[NodePath, tuple[NodePath, float]] = {}
+    for row in np.lexsort((turned, *lower.T[::-1], _hops(nodes), -scores)).tolist():
+        walk = tuple(node for node in nodes[row].tolist() if node >= 0)
+        same = tuple(node for node in lower[row].tolist() if node >= 0)
+        first.setdefault(
+            same if dedup == "reversal" else tuple(sorted(same)), (walk, float(scores[row]))
+        )
+    return first
+
+
+def _hops(nodes: IntArray) -> IntArray:
+    return np.asarray((nodes >= 0).sum(axis=1) - 1, np.int64)
+
+
+def _lower(nodes: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
+    hops = _hops(nodes)[:, None]
+    turned = nodes[:, 0] > np.take_along_axis(nodes, hops, axis=1)[:, 0]
+    columns = np.arange(nodes.shape[1])[None]
+    back = np.take_along_axis(nodes, np.maximum(hops - columns, 0), axis=1)
+    return np.where(turned[:, None] & (columns <= hops), back, nodes), turned
+
+
+def edge_flow_paths(
+    graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction, selection: Selection
+) -> list[Path]:
+    """The paths with the highest mean flow along their edges, best first.
+
+    All simple paths of up to `max_hops` hops between two of the nodes compete, those of either
+    direction of a pair. Score: the mean of w over the hops of a path, where w is what `edge_flow`
+    says of its ordered pair with the alpha and the theta of the rules. Which are kept, their order
+    and the row of a hop: as in `flow_paths`.
+    Deviation: successors are visited in order of id; the released code iterates over a set.
+    Source: PathRAG (Chen et al. 2025), released code, `find_paths_and_edges_with_stats`.
+    """
+    everything = rules._replace(theta=0.0, expand_target=True)
+    paths = alive(graph, nodes, everything, direction)
+    walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
+    scores = np.zeros(len(walks))
+    rows_of: dict[NodePair, list[int]] = {}
+    for row, walk in enumerate(walks):
+        rows_of.setdefault((walk[0], walk[-1]), []).append(row)
+    for rows in rows_of.values():
+        flow = edge_flow([walks[row] for row in rows], rules.alpha, rules.theta, rules.max_hops)
+        for row in rows:
+            along = [flow.get(hop, 0.0) for hop in pairwise(walks[row])]
+            scores[row] = sum(along) / len(along)
+    return chosen(paths._replace(scores=scores), ways_of(graph, direction), selection)
+
+
+def edge_flow(
+    walks: Sequence[NodePath], alpha: float, threshold: float, max_hops: int = 3
+) -> Mapping[NodePair, float]:
+    """The flow along the edges of all walks of one ordered pair, which start with one node.
+
+    The start sends 1 / (its successors) along each of them, undecayed. A node other than the end
+    whose flow is above the threshold when it is reached sends alpha * flow / (its successors) on,
+    and so do the next, up to `max_hops` hops from the start. Successors are those within these
+    walks, visited in the order of their ids.
+    """
+    following: dict[int, set[int]] = {}
+    for walk in walks:
+        for here, there in pairwise(walk):
+            following.setdefault(here, set()).add(there)
+    successors = {node: sorted(near) for node, near in following.items()}
+    start, end = walks[0][0], walks[0][-1]
+    flow: dict[NodePair, float] = {
+        (start, n): 1 / len(successors[start]) for n in successors[start]
+    }
+
+    def send(pair: NodePair, hops: int) -> None:
+        here = pair[1]
+        if not hops or here == end or flow[pair] <= threshold:
+            return
+        for near in successors[here]:
+            sent = flow[pair] * alpha / len(successors[here])
+            flow[here, near] = flow.get((here, near), 0.0) + sent
+            send((here, near), hops - 1)
+
+    for near in successors[start]:
+        send((start, near), max_hops - 1)
+    return flow
+
 
 NodeQuery = Literal["per_keyword", "joined"]
 

@@ -8,9 +8,9 @@ import slow_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_bench.algorithms.flow_kernels import Flow, Rules, Ways, flow_from, wanted_neighbours
-from graphrag_bench.algorithms.flow_paths import Selection, edge_flow, edge_flow_paths, flow_paths
+from graphrag_bench.algorithms.flow_kernels import Flow, Rules, Ways, flow_from
 from graphrag_bench.algorithms.graph import Graph
+from methods.pathrag.paths import Selection, edge_flow, edge_flow_paths, flow_paths
 
 # ---- PathRAG's flow and paths: specification 1.4, 1.5, goldens G1 and G2, and the slow refere
 
@@ -39,8 +39,7 @@ def flow(graph: Graph, start: int, end: int, bounds: Rules, *, outward: bool = F
     view = graph.outward if outward else graph.neighbours
     n = graph.n_nodes
     state = Flow(np.full(n, -1, np.int8), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.int32))
-    wanted = np.array([end], np.int32)
-    ways = Ways(view.starts, view.nodes, *wanted_neighbours(view.starts, view.nodes, wanted, n))
+    ways = Ways(view.starts, view.nodes, np.arange(n) == end)
     flow_from(ways, start, end, bounds, state)
     return state
 
