@@ -181,7 +181,8 @@ def unpruned_paths(ways: Ways, rules: Rules) -> PathRows:
     A flow depends on its end only where the end would send resource on. So one flow, that of
     NOBODY, serves all ends that it does not expand, and each of the others has a flow of its own.
     """
-    n_nodes, wanted = len(ways.wanted), np.flatnonzero(ways.wanted)
+    n_nodes = len(ways.wanted)
+    wanted: Int32Array = np.flatnonzero(ways.wanted).astype(np.int32)
     flow = Flow(
         np.full(n_nodes, -1, np.int8),
         np.zeros(n_nodes),
