@@ -26,6 +26,7 @@ import json
 import logging
 import math
 import os
+import re
 import shutil
 import sys
 import traceback
@@ -41,14 +42,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from graphrag_bench.cli.parsing import Parser, is_setting, show_settings
-from graphrag_bench.config.compose import (
-    PRIMARY,
-    VERSION_BASE,
-    cells,
-    parsed,
-    plain_errors,
-    settings_of,
-)
+from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, cells, plain_errors, settings_of
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import FORMATS, Table, show
@@ -115,7 +109,7 @@ def job(config: DictConfig) -> float | None:
             settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
         experiment = runs.experiment(settings, swept=swept)
         varied = ",".join(_varied(overrides)).replace("method.", "")
-        return runs.run(experiment, label=f"cell {number + 1} ({varied})" if swept else "")
+        return runs.run(experiment, label=f"cell {number + 1} ({varied})" * swept)
 
     result: RunResult | Exception
     try:
@@ -142,8 +136,7 @@ def job(config: DictConfig) -> float | None:
 
 def _varied(overrides: Sequence[str]) -> list[str]:
     """The overrides of a cell that the command does not give with one value."""
-    words = parsed([one for one in sys.argv[1:] if is_setting(one)])
-    fixed = {word.get_key_element() for word in words if not word.is_sweep_override()}
+    fixed = {one.partition("=")[0] for one in sys.argv if not re.search(r"[,(*]", one)}
     return [one for one in overrides if one.partition("=")[0] not in fixed]
 
 
