@@ -173,6 +173,8 @@ UNBOUNDED = ContextBudget()
 
 
 FormName = Literal["short", "list", "choice", "paragraph", "summary"]
+Regime = Literal["house", "published"]
+"""Whose conditions hold: the house's, equal for all methods, or those of the published source."""
 OPEN: tuple[FormName, ...] = ("list", "paragraph", "summary")
 """The forms of answers that are as long as the question makes them."""
 FORMS = Path(__file__).with_name("answer_forms.yaml")

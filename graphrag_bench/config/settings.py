@@ -20,13 +20,14 @@ from pydantic import (
 from graphrag_bench.data.dataset import DEV_SHARE, Split
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.llm.settings import check_variable
-from graphrag_bench.prompts import FormName
+from graphrag_bench.prompts import FormName, Regime
 from graphrag_bench.terminal import refuse_secrets
 
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
 Fidelity = Literal["default", "paper"]
-NO_SETTINGS = {"given", "budget_asked"}
-"""Derived fields, not settings: which method parameters and whether the budget were overridden."""
+NO_SETTINGS = {"given", "budget_asked", "fill_context"}
+"""Derived fields, not settings: which method parameters and whether the budget were overridden, and
+whether rows fill it."""
 LEAST_IN_PROCESSES = 500
 """New texts in a list from which on `nlp_workers=auto` starts processes."""
 BUDGETS = {"zhou2025": 7500}
@@ -146,17 +147,16 @@ class RunSettings(_Settings):
     # most tokens of a list, a paragraph or a summary; auto: 512, under a profile 2,048 (zhou2025:
     # 4,096), or what the reader's window leaves of them
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
-    # the prompt that answers: each method's own with one clause on what the context does not hold,
-    # and one prompt for all methods where a paragraph or a summary is wanted (auto); each method's
-    # own with its source's clause (own); one prompt (common)
-    reader_prompt: Literal["auto", "own", "common"] = "auto"
-    # context tokens in every method's prompt; auto: a profile's, or room for 4 whole chunks (2,400
-    # at least) within the reader's window; native: each method's own
+    # house: one clause in every method's prompt, one prompt for prose, budgets filled; published:
+    # each method's own prompt and clause, its own k, and a number of tokens only as a cap
+    regime: Regime = "house"
+    # context tokens in every method's prompt, filled unless method.top_k=N (regime=published: at
+    # most so many); auto: a profile's, or room for 4 whole chunks (2,400 at least) within the
+    # reader's window; native: each method's own
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
-    fill_context: Switch | Literal["auto"] = "auto"  # fill the budget; auto: unless method.top_k=N
     repeats: PositiveInt = 1  # times the answering model is asked; the table has mean and spread
     reference_rows: Switch = "on"  # closed-book, BM25, VanillaRAG and the oracle in the table too
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"  # what a record stores of every step
@@ -176,6 +176,7 @@ class RunSettings(_Settings):
     columns: Literal["main", "all"] = "main"  # all: every column of the table, and costs
     given: list[str] = []  # paths of the method's parameters that were set; not a setting
     budget_asked: bool = False  # whether the run set its budget; not a setting
+    fill_context: Switch | None = None  # whether rows fill the budget; not a setting
 
     @field_validator("pooling")
     @classmethod

@@ -32,8 +32,9 @@ _SIZES = ("answer=off", "limit=1")
 """Sizes take no answers, and no question but one."""
 _COUNTING = ("method=bm25", *_SIZES)
 """A run that calls no model and has the chunks of its set, for what is only counted."""
-_ALONE = "reference_rows=off"
-"""No run of a table has reference rows: it is compared with the table's own rows."""
+_ALONE = ("regime=published", "reference_rows=off")
+"""Every run of a table is as published, and without reference rows: it is compared with the table's
+own rows."""
 _SAME = 0.02
 """By how much a size may differ from a printed one, as a share of it."""
 _ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
@@ -247,21 +248,21 @@ class Recipe:
         """The settings of the run apart from its data set.
 
         What a row says goes before its method, its method before the table, the table before the
-        paper. The run has no reference rows, and a table of sizes needs no answers. None where
-        `required` is None, and where no set of ours can be run.
+        paper. The run is as published and has no reference rows, and a table of sizes needs no
+        answers. None where `required` is None, and where no set of ours can be run.
         """
         own, table = self.required, self.table
         if own is None or self.place.ran is None:
             return None
         if not any(word.startswith("method=") for word in own):
-            return merged([*own, *_COUNTING, _ALONE])
+            return merged([*own, *_COUNTING, *_ALONE])
         added = [*table.paper.settings, *table.shape.settings]
         added += self.method.also if self.method else []
         added += self.heeded(word for row in table.rows_of(self.cell) for word in row.also)
         models = [f"llm={table.owner}.{self.model}"] if self.model in table.paper.llms else []
         if table.paper.embedder:
             models.append(f"embedder={table.owner}.{table.paper.embedder}")
-        return merged([*added, *own, *models, _ALONE, *(_SIZES if table.counts else ())])
+        return merged([*added, *own, *models, *_ALONE, *(_SIZES if table.counts else ())])
 
     @property
     def words(self) -> tuple[str, ...] | None:

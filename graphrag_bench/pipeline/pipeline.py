@@ -22,7 +22,7 @@ from graphrag_bench.pipeline.steps import (
     attempt,
     run_steps,
 )
-from graphrag_bench.prompts import Prompt
+from graphrag_bench.prompts import Prompt, Regime
 from graphrag_bench.values import Question, RetrievalState
 
 STAGES = ("convert", "retrieve", "generate")
@@ -116,14 +116,14 @@ class StepOptions:
     """What a run chooses for the steps of any method.
 
     `prompts` is a folder whose files take the place of prompts of the same file name, `pooling` has
-    the settings of path pooling, and `reader` says which prompt answers: see `reader_prompts`; by
+    the settings of path pooling, and `regime` says which prompt answers: see `reader_prompts`; by
     default every prompt is the one that the method names. With `all_rows`, under a profile, caps of
     lists that no source names do not bind.
     """
 
     prompts: str | None = None
     pooling: Mapping[str, Any] | None = None
-    reader: reader_prompts.Reader | None = None
+    regime: Regime | None = None
     all_rows: bool = False
 
 
@@ -209,10 +209,10 @@ class _Builder:
 
     def _prompt(self, value: Any, operator: Operator, name: str, label: str) -> Prompt:
         prompt = value if isinstance(value, Prompt) else Prompt(str(value))
-        prompt, reader = replace(prompt, folder=self.options.prompts), self.options.reader
-        if reader is None or name != "prompt" or "answer" not in operator.returns:
+        prompt, regime = replace(prompt, folder=self.options.prompts), self.options.regime
+        if regime is None or name != "prompt" or "answer" not in operator.returns:
             return prompt
-        return reader_prompts.reader_prompt(prompt, operator, label.partition(".")[0], reader)
+        return reader_prompts.reader_prompt(prompt, operator, label.partition(".")[0], regime)
 
 
 def misspelt_stages(method: Mapping[str, Any]) -> list[str]:

@@ -1,31 +1,29 @@
-"""`reader_prompt`: which prompt answers, and what it says of what the context does not hold.
+"""Which prompt answers under a regime, and what it says of what the context does not hold.
 
-`auto` is the method's own prompt with the `licence` of the form of answer, and the common prompt
-for prose; `own` the method's own prompt with its source's licence; `common` the common prompt.
-It is that of the steps of `generate` that answer. What the search asks a model for on its way stays
+In the house regime it is the method's own prompt with the `licence` of the form of answer, and the
+common prompt for prose; as published the method's own prompt with its source's clause, or none. It
+is that of the steps of `generate` that answer. What the search asks a model for on its way stays
 the method's own, answers included.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from graphrag_bench.contract import Operator
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.prompts import FormName, Message, Prompt, answer_form
+from graphrag_bench.prompts import FormName, Message, Prompt, Regime, answer_form
 
 if TYPE_CHECKING:
     from graphrag_bench.pipeline.pipeline import Pipeline
 
-Reader = Literal["auto", "own", "common"]
 COMMON = Prompt("graphrag_bench.pipeline:prompts/common.j2")
 LICENCE = "licence"
-READERS = {
-    "auto": "the method's own, with one clause for all methods",
-    "own": "the method's own, with its source's clause",
-    "common": "one for all methods",
+READERS: Mapping[Regime, str] = {
+    "house": "the method's own, with one clause for all methods",
+    "published": "the method's own, with its source's clause or none",
 }
-"""What plan says of each `reader_prompt`."""
+"""What plan says of the reader prompt of each regime."""
 
 
 @dataclass(frozen=True)
@@ -61,26 +59,22 @@ class ReaderPrompt(Prompt):
         return super().render(values if self.licensed else {**values, LICENCE: ""})
 
 
-def reader_prompt(prompt: Prompt, operator: Operator, stage: str, reader: Reader) -> Prompt:
-    """Return the prompt of an operator that answers: of `reader` in place of the method's own.
+def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
+    """Return the prompt of an operator that answers under a regime, in place of the method's own.
 
     The common prompt answers in `generate` alone, and where the operator gives prompts all
     variables of it.
     """
-    if reader == "own":
+    if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)
     if stage != "generate" or not COMMON.variables <= operator.supplies:
         return prompt
-    if reader == "common":
-        return replace(COMMON, folder=prompt.folder)
     return ReaderPrompt(prompt.name, prompt.folder, prose=COMMON.name)
 
 
-def common_forms(reader: str, forms: Iterable[FormName]) -> list[FormName]:
-    """Those of the forms that the common prompt asks for under this `reader_prompt`."""
-    return [
-        form for form in forms if reader == "common" or reader == "auto" and answer_form(form).prose
-    ]
+def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
+    """Return those of the forms that the common prompt asks for under a regime."""
+    return [form for form in forms if regime == "house" and answer_form(form).prose]
 
 
 def own_answers(pipeline: "Pipeline") -> list[str]:

@@ -23,7 +23,7 @@ from graphrag_bench.report.rows import (
 
 _MOST_SHOWN = 20
 _ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
-          "limit", "reader_prompt")  # fmt: skip
+          "limit", "regime")  # fmt: skip
 """What a run and its baseline should share, as far as there is such a run of the baseline."""
 _RECORDED = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile", "fidelity",
              "corpus")  # fmt: skip

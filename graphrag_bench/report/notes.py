@@ -15,6 +15,7 @@ from graphrag_bench.report.rows import (
     differing,
     grouped,
     mark,
+    regime_of,
     verified_notes,
 )
 
@@ -78,6 +79,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"{_values(runs, 'tokenizer')}",
         f"{floor}{ceiling}intervals are 95 % bootstrap over {resampling_units(clusters)}",
         *imported_notes(runs),
+        *mixed_regimes(runs),
         *corpus_notes(runs),
         *long_text_notes(runs),
         *_asking(runs),
@@ -91,6 +93,13 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         *(sentence for holds, sentence in _OF_ANY_RUN if any(map(holds, runs))),
         *(f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]),
     )
+
+
+def mixed_regimes(runs: Iterable[Run]) -> list[str]:
+    """Return a warning where runs of several regimes are side by side, with the titles of each."""
+    groups = sorted(grouped(filter(regime_of, runs), regime_of).items())
+    users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
+    return [f"! regimes differ, {users} (regime)"] if len(groups) > 1 else []
 
 
 def _notes_of(runs: Sequence[Run], notes: Iterable[Note]) -> Iterator[str]:
@@ -158,6 +167,8 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
             reason = "budget_context=N gives all one budget"
             if budget:
                 reason = f"{short['title']} does not fill the {budget:,} tokens"
+            if "published" in {regime_of(short), regime_of(long)}:
+                reason = "as published each method has its own k, and a budget is a cap"
             yield f"! {dataset}: contexts differ by more than 10 % ({shown}): {reason}"
 
 
@@ -200,12 +211,6 @@ def _asking(runs: Sequence[Run]) -> Iterator[str]:
     """How answers were asked for, where runs differ in it or leave their method's way."""
     answered = [run for run in runs if run["answered"]]
     yield from _answer_forms([run for run in answered if run.get("answer_forms")])
-    readers = grouped(answered, lambda run: run.get("reader_prompt", "own"))
-    if len(readers) > 1:
-        users = "; ".join(f"{name} for {_titles(group)}" for name, group in sorted(readers.items()))
-        yield f"! reader prompts differ: {users} (reader_prompt)"
-    else:
-        yield from (f"reader prompt: {name}" for name in readers)
     for run in runs:
         if (steps := run.get("own_answers")) and run["answered"]:
             yield f"{run['title']}: its search answers by its own prompt: {', '.join(steps)}"

@@ -34,6 +34,11 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
     return [name for name in (f"{EVIDENCE}{cut}", IN_CONTEXT, *_ANSWERS) if name in known]
 
 
+def regime_of(run: Run) -> str:
+    """Return the regime of a run; "" for an imported one."""
+    return str(run.get("regime", "house"))
+
+
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
     """Return the items by a key, groups and items in the order in which they come."""
     groups: dict[Key, list[Item]] = {}
@@ -98,8 +103,8 @@ REFERENCE_ROLES = ("floor", "ceiling")
 """The roles of reference rows: not configurations, and compared with nothing."""
 _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
-_RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit",
-             "answer", "budget_context")  # fmt: skip
+_RECORDED = (*_SOURCES, "regime", "llm", "llm_build", "embedder", "extraction", "tokenizer",
+             "limit", "answer", "budget_context")  # fmt: skip
 _SPLIT = ("split", "dev_share")
 _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
@@ -231,7 +236,7 @@ def differing(runs: Sequence[Run]) -> list[str]:
     names = [
         name
         for name in _differing([run["settings"] for run in runs])
-        if name not in ("method.title", "answers") and not name.endswith("prompt")
+        if name not in ("method.title", "answers", "regime") and not name.endswith("prompt")
     ]
     return [name for name in names if _level(name) < 2] or names
 

@@ -19,7 +19,14 @@ from graphrag_bench.report.rendering import (
     shown_n,
     shown_p,
 )
-from graphrag_bench.report.rows import EVIDENCE, IN_CONTEXT, in_table_order, spent, usual_metrics
+from graphrag_bench.report.rows import (
+    EVIDENCE,
+    IN_CONTEXT,
+    in_table_order,
+    regime_of,
+    spent,
+    usual_metrics,
+)
 from graphrag_bench.text import short
 
 Run = Mapping[str, Any]
@@ -120,7 +127,7 @@ def _fell_back(run: Run) -> str:
 
 
 def caption(runs: Sequence[Run]) -> str:
-    """Return the data sets of the runs, with limit, split and context budgets."""
+    """Return the data sets of the runs, with their regimes, limit, split and context budgets."""
 
     def every(values: Iterable[Any]) -> str:
         return ", ".join(sorted({str(value) for value in values}))
@@ -128,11 +135,14 @@ def caption(runs: Sequence[Run]) -> str:
     splits = every(run.get("split", "all") for run in runs)
     split = "" if splits == "all" else f", split: {splits}"
     packed = [run for run in runs if run["usage"]["context_tokens_per_question"]]
-    budgets = dict.fromkeys(run.get("budget_context") for run in packed)
-    texts = [f"{budget:,} tokens for all" if budget else "native" for budget in budgets]
+    budgets = dict.fromkeys((run.get("budget_context"), regime_of(run)) for run in packed)
+    shown = {"published": "at most {:,} tokens"}
+    texts = [shown.get(of, "{:,} tokens for all").format(n) if n else "native" for n, of in budgets]
     contexts = f"; context budgets: {', '.join(texts)}" if packed else ""
     limits = every(run["limit"] or "all" for run in runs)
-    return f"{every(run['dataset'] for run in runs)} (limit: {limits}{split}{contexts})"
+    regimes = every(regime_of(run) or "imported" for run in runs)
+    about = f"regime: {regimes}; limit: {limits}{split}{contexts}"
+    return f"{every(run['dataset'] for run in runs)} ({about})"
 
 
 def metrics_table(runs: Sequence[Run]) -> Table:

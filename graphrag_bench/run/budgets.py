@@ -1,9 +1,11 @@
 """The context budget of a run: how many tokens fit, and which steps and lists they bound.
 
-`budget_context` is the same maximum of context tokens in every method's prompt, filled by default,
-so that methods are compared at equal cost: `auto` follows from the corpus' chunks and the reader's
-window, `budget_context=N` sets N tokens for all, and `native` keeps the `budget` of each method's
-own file or profile, within the window. Packers are given it as a resource, `ContextBudget`.
+In the house regime `budget_context` is the same maximum of context tokens in every method's prompt,
+filled by default, so that methods are compared at equal cost: `auto` follows from the corpus'
+chunks and the reader's window, `budget_context=N` sets N tokens for all, and `native` keeps the
+`budget` of each method's own file or profile, within the window. As published every budget is
+native, and `budget_context=N` is one more bound of it, which nothing fills. Packers are given it as
+a resource, `ContextBudget`.
 """
 
 import math
@@ -158,43 +160,44 @@ def with_budget(
 ) -> tuple[RunSettings, ContextBudget]:
     """Return the run's context budget, and the settings that say what it came to.
 
-    These have a number of tokens as `budget_context`, or `native`. A profile and `method.budget`
-    make the default native: the method's own `budget`, or what the reader's window leaves where
-    that is less. A number of items that is set (`method.top_k=8`) stays: the budget then bounds the
-    context without filling it. Where the method packs nothing within a budget, the budget stays as
-    set, for this run's reference rows.
+    These have a number of tokens as `budget_context`, or `native`. The published regime, a profile
+    and `method.budget` make the default native: the method's own `budget`, or what the reader's
+    window leaves where that is less. A number of items that is set (`method.top_k=8`) stays: the
+    budget then bounds the context without filling it. Where the method packs nothing within a
+    budget, the budget stays as set, for this run's reference rows.
     Raises UserError for a budget that a single run (`swept`: a cell of a sweep) cannot use, that
-    does not fit the window, or that `method.budget` sets as well, and for `fill_context` without.
+    does not fit the window, or, in the house regime, that `method.budget` sets as well.
     """
     wish, fill, explicit = settings.budget_context, settings.fill_context, settings.given
+    published = settings.regime == "published"
     settings = settings.model_copy(
         update={"budget_asked": wish != "auto" or OWN_BUDGET in explicit, "given": []}
     )
     own, profiled = settings.method.get("budget"), settings.profile != "default"
     budget = ContextBudget(whole=own, group_tokens=_group_tokens(method.pipeline, room))
-    if wish == "native" or (wish == "auto" and (profiled or OWN_BUDGET in explicit)):
-        if fill != "auto":
-            raise UserError(f"fill_context={fill} fills a common budget: set budget_context=N too.")
-        settings = settings.model_copy(update={"budget_context": "native"})
-        if not packers(method.pipeline):
+    if wish == "auto" and (published or profiled or OWN_BUDGET in explicit):
+        wish = "native"
+        settings = settings.model_copy(update={"budget_context": wish})
+    if not packers(method.pipeline):
+        if swept or isinstance(wish, str):
             return settings, budget
+        raise UserError(
+            f"budget_context={wish}: no step of '{method.name}' packs a context. Leave it out."
+        )
+    if published or wish == "native":
+        if wish != "native" and settings.answering:
+            room().require(int(wish))
         own = own or BUDGETS.get(settings.profile)
-        bounds = [n for n in (own, room().known) if isinstance(n, int)]
+        bounds = [n for n in (own, wish, room().known) if isinstance(n, int)]
         tokens = min(bounds, default=None)
         all_rows = profiled and tokens is not None
         return settings, replace(budget, tokens=tokens, own=True, whole=own, all_rows=all_rows)
     if wish != "auto" and OWN_BUDGET in explicit and own is not None:
         both = f"{OWN_BUDGET}={own} and budget_context={wish}"
         raise UserError(f"{both} both set the context budget: leave one of them out.")
-    if fill == "auto":
-        filled = _filled(settings.method, method.pipeline) if explicit else set()
+    if fill is None:
+        filled = item_numbers(settings.method, method.pipeline) if explicit else set()
         fill = "off" if filled.intersection(explicit) else "on"
-    if not packers(method.pipeline):
-        if swept or wish == "auto":
-            return settings, budget
-        raise UserError(
-            f"budget_context={wish}: no step of '{method.name}' packs a context. Leave it out."
-        )
     tokens = room().auto if wish == "auto" else int(wish)
     if settings.answering and wish != "auto":
         room().require(tokens)
@@ -285,8 +288,8 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
     ]
 
 
-def _filled(config: Mapping[str, object], pipeline: Pipeline) -> set[str]:
-    """The paths of the numbers of items that filling would change."""
+def item_numbers(config: Mapping[str, object], pipeline: Pipeline) -> set[str]:
+    """Return the paths of the numbers of items that filling would change."""
     if not (filling := _filling(pipeline)):
         return set()
     slot = _SLOTS[filling]

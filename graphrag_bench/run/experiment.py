@@ -78,9 +78,7 @@ class Experiment:
         if dataset is None:
             shared.datasets[source] = corpus
         profiled = settings.profile != "default"
-        options = StepOptions(
-            pooling=settings.pooling, reader=settings.reader_prompt, all_rows=profiled
-        )
+        options = StepOptions(pooling=settings.pooling, regime=settings.regime, all_rows=profiled)
         method = read_method(settings.method, options)
         models = Models(settings, corpus, shared)
         if not method.problems:

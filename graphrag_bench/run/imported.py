@@ -22,7 +22,7 @@ MOST_UNMATCHED = 0.01
 TREC, QRELS = "run.trec", "qrels.trec"
 _NOTHING: dict[str, Any] = {
     "role": "", "profile": "", "fidelity": "", "parameters": {}, "limit": None, "split": "all",
-    "dev_share": DEV_SHARE, "answer_forms": {}, "reader_prompt": "", "own_answers": [],
+    "dev_share": DEV_SHARE, "answer_forms": {}, "regime": "", "own_answers": [],
     "budget_context": None, "extraction": "", "extraction_statistics": {}, "llm": "",
     "llm_build": "", "embedder": "", "long_texts": [], "tokenizer": "",
     "build_rates": {}, "estimate": {},

@@ -50,7 +50,7 @@ def describe(experiment: Experiment) -> str:
 
 def _method_lines(experiment: Experiment) -> Iterator[str]:
     method, settings = experiment.method, experiment.settings
-    sources = f"profile {settings.profile}, fidelity {settings.fidelity}"
+    sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
     yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
     yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
@@ -114,13 +114,13 @@ def _extent(experiment: Experiment) -> Iterator[str]:
 
 
 def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
-    reader, pipeline = experiment.settings.reader_prompt, experiment.method.pipeline
-    yield f"reader prompt: {READERS[reader]} (reader_prompt={reader})"
-    if common := common_forms(reader, forms):
+    regime, pipeline = experiment.settings.regime, experiment.method.pipeline
+    yield f"reader prompt: {READERS[regime]} (regime={regime})"
+    if common := common_forms(regime, forms):
         yield f"  one for all methods: {', '.join(common)}"
         if own := own_answers(pipeline):
             yield f"  the method's own for answers inside its search: {', '.join(own)}"
-    if reader != "own":
+    if regime == "house":
         yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
         for name in unlicensed(pipeline):
             yield f"  without that clause, as it has no variable 'licence': {name}"
@@ -185,9 +185,11 @@ def _budget(experiment: Experiment) -> str:
     window = f"a window that is taken to be {budgets.ASSUMED_WINDOW:,} (llm.window tells it)"
     if room.window:
         window = f"the reader's window of {room.window:,}"
-    if budgets.context_budget(experiment.settings, experiment.method) is None:
+    shared = budgets.context_budget(experiment.settings, experiment.method)
+    if budget.own:
         own = f"the method's own {budget.whole:,} tokens" if budget.whole else "no budget"
-        return f"{bound}: {own}, within {window}"
+        cap = f", within budget_context={shared}" if shared else ""
+        return f"{bound}: {own}{cap}, within {window}"
     if budget.tokens != room.auto:
         return f"{bound} (budget_context)"
     reason = f"for {budgets.CHUNKS} whole chunks in every method"

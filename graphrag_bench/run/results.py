@@ -30,12 +30,10 @@ _OF_CHUNKS = EXTRACTIONS | {"pseudo_questions"}
 """The artifacts that are read out of the chunks."""
 _DECIDING = {
     "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
-    "reader_prompt",
+    "regime",
 }  # fmt: skip
 """The settings that can change an answer, models aside, whose identities are stored."""
-_STATED = (
-    "profile", "fidelity", "limit", "split", "dev_share", "answer", "reader_prompt",
-)  # fmt: skip
+_STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 _OF_EVIDENCE = ("evidence", "all_evidence")
 
 
@@ -48,7 +46,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     scoring = scoring_of(dataset, evaluation, folder, by_id)
     metrics = score(rows, dataset.gold, folder.timing(), scoring)
     forms = forms_of(selected)
-    common = common_forms(settings.reader_prompt, forms)
+    common = common_forms(settings.regime, forms)
     expected = estimates(experiment, len(rows), metrics["answered"], unpaid=False)
     return metrics | {
         "dataset": dataset.name,

@@ -17,6 +17,7 @@ from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import built_in, file_of, read
 from graphrag_bench.errors import UserError
 from graphrag_bench.papers.printed import load_table, table_names
+from graphrag_bench.run.budgets import item_numbers
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, paths_of, read_json, write_whole
 from graphrag_bench.run.stored import StoredRun
@@ -27,9 +28,9 @@ from graphrag_bench.text import safe_name
 BOARD = "docs/results/board"
 """The folder of the files in a checkout."""
 _OF_METRICS = (
-    "dataset", "card", "corpus", "method", "title", "key", "profile", "fidelity", "limit", "split",
-    "answer", "selected", "n", "answered", "failed", "llm", "llm_build", "embedder", "tokenizer",
-    "budget_context", "metrics", "usage",
+    "dataset", "card", "corpus", "method", "title", "key", "profile", "fidelity", "regime", "limit",
+    "split", "answer", "selected", "n", "answered", "failed", "llm", "llm_build", "embedder",
+    "tokenizer", "budget_context", "metrics", "usage",
 )  # fmt: skip
 FIELDS = {*_OF_METRICS, "command", "settings", "environment", "records", "printed", "sha256"}
 _GROUPS = ("chunking", "pooling", "llm", "embedder")
@@ -173,7 +174,9 @@ def _choice(group: str, own: Any) -> str:
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
     """The settings that a run has and overrides do not give; of steps where all others are."""
     values = composed([*words, _word("paths.home", str(home))])
-    settings = Experiment.prepare(values, run.dataset, swept=True).settings.model_dump()
+    experiment = Experiment.prepare(values, run.dataset, swept=True)
+    settings = experiment.settings.model_dump()
+    own = paths_of(run.config, lists=True)
     for lists in (False, True):
         ours = paths_of(settings, lists=lists)
         changes = {
@@ -183,6 +186,10 @@ def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]
             and (lists or not _STEPS.fullmatch(path))
             and (path not in ours or ours[path] != value)
         }
+        if "fill_context" in changes:  # it is off where a number of items was set
+            del changes["fill_context"]
+            numbers = item_numbers(experiment.settings.method, experiment.method.pipeline)
+            changes |= {path: own[path] for path in sorted(numbers) if path in own}
         if changes:
             return changes
     return {}

@@ -31,6 +31,7 @@ from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.run.results import deciding
 from graphrag_bench.run.stored import StoredRun
 
+REGIME = "regime"
 BUDGET, NATIVE = "budget_context", "native"
 """The setting of one budget for all methods, and its value where each has its own."""
 ABSTRACT = "abstract"
@@ -101,10 +102,11 @@ class Grade:
 def grade(one: Offered, recipe: Recipe) -> Grade:
     """Return the grade of a figure of a run compared with a printed one, with what differs.
 
-    C when the data set or the language model is another one, when nothing says that it is the
-    same, when a size of the corpus is another than the printed one, or when only a part of the
-    questions was asked; A when data, models, settings and prompts are the same; else B. What is
-    only counted takes a corpus of every printed size alone, and no question matters to a graph.
+    C in another regime than the published one, when the data set or the language model is another
+    one, when nothing says that it is the same, when a size of the corpus is another than the
+    printed one, or when only a part of the questions was asked; A when data, models, settings and
+    prompts are the same; else B. What is only counted takes a corpus of every printed size alone,
+    whatever the regime, and no question matters to a graph.
     """
     place, kind = recipe.place, recipe.metric.kind
     same = place.card == one.card
@@ -117,7 +119,9 @@ def grade(one: Offered, recipe: Recipe) -> Grade:
     corpus_alone = kind in ("graph", "build")
     part = _part(one, recipe) if same and not corpus_alone else []
     other_models, models = _models(one, recipe)
-    others = [*_other_data(one, recipe, corpus_alone), *others, *part, *other_models]
+    regime = str(one.settings.get(REGIME, "not known"))
+    house = [] if regime == "published" else [f"regime: {regime}, not published"]
+    others = [*_other_data(one, recipe, corpus_alone), *others, *part, *other_models, *house]
     named = [] if one.verified else ["data: this card was not checked against the original"]
     if same and not sizes:
         named.append("corpus: the paper prints no size of it")
@@ -193,9 +197,9 @@ def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object])
     """Return `path: value of ours, not theirs` of each setting that differs, in order of the paths.
 
     Settings of single steps are named only where no parameter, build or run setting differs, as
-    those follow from these. Titles are words and no settings.
+    those follow from these. Titles are words and no settings; another regime is graded apart.
     """
-    undecided = {"method.title"}
+    undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}
     if BUDGET not in ours or BUDGET not in theirs:

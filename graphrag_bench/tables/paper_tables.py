@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.rendering import MISSING, Table
-from graphrag_bench.report.rows import INFLATED, grouped, mark
+from graphrag_bench.report.rows import INFLATED, grouped, mark, regime_of
 from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, difference
 from graphrag_bench.tables.grading import Grade
 
@@ -38,6 +38,7 @@ def comparison_notes(
     marks = [(cell, mark(figure.metrics)) for cell, figure in figures.items()]
     doubts = {f"{DAGGER} {named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
     failed = any(figure.metrics["failed"] for figure in figures.values())
+    regimes = sorted({regime_of(figure.metrics) for figure in figures.values()})
     n_runs = len({settings for cell in cells for settings in filled[cell].runs})
     missing = [count_of_runs(n_runs), *dict.fromkeys(filled[cell].lacks for cell in cells)]
     lacks = "; ".join(filter(None, missing))
@@ -50,6 +51,7 @@ def comparison_notes(
         *by_words(zip(figures, own, strict=True), "grade, further"),
         *doubts,
         *(["! some questions failed: the mean is over the rest"] if failed else []),
+        *([f"! regimes differ: {', '.join(regimes)}"] if len(regimes) > 1 else []),
         *by_words(marks, "chosen"),
         *([INFLATED] if any(words for _, words in marks) else []),
         *by_words([(c, filled[c].reason) for c in cells if c not in figures], "no figure"),
@@ -134,7 +136,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
             if name in compared:
                 line.append(difference(cell, filled) if cell else "")
         lines.append((*line, *_run_cells([filled[cell].figure for cell in printed.values()])))
-    texts = ("method", "model", "profile", "grade")
+    texts = ("method", "model", "profile", "regime", "grade")
     heads += ["n", *texts[1:]]
     notes = comparison_notes(table, dataset, cells, filled, named)
     return Table(_caption(table, dataset), tuple(heads), tuple(lines), notes, texts)
@@ -151,15 +153,17 @@ def row_name(table: PaperTable, row: Row) -> str:
 
 
 def _run_cells(figures: Sequence[Figure | None]) -> tuple[str, ...]:
-    """Number of questions, model, profile and grade of a row."""
+    """Number of questions, model, profile, regime and grade of a row."""
     known = [figure for figure in figures if figure]
     if not known:
-        return (MISSING,) * 4
+        return (MISSING,) * 5
     run = known[0].metrics
     counts = dict.fromkeys(str(figure.n) for figure in known)
     grades = dict.fromkeys(map(_graded, known))
     profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
-    return " / ".join(counts), short(run["llm"]), profile, " / ".join(grades)
+    regimes = dict.fromkeys(regime_of(figure.metrics) for figure in known)
+    last = " / ".join(regimes), " / ".join(grades)
+    return " / ".join(counts), short(run["llm"]), profile, *last
 
 
 def _graded(figure: Figure) -> str:
@@ -193,7 +197,8 @@ def _number(value: float) -> str:
 _LONG = (
     "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
     "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
-    "our embedder", "profile", "fidelity", "grade", "difference", "differs in", "run", "missing",
+    "our embedder", "profile", "fidelity", "regime", "grade", "difference", "differs in", "run",
+    "missing",
 )  # fmt: skip
 _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
@@ -213,10 +218,11 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
     lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.lacks]))
     missing = lacks or one.reason
     if (figure := one.figure) is None:
-        return (*printed, *[""] * 14, missing)
+        return (*printed, *[""] * 15, missing)
     ends = ("" if n is None else f"{n:.6g}" for n in (figure.value, figure.low, figure.high))
     differs = "; ".join([*figure.grade.others, *figure.grade.differences])
     return (
         *printed, *ends, str(figure.n), *(str(figure.metrics[name]) for name in _OF_RUN),
-        figure.grade.letter, "" if gap == MISSING else gap, differs, figure.run, missing,
+        regime_of(figure.metrics), figure.grade.letter, "" if gap == MISSING else gap, differs,
+        figure.run, missing,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from graphrag_bench.explain.passages import Passage, lost_at
 from graphrag_bench.explain.replay import Player
 from graphrag_bench.run.stored import StoredRun, find_run
 
-QUIET = [*TOY, "answer=off", "reference_rows=off", "fill_context=off"]
+QUIET = [*TOY, "answer=off", "reference_rows=off", "budget_context=native"]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from graphrag_bench.api import dataset
 from graphrag_bench.explain.question import IN_CONTEXT, evidence_of
 from graphrag_bench.run.stored import find_run
 
-QUIET = [*WEIGHTLESS, "answer=off", "reference_rows=off", "fill_context=off"]
+QUIET = [*WEIGHTLESS, "answer=off", "reference_rows=off", "budget_context=native"]
 
 
 @pytest.fixture(scope="module")

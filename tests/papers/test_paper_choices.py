@@ -39,7 +39,7 @@ def test_rows_by_hand() -> None:
         ],
         "budget_context": 8000,
         "method": {"path_select": "random", "path_order": "random", "path_seed": 3},
-        "reference_rows": "off",
+        "regime": "published", "reference_rows": "off",
     }  # fmt: skip
     row = content("row", "zhou2025.table5+musique.RAPTOR.clustering-K-means") or {}
     assert {"override /method": "raptor_kmeans"} in row["defaults"]

@@ -155,9 +155,21 @@ def test_contexts_that_differ_by_more_than_a_tenth_are_warned_of() -> None:
 def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -> None:
     budgeted = with_context("B", 1.0, budget_context=2400)
     table = run_table([with_context("A", 1.0), budgeted, with_context("C", 1.0)])
-    assert table.caption == "toy (limit: all; context budgets: native, 2,400 tokens for all)"
+    assert table.caption == (
+        "toy (regime: house; limit: all; context budgets: native, 2,400 tokens for all)"
+    )
     assert [row[0] for row in table.rows] == ["A", "C", "B"]
-    assert run_table([run()]).caption == "toy (limit: all)"
+    assert run_table([run()]).caption == "toy (regime: house; limit: all)"
+
+
+def test_runs_of_several_regimes_are_warned_of_with_the_titles_of_each() -> None:
+    published = run("B", regime="published")
+    assert "regime: house, published;" in run_table([run("A"), published]).caption
+    assert (
+        "! regimes differ, house: A; published: B (regime)"
+        in run_table([run("A"), published]).notes
+    )
+    assert not any("regimes differ" in note for note in run_table([run("A"), run("B")]).notes)
 
 
 @pytest.mark.parametrize(

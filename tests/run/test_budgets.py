@@ -141,7 +141,7 @@ def test_the_budget_of_a_profile_is_cut_to_the_window_and_its_blocks_with_it() -
 
 def test_the_budget_is_in_the_key_and_its_absence_too() -> None:
     keys = {prepared("vanilla", *words).key for words in ([], ["budget_context=1000"],
-            ["fill_context=off"], ["budget_context=native"])}  # fmt: skip
+            ["regime=published", "budget_context=1000"], ["budget_context=native"])}  # fmt: skip
     assert len(keys) == 4
     assert prepared("vanilla", f"budget_context={LEAST}").key == prepared("vanilla").key
     assert prepared("zeroshot").key == prepared("zeroshot", "budget_context=native").key
@@ -189,7 +189,7 @@ def test_one_budget_is_the_default_and_native_budgets_are_asked_for() -> None:
         ("method.top_k=4", LEAST, 4),
         ("method.top_k=3", LEAST, 3),
         ("method.generate.0.top_k=3", LEAST, 3),
-        ("fill_context=off", LEAST, 4),
+        ("regime=published", None, 4),
         ("profile=zhou2025", None, 4),
     ],
 )
@@ -199,6 +199,17 @@ def test_the_default_gives_way_to_what_was_asked_for(
     """A number that is given stays, that of the file too, and a profile has its own budget."""
     folder = run_folder(*QUIET, "method=vanilla", setting)
     assert (metrics(folder)["budget_context"], n_pieces(folder)) == (budget, most)
+
+
+def test_as_published_a_number_is_a_cap_and_never_a_target() -> None:
+    """Four passages fit into 1,000 tokens, two of about 27 into 60; own blocks stay as they are."""
+    more = {n: run_folder(*QUIET, "method=vanilla", "regime=published", f"budget_context={n}")
+            for n in (1000, 60)}  # fmt: skip
+    assert [n_pieces(folder) for folder in more.values()] == [4, 2]
+    assert [metrics(folder)["budget_context"] for folder in more.values()] == [1000, 60]
+    assert "regime: published" in table_of(more[60]) and "at most 60 tokens" in table_of(more[60])
+    blocks = prepared("lgraphrag", "regime=published", "budget_context=1000", "method.budget=90")
+    assert blocks.models.context_budget.tokens == 90
 
 
 def test_a_budget_of_the_methods_own_makes_it_native() -> None:
@@ -212,8 +223,7 @@ def test_a_budget_of_the_methods_own_makes_it_native() -> None:
     [
         (["method=zeroshot", "budget_context=60"], "zeroshot"),
         (["method=kgp", "method.budget=500", "budget_context=60"], "method.budget=500"),
-        (["method=vanilla", "fill_context=off", "budget_context=native"], "fill_context=off"),
-        (["method=vanilla", "profile=zhou2025", "fill_context=on"], "fill_context=on"),
+        (["method=vanilla", "fill_context=on"], "fill_context"),
         (["method=vanilla", "budget_context=nativ"], "native"),
     ],
 )

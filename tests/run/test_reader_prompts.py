@@ -1,4 +1,4 @@
-"""`reader_prompt`: one prompt for every method, or one clause in every method's own."""
+"""Whose prompt answers in which regime: one clause and one prompt for prose, or each its own."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +19,8 @@ from operators.answer.direct import READER, reader_values
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
 
-def experiment(method: str, reader: str = "common") -> Experiment:
-    return by_python(method, reader_prompt=reader)
+def experiment(method: str, regime: str = "house") -> Experiment:
+    return by_python(method, regime=regime)
 
 
 def shown(*pieces: Piece, dependencies: tuple[tuple[str, str], ...] = ()) -> str:
@@ -34,9 +34,9 @@ def text_of(chat: Sequence[Message]) -> str:
     return "\n".join(message.content for message in chat)
 
 
-def final_prompt(method: str, reader: str) -> Prompt:
+def final_prompt(method: str, regime: str) -> Prompt:
     """The prompt of the method's last answer."""
-    steps = experiment(method, reader).method.pipeline.generate
+    steps = experiment(method, regime).method.pipeline.generate
     ops = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
     prompt = ops[-1].settings["prompt"]
     assert isinstance(prompt, Prompt)
@@ -51,7 +51,7 @@ def wording(prompt: Prompt, form: FormName) -> str:
 
 @pytest.mark.parametrize("name", sorted({*names("method")} - {"zeroshot"}))
 def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str) -> None:
-    prompt = final_prompt(name, "auto")
+    prompt = final_prompt(name, "house")
     for form in ("short", "list", "choice", "paragraph", "summary"):
         licence = answer_form(form).licence
         text = wording(prompt, form)
@@ -60,12 +60,12 @@ def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str)
         assert (text == wording(COMMON, form)) == answer_form(form).prose
 
 
-def test_own_is_the_wording_of_the_source() -> None:
+def test_as_published_is_the_wording_of_the_source() -> None:
     for method, wanted in (("lgraphrag", "general knowledge"), ("pathrag", "general knowledge"),
                            ("tog", "from what you know"), ("pathcorag", "do not know"),
                            ("vanilla", "from them with a few words")):  # fmt: skip
         for form in ("short", "summary"):
-            text = wording(final_prompt(method, "own"), form)
+            text = wording(final_prompt(method, "published"), form)
             assert REFUSAL not in text
             assert wanted in text or form == "summary" and method == "vanilla"
 
@@ -78,7 +78,7 @@ def test_a_refusal_is_one_and_scores_nothing_where_the_answer_is_yes_or_no() -> 
 
 def test_a_prompt_of_ones_own_without_the_clause_is_named_by_plan(tmp_path: Path) -> None:
     (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }} {{ manner }}")
-    more = ["reader_prompt=auto", "answers=short", f"method.prompts={tmp_path}"]
+    more = ["answers=short", f"method.prompts={tmp_path}"]
     plan = plan_of(*TOY, "method=vanilla", *more)
     assert answer_form("short").licence in plan
     assert "'licence': methods:vanilla/prompts/answer.j2" in plan
@@ -88,33 +88,38 @@ def piece(kind: str, text: str) -> Piece:
     return Piece(kind, "1", text, 1.0, 5)
 
 
+def prompt_files(experiment: Experiment, stages: Sequence[str]) -> set[str]:
+    """The names of the prompts of the steps of these stages."""
+    pipeline = experiment.method.pipeline
+    steps = [step for stage in stages for step in getattr(pipeline, stage)]
+    values = [value for one in steps for op in one.operators() for value in op.settings.values()]
+    return {file.name for value in values if isinstance(value, Prompt) for file in value.files}
+
+
 @pytest.mark.parametrize("name", names("method"))
-def test_every_method_ends_with_the_common_prompt_and_keeps_its_search(name: str) -> None:
-    run = experiment(name)
-    pipeline = run.method.pipeline
-    final = [op for step in pipeline.generate for op in step.operators()]
-    answering = [op for op in final if "answer" in op.operator.returns]
-    assert answering
-    assert {op.settings["prompt"].name for op in answering} == {COMMON.name}
-    search = [op for step in (*pipeline.convert, *pipeline.retrieve) for op in step.operators()]
-    used = [value.name for op in search for value in op.settings.values() if hasattr(value, "name")]
-    assert COMMON.name not in used
-    assert own_answers(run.method.pipeline) == IN_SEARCH.get(name, [])
+def test_prose_ends_with_the_common_prompt_in_the_house_alone_and_no_search_has_it(
+    name: str,
+) -> None:
+    house, published = (experiment(name, regime) for regime in ("house", "published"))
+    assert COMMON.name in prompt_files(house, ["generate"])
+    assert COMMON.name not in prompt_files(house, ["convert", "retrieve"])
+    assert COMMON.name not in prompt_files(published, ["convert", "retrieve", "generate"])
+    assert own_answers(house.method.pipeline) == IN_SEARCH.get(name, [])
 
 
 def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:
     plan = describe(experiment("tog"))
-    assert "reader prompt: one for all methods (reader_prompt=common)" in plan
+    assert "(regime=house)" in plan
     assert "answers inside its search: answer.if_enough (retrieve)" in plan
 
 
 def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
     own = Experiment.prepare(composed([*TOY, "method=vanilla"])).key
-    common = Experiment.prepare(composed([*TOY, "method=vanilla", "reader_prompt=common"])).key
-    assert common != own
+    published = Experiment.prepare(composed([*TOY, "method=vanilla", "regime=published"])).key
+    assert published != own
     (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")
-    words = [*TOY, "method=vanilla", "reader_prompt=common", f"method.prompts={tmp_path}"]
-    assert Experiment.prepare(composed(words)).key not in (own, common)
+    words = [*TOY, "method=vanilla", f"method.prompts={tmp_path}"]
+    assert Experiment.prepare(composed(words)).key not in (own, published)
 
 
 def test_rows_of_tables_have_their_head_and_plain_texts_of_the_same_kind_have_none() -> None:

@@ -64,6 +64,7 @@ def theirs(place: dict[str, Any] | None = None, **paper: Any) -> Recipe:
         ("C", "questions: 1,148, not 1,172", {"n": 1148}),
         ("C", "questions: limit=1172", {"limit": 1172}),
         ("C", "questions: split=test", {"split": "test"}),
+        ("C", "regime: house, not published", {"settings": {**SETTINGS, "regime": "house"}}),
         ("C", "corpus: the data set of the run is not at hand, so that no size is known",
          {"sizes": {}}),
     ],
@@ -91,6 +92,7 @@ def test_what_is_only_counted_is_a_where_the_corpus_has_the_printed_sizes() -> N
     cells = [c for c in table.cells if (c.dataset, c.metric) == ("PopQA", "# of Tokens")]
     (counted,) = [Recipe(table, cell) for cell in cells]
     assert grade(ours(limit=1, n=1, llm=""), counted).letter == "A"
+    assert grade(ours(settings={**SETTINGS, "regime": "house"}), counted).letter == "A"
     part = grade(ours(sizes={**SIZES, "documents": 9}), counted)
     assert (part.letter, part.others) == ("C", ("documents: 9, not 33,595",))
 

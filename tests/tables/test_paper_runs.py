@@ -115,8 +115,8 @@ def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
 
 
 def test_a_run_on_the_papers_data_by_its_model_comes_before_any_other() -> None:
-    near = stub("dalk", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1", key="near", n=1172,
-                corpus="whole")  # fmt: skip
+    near = stub("dalk", "regime=published", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1",
+                key="near", n=1172, corpus="whole")  # fmt: skip
     sizes = {"documents": 33_595, "tokens": 2_630_554}
     write_rows(Path("runs/.tables/whole.json"), [sizes])
     figure = on_popqa(stub("dalk"), near)["DALK"].figure
@@ -175,7 +175,9 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None
     won, lost = cells["VanillaRAG", "RAPTOR"].figure, cells["RAPTOR", "VanillaRAG"].figure
     assert won is not None and lost is not None
     assert (won.value, won.n, lost.value) == (75.0, 2, 25.0)  # (1 + 0.5) / 2
-    assert won.grade.others == ("data: sample, not Mix", "model: small:1, not Llama-3-8B")
+    assert won.grade.others == (
+        "data: sample, not Mix", "model: small:1, not Llama-3-8B", "regime: house, not published",
+    )  # fmt: skip
     assert cells["VanillaRAG", "VanillaRAG"].reason == "a method against itself"
     other = overall(home, "small:1")["RAPTOR", "VanillaRAG"].figure
     assert other is not None and "judge: small:1, not GPT-4o" in other.grade.others

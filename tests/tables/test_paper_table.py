@@ -34,10 +34,11 @@ def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
     table = popqa()
     (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
     assert shown.heads == ("method", "Accuracy", "Accuracy, ours [95 %]", "Recall",
-                           "Recall, ours [95 %]", "n", "model", "profile", "grade")  # fmt: skip
+                           "Recall, ours [95 %]", "n", "model", "profile",
+                           "regime", "grade")  # fmt: skip
     assert shown.rows[0] == ("ZeroShot", "28.592", "50.0 [40.0, 60.0]", "8.263",
                              "50.0 [40.0, 60.0]", "10", "smollm", "default",
-                             "C (sample)")  # fmt: skip
+                             "house", "C (sample)")  # fmt: skip
     assert not any("−" in head for head in shown.heads)
 
 
@@ -50,6 +51,17 @@ def test_for_grades_a_and_b_the_difference_is_printed(grade: Grade) -> None:
     assert shown.rows[0][at] == "+1.4"  # 30.0 - 28.592
     assert shown.rows[2][at] == "–"
     assert [difference(c, cells) for c in table.cells if c.method == "DALK"] == ["–", "–"]
+
+
+def test_rows_of_several_regimes_are_warned_of_and_each_has_its_own() -> None:
+    table = popqa()
+    published = replace(FIGURE, metrics={**METRICS, "regime": "published"})
+    (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE, DALK=published))
+    at = shown.heads.index("regime")
+    assert [row[at] for row in shown.rows] == ["house", "–", "published"]
+    assert "! regimes differ: house, published" in shown.notes
+    (alike,) = comparison_tables(table, filled(table, ZeroShot=FIGURE, DALK=FIGURE))
+    assert not any("regimes differ" in note for note in alike.notes)
 
 
 def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
