@@ -1,4 +1,4 @@
-"""Lists, cites, removes, imports and exports stored runs, and collects garbage.
+"""Lists, removes, imports and exports stored runs, and collects garbage.
 
 Every run is a folder HOME/runs/<data set>/<method>/<key>/.
 
@@ -9,8 +9,7 @@ that a stored run still waits for.
 import takes a TREC run file; JSON or JSON lines of question ids and ranked passages (ids, or texts
 that match but for white space), with answers or without; or {"retrieved_docs": [[TEXT, ...], ...],
 "answers": [...]} in the order of the questions. The run is scored as ours are, and marked
-`imported` with the digest of its file. cite takes the papers of a plug-in package's methods from
-its file references.bib.
+`imported` with the digest of its file.
 
 export --result writes one small file for the board: settings, metrics with n and interval,
 command, environment, sha256 of the rows. It holds no path, address or key.
@@ -18,7 +17,6 @@ command, environment, sha256 of the rows. It holds no path, address or key.
 examples
   graphrag-bench runs ls
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
-  graphrag-bench runs cite 0a1b2c >> paper.bib
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
   graphrag-bench runs export 0a1b2c --result
@@ -38,7 +36,6 @@ from graphrag_bench.report.notes import imported_notes
 from graphrag_bench.report.rendering import Table, csv_text, show
 from graphrag_bench.report.run_page import ListedRun, run_sheet, runs_table
 from graphrag_bench.run import cleanup
-from graphrag_bench.run.citation import citations
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
@@ -52,14 +49,12 @@ def declare(parser: Parser) -> None:
     meaning = "a line for each run: model, questions, failures, size; the default"
     listing = parser.action("ls", _list, meaning, alone=True)
     removing = parser.action("rm", _remove, "remove runs that no process is running, not artifacts")
-    citing = parser.action("cite", _cite, "BibTeX of methods, data sets and this framework")
     collecting = parser.action("gc", _collect, "what no stored run needs any more")
     importing = parser.action("import", _import, "somebody else's results, scored as ours are")
     exporting = parser.action("export", _export, "a run as TREC files, or as a file of the board")
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     exporting.word("run", "RUN", RUN)
-    for action in (removing, citing):
-        action.word("runs", "RUN", RUN, "+")
+    removing.word("runs", "RUN", RUN, "+")
     removing.flag("--yes", "remove them; without it they are listed")
     collecting.flag("--delete", "remove what gc lists")
     importing.takes("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")
@@ -74,12 +69,8 @@ def declare(parser: Parser) -> None:
     exporting.add_argument("--trec", metavar="FOLDER", help=meaning)
     meaning = f"where the file of the board is written, {BOARD} without"
     exporting.add_argument("--result", metavar="FOLDER", nargs="?", const=BOARD, help=meaning)
-    for action in (listing, removing, citing, collecting, importing, exporting):
+    for action in (listing, removing, collecting, importing, exporting):
         action.home()
-
-
-def _cite(options: Namespace) -> None:
-    print("\n\n".join(citations([find_run(name, options.home) for name in options.runs])))
 
 
 def _export(options: Namespace) -> None:
