@@ -1,12 +1,12 @@
-"""Names and tokens: the one normaliser of entity names, and token counts."""
+"""Names, words and tokens: the normaliser of entity names, the words of a text, token counts."""
 
 import html
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, groupby, pairwise
 from typing import Any, Literal
 
 Encoding = Literal["cl100k", "o200k"]
@@ -27,6 +27,113 @@ def normalise_name(name: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     characters = (char if unicodedata.category(char)[0] in "LNM" else " " for char in folded)
     return " ".join("".join(characters).split())
+
+
+def folded(text: str) -> str:
+    """Return the text in NFKC and without case, less the characters that have no width.
+
+    Soft hyphens, joiners, variation selectors and the like part no word.
+    """
+    if text.isascii():
+        return text.lower()
+    seen = _NO_WIDTH.sub("", text)
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+
+
+def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]:
+    """Return the words of a text in lower case: runs of letters, marks and digits of any script.
+
+    Every other character parts two words. In scripts without spaces each character with its marks
+    is a word, or, with `bigrams`, each two that are neighbours (for retrieval). `signs` keeps the
+    signs of names such as C++, C#, Na+ and .NET. For ASCII text without signs these are the words
+    of the `rouge-score` package.
+    """
+    plain = unspaced(folded(text))
+    parts = _SIGNED.split(plain) if signs else [plain]  # every second part is a word with a sign
+    rows = ([part] if at % 2 else part.translate(PARTED).split() for at, part in enumerate(parts))
+    if not bigrams:
+        return [word for row in rows for word in characters(row)]
+    return [pair for row in rows for word in row for pair in _pairs(word)]
+
+
+def characters(tokens: Iterable[str]) -> list[str]:
+    """Return the words with those of a script without spaces cut into characters.
+
+    A combining mark stays with its base.
+    """
+    cut: list[str] = []
+    for word in tokens:
+        if word.isascii() or not _UNSPACED.search(word):
+            cut.append(word)
+            continue
+        joins = False
+        for place, sign in enumerate(word):
+            alone = _UNSPACED.match(sign) is not None
+            mark = unicodedata.category(sign)[0] == "M"
+            if (mark and place) or (joins and not alone):
+                cut[-1] += sign
+            else:
+                cut.append(sign)
+            joins = not alone
+    return cut
+
+
+def _pairs(word: str) -> Iterator[str]:
+    if word.isascii():
+        yield word
+        return
+    for single, run in groupby(characters([word]), key=lambda one: bool(_UNSPACED.match(one))):
+        row = list(run)
+        yield from map("".join, pairwise(row)) if single and len(row) > 1 else row
+
+
+def unspaced(text: str) -> str:
+    """Return the text, in NFC, without white space next to a script without spaces."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _NEXT_TO_UNSPACED.sub("", text))
+
+
+class _Signs(dict[int, str]):
+    def __init__(self, punctuation: str) -> None:
+        """Replace punctuation, symbols and control characters by this."""
+        super().__init__()
+        self._punctuation = punctuation
+
+    def __missing__(self, code: int) -> str:
+        sign = chr(code)
+        category = unicodedata.category(sign)
+        written = sign
+        if category == "Cf":
+            written = ""
+        elif category == "Nd":
+            written = str(unicodedata.decimal(sign))
+        elif category[0] in "PS" or (self._punctuation and category[0] == "C"):
+            written = self._punctuation
+        self[code] = written
+        return written
+
+
+DELETED, PARTED = _Signs(""), _Signs(" ")
+"""Tables for `str.translate`: punctuation and symbols of any script deleted, or as spaces; digits
+of any script as ASCII's."""
+_OF_UNSPACED = (
+    "\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u3005\u3007\u3040-\u30ff"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaadf\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Tibetan, Burmese, Khmer, Tai scripts, Balinese, Javanese, kana and Han."""
+_UNSPACED = re.compile(f"[{_OF_UNSPACED}]")
+_NEXT_TO_UNSPACED = re.compile(rf"(?<=[{_OF_UNSPACED}])\s+|\s+(?=[{_OF_UNSPACED}])")
+_NO_WIDTH = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""What Unicode calls default ignorable, and the marks of interlinear annotations."""
+_SIGNED = re.compile(
+    rf"((?<![^\W{_OF_UNSPACED}])[a-z][a-z0-9]*+(?:\+\+|[+#](?![a-z0-9_]))"
+    rf"|(?<![^\s(\[/{_OF_UNSPACED}])\.[a-z][a-z0-9]*)"
+)
 
 
 def safe_name(name: str) -> str:

@@ -1,10 +1,10 @@
-"""Names and tokens: one normaliser for entity names, and counts that fit a budget."""
+"""Names, words and tokens: names normalised, texts cut into words, counts that fit a budget."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_bench.text import count_tokens, decode, encode, fit, normalise_name
+from graphrag_bench.text import count_tokens, decode, encode, fit, normalise_name, words
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,46 @@ def test_a_name_keeps_letters_and_digits_of_any_script(written, normal):
 def test_a_normalised_name_stays_as_it_is(name):
     once = normalise_name(name)
     assert normalise_name(once) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Well-known: the O'Neill_5, Müller’s", "well known the o neill 5 müller s"),
+        ("नमस्ते दुनिया, क्षत्रिय।", "नमस्ते दुनिया क्षत्रिय"),
+        ("நன்றி வணக்கம்", "நன்றி வணக்கம்"),
+        ("٢٠١٤ می\u200cخواهم", "2014 میخواهم"),
+        ("so\u00adft ze\u200bro \ufeffone ❤\ufe0f", "soft zero one"),
+        ("東京タワー 2014年", "東 京 タ ワ ー 2014 年"),
+        ("北 京, C語言", "北 京 c 語 言"),
+        ("ที่นี่", "ที่ นี่"),
+        ("ພາສາ", "ພ າ ສ າ"),
+        ("ភ្នំពេញ", "ភ្ នំ ពេ ញ"),
+        ("မြန်မာ", "မြ န် မာ"),
+        ("서울 타워", "서울 타워"),
+        ("$ !", ""),
+    ],
+)
+def test_words_are_those_of_any_script_and_characters_of_scripts_without_spaces(text, expected):
+    assert words(text) == expected.split()
+
+
+def test_words_of_scripts_without_spaces_come_in_pairs_where_asked_for():
+    assert words("東京塔 is 塔, ที่นี่", bigrams=True) == ["東京", "京塔", "is", "塔", "ที่นี่"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C, C++ (C#), F#. .NET!", "c c++ c# f# .net"),
+        ("使用C#语言和C++17", "使 用 c# 语 言 和 c++ 17"),
+        ("Na+ and A+, g++", "na+ and a+ g++"),
+        ("a+b item#5 #5 end.Next ...and 5+", "a b item 5 5 end next and 5"),
+    ],
+)
+def test_signs_of_names_are_kept_where_asked_for(text, expected):
+    assert words(text, signs=True) == expected.split()
+    assert not {"+", "#", "."} & set("".join(words(text)))
 
 
 def test_known_token_ids_of_cl100k():

@@ -2,22 +2,19 @@
 
 import re
 import string
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from graphrag_bench.text import DELETED, characters, folded, unspaced, words
 
 Form = Literal["unicode", "squad"]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = frozenset({"a", "an", "the"})
 _WHOLE_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_UNSPACED = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-"""Thai, Lao, Tibetan, Burmese, Khmer, kana and Han: written without spaces between words."""
+_MARKS = ".,;:!?\"'()[]{}“”‘’«»。、，；：！？「」（）"
 
 
 @dataclass(frozen=True)
@@ -28,84 +25,32 @@ class Normaliser:
     "well-known" is "wellknown"), no English articles, single spaces. `squad` knows no other
     punctuation than ASCII's, as the papers' scripts do. `unicode` also unites what looks the same
     (NFKC, case folding, digits of any script), deletes punctuation and symbols of every script and
-    characters without a width, and takes each character of a script without spaces as a word.
-    Accents are letters.
+    characters without a width, and takes each character of a script without spaces as a word, with
+    or without spaces around it. Accents are letters. `raw` keeps articles and signs, and strips
+    only the punctuation around a word: it compares what the other forms would leave nothing of.
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1;
     punctuation of all scripts and words of scripts without spaces: MLQA (Lewis et al. 2020).
     """
 
-    form: Form = "unicode"
+    form: Form | Literal["raw"] = "unicode"
 
     def __call__(self, text: str) -> str:
         """The normalised text; "" where nothing but articles and punctuation was there."""
-        if self.form == "unicode":
-            text = _folded(text).translate(_deleted)
-            return " ".join(word for word in text.split() if word not in _ARTICLES)
-        text = text.lower().translate(_PUNCTUATION)
-        return " ".join(_WHOLE_ARTICLES.sub(" ", text).split())
+        if self.form == "squad":
+            text = text.lower().translate(_PUNCTUATION)
+            return " ".join(_WHOLE_ARTICLES.sub(" ", text).split())
+        if self.form == "raw":
+            return unspaced(" ".join(word.strip(_MARKS) or word for word in folded(text).split()))
+        text = unspaced(folded(text).translate(DELETED))
+        return " ".join(word for word in text.split() if word not in _ARTICLES)
 
     def tokens(self, text: str) -> list[str]:
         """The words of the normalised text."""
-        words = self(text).split()
-        return _characters(words) if self.form == "unicode" else words
+        tokens = self(text).split()
+        return tokens if self.form == "squad" else characters(tokens)
 
 
-def words(text: str) -> list[str]:
-    """The words of a text in lower case: runs of letters, marks and digits of any script.
-
-    Every other character parts two words; characters of scripts without spaces are words of their
-    own. For ASCII text these are the words of the `rouge-score` package.
-    """
-    return _characters(_folded(text).translate(_parted).split())
-
-
-def _folded(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-
-
-def _characters(tokens: list[str]) -> list[str]:
-    cut: list[str] = []
-    for word in tokens:
-        if word.isascii() or not _UNSPACED.search(word):
-            cut.append(word)
-            continue
-        joins = False
-        for place, sign in enumerate(word):
-            alone = _UNSPACED.match(sign) is not None
-            mark = unicodedata.category(sign)[0] == "M"
-            if (mark and place) or (joins and not alone):
-                cut[-1] += sign
-            else:
-                cut.append(sign)
-            joins = not alone
-    return cut
-
-
-class _Signs(dict[int, str]):
-    def __init__(self, punctuation: str) -> None:
-        """Replace punctuation, symbols and control characters by this."""
-        super().__init__()
-        self._punctuation = punctuation
-
-    def __missing__(self, code: int) -> str:
-        sign = chr(code)
-        category = unicodedata.category(sign)
-        written = sign
-        if category == "Cf":
-            written = ""
-        elif category == "Nd":
-            written = str(unicodedata.decimal(sign))
-        elif category[0] in "PS" or (self._punctuation and category[0] == "C"):
-            written = self._punctuation
-        self[code] = written
-        return written
-
-
-_deleted, _parted = _Signs(""), _Signs(" ")
-
-
+_RAW = Normaliser("raw")
 Containment = Literal["substring", "token_boundary"]
 _SPECIAL = frozenset({"yes", "no", "noanswer"})
 
@@ -129,13 +74,23 @@ class Reading:
         """Whether a gold answer is contained in this text, both normalised.
 
         `substring` compares characters, as the papers do ("no" is found in "know");
-        `token_boundary` compares whole words. What normalises to nothing is found nowhere.
+        `token_boundary` compares whole words, and so is a gold answer that normalises to nothing.
         """
-        if self.containment == "substring":
-            plain = self.normal(text)
-            return lambda gold: bool(wanted := self.normal(gold)) and wanted in plain
-        words = f" {' '.join(self.tokens(text))} "
-        return lambda gold: bool(wanted := self.tokens(gold)) and f" {' '.join(wanted)} " in words
+        plain, raw = self._compared(text), _spaced(_RAW.tokens(text))
+
+        def holds(gold: str) -> bool:
+            if wanted := self._compared(gold):
+                return wanted in plain
+            return bool(tokens := _RAW.tokens(gold)) and _spaced(tokens) in raw
+
+        return holds
+
+    def _compared(self, text: str) -> str:
+        return self.normal(text) if self.containment == "substring" else _spaced(self.tokens(text))
+
+
+def _spaced(tokens: Sequence[str]) -> str:
+    return f" {' '.join(tokens)} " if tokens else ""
 
 
 DEFAULT = Reading()
@@ -144,17 +99,22 @@ DEFAULT = Reading()
 def accuracy(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
     """Whether any gold answer is contained in the answer.
 
-    1.0 or 0.0; both are normalised, and gold answers that normalise to nothing are skipped. It
-    rewards long answers: read it with their length.
+    1.0 or 0.0; both are normalised. It rewards long answers: read it with their length.
     """
     holds = reading.finder(answer)
     return float(any(holds(gold) for gold in golds))
 
 
 def exact_match(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """1.0 when the answer equals any gold answer, both normalised, else 0.0."""
+    """1.0 when the answer equals any gold answer, both normalised, else 0.0.
+
+    A gold answer that normalises to nothing ("A", "The The", "$") is compared raw, by every metric.
+    """
     plain = reading.normal(answer)
-    return float(any(plain == reading.normal(gold) for gold in golds))
+    return float(any(
+        plain == wanted if (wanted := reading.normal(gold)) else _RAW(answer) == _RAW(gold) != ""
+        for gold in golds
+    ))  # fmt: skip
 
 
 def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, float, float]:
@@ -163,6 +123,8 @@ def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, 
     Where either is exactly yes, no or noanswer and the two differ, all three are 0.
     """
     mine, theirs = reading.tokens(answer), reading.tokens(gold)
+    if not theirs:
+        mine, theirs = _RAW.tokens(answer), _RAW.tokens(gold)
     if mine != theirs and {" ".join(mine), " ".join(theirs)} & _SPECIAL:
         return 0.0, 0.0, 0.0
     shared = sum((Counter(mine) & Counter(theirs)).values())

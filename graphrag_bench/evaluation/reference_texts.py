@@ -12,7 +12,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
-from graphrag_bench.evaluation.answers import words
+from graphrag_bench.text import words
 
 _FLOOR = 0.1
 _NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])

@@ -55,9 +55,10 @@ def hotpotqa_f1(prediction: str, truth: str) -> float:
 def test_exact_match_is_that_of_squad_f1_that_of_hotpotqa_and_of_squad_where_nothing_is_yes_or_no(
     answer: str, wanted: list[str]
 ) -> None:
+    wanted = [gold for gold in wanted if normalised(gold)]  # theirs leaves nothing of the others
     same = [normalised(answer) == normalised(gold) for gold in wanted]
-    assert exact_match(answer, wanted) == max(same)
-    assert f1(answer, wanted) == max(hotpotqa_f1(answer, gold) for gold in wanted)
+    assert exact_match(answer, wanted) == max(same, default=False)
+    assert f1(answer, wanted) == max((hotpotqa_f1(answer, gold) for gold in wanted), default=0.0)
     for gold in wanted:
         if not {normalised(answer), normalised(gold)} & {"yes", "no", "noanswer"}:
             assert overlap(answer, gold)[2] == squad_f1(answer, gold)

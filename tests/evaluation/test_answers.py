@@ -12,6 +12,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import metrics
 from graphrag_bench.evaluation.answers import (
     DEFAULT,
+    Containment,
     Normaliser,
     Reading,
     abstained,
@@ -23,12 +24,13 @@ from graphrag_bench.evaluation.answers import (
     recall,
     recall_concat,
     str_scores,
-    words,
 )
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS, AnsweredQuestion, check_metrics
-from graphrag_bench.evaluation.retrieval import Item, answer_within
+from graphrag_bench.evaluation.retrieval import Item, answer_within, spans_within
+from graphrag_bench.text import words
 
 UNICODE, SQUAD = Normaliser(), Normaliser("squad")
+CONTAINMENTS: tuple[Containment, ...] = ("substring", "token_boundary")
 WHOLE_WORDS = Reading(containment="token_boundary")
 PARTS = (("Ada Marsh", "A. Marsh"), ("Lund",), ("1914",))
 
@@ -90,13 +92,6 @@ def test_a_script_without_spaces_is_compared_character_by_character() -> None:
     assert accuracy("首都は東京です", ["東京"], reading=WHOLE_WORDS) == 1.0
 
 
-def test_words_are_runs_of_letters_and_digits_of_any_script() -> None:
-    assert words("Well-known: the O'Neill_5, Müller’s") == [
-        "well", "known", "the", "o", "neill", "5", "müller", "s",
-    ]  # fmt: skip
-    assert words("गंगा नदी।") == ["गंगा", "नदी"]
-
-
 def test_a_bar_that_parts_aliases_is_a_space() -> None:
     assert DEFAULT.normal("Lund|The  Kessel.") == "lund kessel"
 
@@ -130,6 +125,69 @@ def test_the_recall_of_all_aliases_together_is_low_for_an_answer_that_names_one(
     """Given: it, was, marsh; wanted: ada, marsh, marsh, am. One is shared of four."""
     assert recall_concat("It was Marsh", ["Ada Marsh", "Marsh", "A.M."]) == 0.25
     assert recall_concat("anything", []) == 0.0
+
+
+BY_ANSWER = (accuracy, recall, recall_concat, exact_match, f1)
+READINGS = [Reading(form, where) for form in (UNICODE, SQUAD) for where in CONTAINMENTS]
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [("A", "A"), ("a.", "A"), ("The The", "the the"), ("$", "$"), ("A+", "a+"), ("C", "C"),
+     ("-", "-"), ("¿?", "¿?")],
+)  # fmt: skip
+@pytest.mark.parametrize("reading", READINGS)
+def test_gold_that_normalises_to_nothing_is_right_where_the_raw_answer_is_it(
+    answer: str, gold: str, reading: Reading
+) -> None:
+    assert [metric(answer, [gold], reading) for metric in BY_ANSWER] == [1.0] * len(BY_ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [("", "A"), ("The", "A"), (".", "A"), ("$", "€"), ("+", "-"), ("A+", "A-"), ("", ""),
+     ("Paris", "A"), ("a1", "A"), (" ", "$")],
+)  # fmt: skip
+@pytest.mark.parametrize("reading", READINGS)
+def test_another_answer_and_an_empty_one_are_wrong_for_gold_that_normalises_to_nothing(
+    answer: str, gold: str, reading: Reading
+) -> None:
+    assert [metric(answer, [gold], reading) for metric in BY_ANSWER] == [0.0] * len(BY_ANSWER)
+
+
+def test_an_article_as_gold_is_found_as_a_whole_word() -> None:
+    assert accuracy("Blood type A.", ["A"]) == 1.0
+    assert exact_match("Blood type A.", ["A"]) == 0.0
+    assert f1("Blood type A.", ["A"]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [("2014 年", "2014年"), ("東京 タワー", "東京タワー"), ("北 京", "北京"), ("第 3 名", "第3名"),
+     ("กรุงเทพ มหานคร", "กรุงเทพมหานคร"), ("ວຽງ ຈັນ", "ວຽງຈັນ"), ("ភ្នំ ពេញ", "ភ្នំពេញ"),
+     ("ရန် ကုန်", "ရန်ကုန်"), ("東京・タワー", "東京 タワー"), ("A 型", "a型")],
+)  # fmt: skip
+def test_spaces_in_scripts_without_spaces_change_no_metric(answer: str, gold: str) -> None:
+    for where in CONTAINMENTS:
+        for mine, theirs in ((answer, gold), (gold, answer)):
+            results = [metric(mine, [theirs], Reading(UNICODE, where)) for metric in BY_ANSWER]
+            assert results == [1.0] * len(BY_ANSWER)
+    text = Item("chunk", "a", 10, f"... {answer}。")
+    assert spans_within([text], [gold], DEFAULT) == answer_within([text], [(gold,)], DEFAULT) == 1.0
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(min_size=1), st.sampled_from(READINGS))
+def test_a_normalised_answer_stays_and_the_gold_itself_is_right_and_nothing_never(
+    text: str, reading: Reading
+) -> None:
+    once = reading.normal(text)
+    if reading.normaliser == UNICODE:
+        assert reading.normal(once) == once
+    for metric in BY_ANSWER:
+        assert metric("", [text], reading) == 0.0
+        if Normaliser("raw")(text):
+            assert metric(text, [text], reading) == 1.0
 
 
 # ---- what a metric needs
