@@ -97,6 +97,12 @@ def check_server(name: str, url: str) -> None:
         raise UserError(f"{name} is '{without_secrets(url)}': {problem}.")
 
 
+def is_local(url: str) -> bool:
+    """Return whether an address is of this machine."""
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host.startswith("127.") or host in ("::1", "0.0.0.0")
+
+
 def refuse_secrets(name: str, value: object) -> None:
     """Raise UserError for an address with a user name, a password or a key in it, at any depth.
 

@@ -23,6 +23,7 @@ from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import OPENAI, RETRIES, TIMEOUT
 from graphrag_bench.llm.server import Body, Malformed, Server, count_in
 from graphrag_bench.llm.settings import Limits, Prices, group
+from graphrag_bench.llm.windows import listed
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
@@ -89,7 +90,7 @@ class OpenAIEmbedder:
         self.tokenizer = tokenizer
         self.window_setting = window
         self.limits = group(Limits, limits)
-        self.prices = group(Prices, prices)
+        self._prices = prices
         self.server = Server(
             model,
             base_url,
@@ -174,6 +175,13 @@ class OpenAIEmbedder:
         for rows in each(self._embedded, calls):
             stored |= {row.key: row for row in rows}
         return vectors_of([stored[keys[text]] for text in prefixed])
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The prices that were set, else those of the provider's list; none where it has none."""
+        if self._prices is not None:
+            return group(Prices, self._prices)
+        return listed(self.model, self.server.address).prices or Prices()
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
         check_stop()

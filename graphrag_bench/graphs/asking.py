@@ -45,7 +45,7 @@ class Extractor:
     def fits(self, chat: Chat) -> bool:
         """Return whether the window has room for the reply, where its size is known."""
         n_tokens = sum(count_tokens(one.content) for one in chat)
-        return (window := window_of(self.llm)) is None or n_tokens + self.limit(chat) <= window
+        return (window := self.llm.window) is None or n_tokens + self.limit(chat) <= window
 
     def ask(
         self,
@@ -133,14 +133,9 @@ def refuse_all_failed(
         )
 
 
-def window_of(llm: ChatModel) -> int | None:
-    """Return the tokens of a model's window, prompt and reply together; None if not known."""
-    return window if isinstance(window := getattr(llm, "window", None), int) else None
-
-
 def room_for(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
     """Return the tokens of texts that fit the window with the prompt, the names and the reply."""
-    if (window := window_of(llm)) is None:
+    if (window := llm.window) is None:
         return _MOST_OF_TEXTS
     reserve = count_tokens(prompt.text) + max_tokens + 200
     return max(1, min(_MOST_OF_TEXTS, window - reserve))

@@ -14,7 +14,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import refuse_all_failed, window_of
+from graphrag_bench.graphs.asking import refuse_all_failed
 from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
 from graphrag_bench.graphs.sentences import Sentences, chunks_of, crowded, sentence_chunks
 from graphrag_bench.llm.calls import CallFailed
@@ -181,7 +181,7 @@ def llm_reports(
     counted; raises UserError when no reply of all could be read.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
-    window = _UNKNOWN_WINDOW if (known := window_of(llm_build)) is None else known
+    window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
     budget = min(int(window * window_share), max_input_tokens)
     rest = window - budget - count_tokens(report_prompt.text) - _RESERVE
     max_tokens = max(min(max_tokens, rest), 1)

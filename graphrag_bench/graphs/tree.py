@@ -24,7 +24,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import Extractor, failures, window_of
+from graphrag_bench.graphs.asking import Extractor, failures
 from graphrag_bench.graphs.sentences import (
     Sentences,
     chunks_of,
@@ -288,7 +288,7 @@ def _written(
 
 
 def _fitted(llm: ChatModel, prompt: Prompt, max_tokens: int, texts: Sequence[str]) -> Sequence[str]:
-    if (window := window_of(llm)) is None:
+    if (window := llm.window) is None:
         return texts
     room = window - max_tokens - count_tokens(prompt.text) - _RESERVE
     if sum(count_tokens(text) + 1 for text in texts) <= room:

@@ -2,11 +2,13 @@
 
 import json
 import logging
+import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from graphrag_bench.fingerprint import digest
@@ -14,6 +16,7 @@ from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
 from graphrag_bench.llm.server import Malformed, Rejected, Server, count_in
 from graphrag_bench.llm.settings import Decoding, Limits, Prices, group
+from graphrag_bench.llm.windows import listed
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
 
@@ -36,6 +39,9 @@ class OpenAICompatible(ChatModel):
     next try on; `dialect` holds what was learnt.
     """
 
+    windows_file: Path | None = None
+    """Where the windows that servers stated are kept, by model."""
+
     def __init__(
         self,
         model: str,
@@ -57,13 +63,41 @@ class OpenAICompatible(ChatModel):
         self.model = model
         self.decoding = group(Decoding, decoding)
         self.limits = group(Limits, limits)
-        self.prices = group(Prices, prices)
         self.concurrency = self.limits.concurrency
-        self.window = window
+        self._window, self._prices = window, prices
         self.dialect = Dialect()
         self.server = Server(
             model, base_url, api_key_env, limits=self.limits, timeout=timeout, retries=retries
         )
+
+    @property
+    def window(self) -> int | None:  # type: ignore[override]  # asked for when it is wanted
+        """The window that was set, else the one that the server states, else the provider's list.
+
+        What a server has stated holds while it does not answer, so that keys stay as they are.
+        """
+        return self._window or self._root._known_window
+
+    @cached_property
+    def _known_window(self) -> int | None:
+        if self.server.address == OPENAI:
+            return listed(self.model, OPENAI).window
+        file = self.windows_file
+        stored = json.loads(file.read_text("utf-8")) if file and file.is_file() else {}
+        told = self.server.window
+        if told is not None and file is not None and stored.get(self.model) != told:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            new = file.with_name(f"{file.name}.{os.getpid()}.new")
+            new.write_text(json.dumps({**stored, self.model: told}, sort_keys=True), "utf-8")
+            new.replace(file)
+        return told or stored.get(self.model) or listed(self.model, self.server.address).window
+
+    @cached_property
+    def prices(self) -> Prices:  # type: ignore[override]
+        """The prices that were set, else those of the provider's list; none where it has none."""
+        if self._prices is not None:
+            return group(Prices, self._prices)
+        return listed(self.model, self.server.address).prices or Prices()
 
     @cached_property
     def identity(self) -> str:

@@ -8,6 +8,8 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.llm.cache import StoredReply, reply_key, rows_in
 from graphrag_bench.llm.calls import Completion, NotAccepted, Request
 from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.openai_compatible import OPENAI
+from graphrag_bench.llm.windows import listed
 
 
 class Replay(ChatModel):
@@ -22,7 +24,12 @@ class Replay(ChatModel):
     ) -> None:
         self.path = Path(path)
         self._identity = identity
-        self.window = window
+        self._window = window
+
+    @property
+    def window(self) -> int | None:  # type: ignore[override]  # the recorded model's
+        """The window that was set, or that OpenAI's list has for the recorded model."""
+        return self._window or listed(self.identity.rpartition(":")[0], OPENAI).window
 
     @cached_property
     def _rows(self) -> dict[str, StoredReply]:

@@ -22,6 +22,8 @@ from graphrag_bench.text import encodable
 T = TypeVar("T")
 Body = Mapping[str, Any]
 CONNECT_SECONDS = 10.0
+LIST_SECONDS = 3.0
+"""How long the list of a server's models may take."""
 _FIRST_RETRIES = 2
 _SECONDS_OF_A_STOP = 5.0
 _OVERFLOW = re.compile(
@@ -184,6 +186,32 @@ class Server:
             timeout=timeout,
             http_client=openai.DefaultHttpxClient(timeout=timeout, event_hooks=hooks),
         )
+
+    @cached_property
+    def window(self) -> int | None:
+        """The context window in tokens that the server states; None where it states none.
+
+        Source: `max_model_len` of vLLM and SGLang, `context_length` of OpenRouter and Together,
+        `meta.n_ctx` of llama.cpp, in the answer of `/models`.
+        """
+        import openai
+
+        try:
+            client = openai.OpenAI(
+                api_key=self.key.get_secret_value(),
+                base_url=self.address,
+                max_retries=0,
+                timeout=LIST_SECONDS,
+            )
+            listed: Any = client.get("/models", cast_to=object)
+        except (openai.OpenAIError, UserError):
+            return None
+        models = listed.get("data") if isinstance(listed, dict) else None
+        rows = [row for row in models or () if isinstance(row, dict)]
+        named = [row for row in rows if row.get("id") == self.model]
+        row = (named or rows)[0] if named or len(rows) == 1 else {}
+        places = ((row, "max_model_len"), (row, "context_length"), (row.get("meta"), "n_ctx"))
+        return next((n for place in places if (n := count_in(*place))), None)
 
     def post(
         self,

@@ -1,51 +1,53 @@
-"""Context windows of language models by name, and what they leave for a reply."""
+"""Context windows and prices of language models, and what a window leaves for a reply."""
 
-import re
+from dataclasses import dataclass
+from functools import cache
 
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.settings import Prices
+from graphrag_bench.terminal import is_local
 from graphrag_bench.text import count_tokens
 
 STAND_IN = 1.15
 """An unknown tokenizer's tokens per token of its stand-in, at most."""
 SURE, LEAST, STEP = 16, 512, 256
 """A reply is sure of a sixteenth of the window, and of 512 tokens; limits are multiples of 256."""
-_START = r"(?:^|[/:_-])"
-WINDOWS: tuple[tuple[str, int], ...] = (
-    (r"gpt-4\.1", 1_047_576),
-    (r"gpt-5", 272_000),
-    (r"gpt-4o|gpt-4-turbo|gpt-4\.5|chatgpt-4o|gpt-oss", 128_000),
-    (r"gpt-4-32k", 32_768),
-    (r"gpt-4(?![\w.])", 8_192),
-    (r"gpt-3\.5", 16_385),
-    (r"o[134](?![a-z0-9])", 200_000),
-    (r"llama-?3\.[123]|llama-?4", 131_072),
-    (r"llama-?3", 8_192),
-    (r"llama-?2", 4_096),
-    (r"qwen-?2\.5|qwen-?3", 32_768),
-    (r"deepseek", 65_536),
-    (r"mistral|mixtral|ministral", 32_768),
-    (r"gemma-?3", 131_072),
-    (r"gemma", 8_192),
-    (r"phi-?3(?!.*128k)", 4_096),
-    (r"phi-?4", 16_384),
-    (r"smollm2", 8_192),
-)
-"""Patterns of model names with the tokens that prompt and reply share; the first that fits counts.
-
-Source: the publishers' model cards. A server may hold less: `llm.window` says what it holds.
-"""
 
 
-def window_of(name: str) -> int | None:
-    """Return the tokens that prompt and reply of a model share; None for a name that is not known.
+@dataclass(frozen=True)
+class Listed:
+    """What a provider's public list says of a model; `window` and `prices` are None without it."""
 
-    Behind `provider/` and in the longer names of files (`Qwen2.5-7B-Instruct-Q4_K_M.gguf`) too.
+    window: int | None = None
+    prices: Prices | None = None
+
+
+@cache
+def listed(model: str, base_url: str) -> Listed:
+    """Return the window and the prices of a model at the provider with this address.
+
+    The list is that of genai-prices, offline: prices of today, without the tiers of long prompts.
+    Nothing is known of a server that is no provider's: the same weights cost another sum there, and
+    may have another window.
     """
-    for pattern, n_tokens in WINDOWS:
-        if re.search(_START + f"(?:meta-)?(?:{pattern})", name.lower()):
-            return n_tokens
-    return None
+    if is_local(base_url):
+        return Listed()
+    from genai_prices import Usage, calc_price
+
+    tokens = 1000
+    try:
+        price = calc_price(
+            Usage(input_tokens=tokens, output_tokens=tokens), model, provider_api_url=base_url
+        )
+    except LookupError:
+        return Listed()
+    per_million = 1_000_000 / tokens
+    prices = Prices(
+        prompt=float(price.input_price) * per_million,
+        completion=float(price.output_price) * per_million,
+    )
+    return Listed(price.model.context_window, prices)
 
 
 def sure_tokens(most: int, window: int | None) -> int:
@@ -56,11 +58,9 @@ def sure_tokens(most: int, window: int | None) -> int:
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
     """Return `most`, or what the model's window leaves beside the prompt where that is less.
 
-    In whole multiples of 256, and never below `sure_tokens`. The window is as the model states it,
-    or known by its name.
+    In whole multiples of 256, and never below `sure_tokens`.
     """
-    window = llm.window or window_of(llm.identity)
-    if window is None:
+    if (window := llm.window) is None:
         return most
     prompt = STAND_IN * sum(count_tokens(message.content) for message in chat)
     rest = int(window - prompt) // STEP * STEP

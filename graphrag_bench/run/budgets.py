@@ -21,7 +21,8 @@ from graphrag_bench.config.settings import BUDGETS, RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.windows import STAND_IN, sure_tokens, window_of
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.windows import STAND_IN, sure_tokens
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep, Step
@@ -37,7 +38,7 @@ CHUNKS, SHARE = 4, 0.33
 """`auto` has room for so many whole chunks (k of Zhou et al. 2025, section 7.1) in the share of a
 context that methods with tables leave to chunks."""
 ASSUMED_WINDOW = 8192
-"""Tokens of the window where neither the model's name nor a setting tells it."""
+"""Tokens of the window where no setting, server or price list tells it."""
 RESERVED = 600
 """Tokens of the window that are kept for instructions and question."""
 ROW = 1.05
@@ -105,11 +106,10 @@ class Room:
 
 
 def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
-    """Return the room of a run's prompts. No model is asked or loaded."""
+    """Return the room of a run's prompts. No model is loaded; a server may be asked its window."""
     margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
-    window = getattr(models.bare("llm"), "window", None)
-    if not isinstance(window, int):
-        window = window_of(str(settings.llm.get("model", ""))) or window_of(models.identity("llm"))
+    llm = models.bare("llm")
+    window = llm.window if isinstance(llm, ChatModel) else None
     forms = {(question.form, question.open_tokens) for question in dataset.questions}
     most = max((answer_form(*form).max_tokens for form in forms), default=0)
     reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)

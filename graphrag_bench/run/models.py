@@ -27,6 +27,7 @@ from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Budget, Ledger, spent
 from graphrag_bench.llm.meter import FailureGate
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
 
@@ -266,7 +267,10 @@ class Models(Mapping[str, Any]):
                 "for a server of your own), or llm@llm_judge=local llm_judge.model_path=FILE.gguf."
             )
         own = {name: of for name, of in config.items() if (group, name) != ("llm", "tokenizer")}
-        return self.shared.once(group, own, lambda: make(group, own))
+        model = self.shared.once(group, own, lambda: make(group, own))
+        if isinstance(model, OpenAICompatible):
+            model.windows_file = Path(self.settings.paths.home) / "cache" / "windows.json"
+        return model
 
     def identity(self, name: str) -> str:
         """The object's part of keys: never an address, a key or a path.

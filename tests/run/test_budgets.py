@@ -8,7 +8,6 @@ from toy_runs import TOY, metrics, plan_of, ran, records, refusal, run_folder, t
 from graphrag_bench.config.compose import composed, method_values
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import applied, method_file, names
-from graphrag_bench.llm.windows import window_of
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.budgets import LEAST, ChunkSize, Room, context_blocks, lengthened, packers
@@ -277,19 +276,6 @@ def test_auto_has_room_for_four_whole_chunks_within_2400_and_what_the_window_lea
     assert Room(ChunkSize(1260, 1260), 8192, 1112, 1.15).auto == 6100
     assert Room(ChunkSize(1260, 1260), None, 1112, 1.15).auto == 6100
     assert Room(ChunkSize(120, 130), 2048, 1112).auto == 900
-
-
-@pytest.mark.parametrize(
-    ("name", "window"),
-    [
-        ("gpt-4o-mini", 128_000),
-        ("meta-llama/Llama-3.1-8B-Instruct", 131_072),
-        ("SmolLM2-135M-Instruct.Q4_1.gguf@ab", 8192),
-        ("a-model-of-ours", None),
-    ],
-)
-def test_the_window_of_a_model_is_known_by_its_name(name: str, window: int | None) -> None:
-    assert window_of(name) == window
 
 
 def test_four_chunks_of_1200_tokens_reach_the_prompt_of_every_method(books: list[str]) -> None:
