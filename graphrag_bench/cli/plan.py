@@ -1,6 +1,8 @@
-"""Prints what a run with the same words would build, read, write and call.
+"""Print what a run with the same words would build and call, and what it costs.
 
-It touches no model. Replace `run` by `plan` in any command.
+Replace `run` by `plan` in any command. It reads the data set, the stored artifacts and runs; it
+writes nothing, loads and calls no model. A server of your own is asked for its context window.
+Costs are what is expected, beside what the limits of calls and tokens allow at most.
 
 examples
   graphrag-bench plan dataset=sample method=hipporag
@@ -9,15 +11,15 @@ examples
     every cell of the sweep, and the builds, calls, tokens and money of all, summed
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from graphrag_bench.cli import run as application
 from graphrag_bench.errors import UserError
+from graphrag_bench.run.estimates import ESTIMATE_HEAD, Estimate, estimate_line, estimates, total
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.plan import Estimate, describe, estimates, remaining
+from graphrag_bench.run.plan import describe, remaining
 from graphrag_bench.run.session import Identity, Outcomes, identity, session
 
-_WIDTH = 44
 declare = application.declare
 
 
@@ -36,15 +38,17 @@ def _print(outcomes: Outcomes) -> None:
         elif identity(outcome) not in seen:
             seen[identity(outcome)] = outcome
             print(describe(outcome), end="\n\n")
-    if seen and outcomes[0][0]:
-        rows = [one for cell in seen.values() for one in session().with_references(cell)]
-        print(_work_ahead(list({identity(one): one for one in rows}.values())))
+    if seen:
+        every = [one for cell in seen.values() for one in session().with_references(cell)]
+        runs = list({identity(one): one for one in every}.values())
         n_same = len(outcomes) - n_failed - len(seen)
-        counts = f"{len(outcomes)}, different runs: {len(seen)}, same: {n_same}"
-        print(f"cells: {counts}" + (f", failed: {n_failed}" if n_failed else ""))
+        counts = f"cells: {len(outcomes)}" + f", the same as others: {n_same}" * (n_same > 0)
+        counts += f", failed: {n_failed}" * (n_failed > 0)
+        print(f"{counts}; runs with their reference rows: {len(runs)}", end="\n\n")
+        print(*_work_ahead(runs), sep="\n")
 
 
-def _work_ahead(experiments: Sequence[Experiment]) -> str:
+def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:
     builds: dict[str, Estimate] = {}
     questions: list[Estimate] = []
     for experiment in experiments:
@@ -52,17 +56,15 @@ def _work_ahead(experiments: Sequence[Experiment]) -> str:
         for row in estimates(experiment, *remaining(experiment)):
             if row.stage != "build":
                 questions.append(row)
-            elif row.calls:
+            elif row.most.calls:
                 builds[keys[row.step]] = row
     built = list(builds.values())
-    head = f"left to do in {len(experiments)} runs, at most"
-    text = f"{head:<{_WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>12} {'USD':>10}\n"
+    yield ESTIMATE_HEAD.replace("expected", "left to do, expected", 1).replace(" " * 12, "", 1)
     for name, rows in (
-        (f"{len(built)} artifacts read by a language model", built),
-        ("questions", questions),
+        (f"{len(built)} artifacts", built),
+        (f"questions of {len(experiments)} runs", questions),
         ("all", [*built, *questions]),
     ):
-        calls, prompt = sum(row.calls for row in rows), sum(row.prompt_tokens for row in rows)
-        completion, usd = sum(row.completion_tokens for row in rows), sum(row.usd for row in rows)
-        text += f"  {name:<{_WIDTH - 2}} {calls:>9,} {prompt:>12,} {completion:>12,} {usd:>10.4f}\n"
-    return text
+        yield estimate_line(
+            name, total(one.expected for one in rows), total(one.most for one in rows)
+        )

@@ -76,7 +76,9 @@ class OpenAICompatible(ChatModel):
 
         What a server has stated holds while it does not answer, so that keys stay as they are.
         """
-        return self._window or self._root._known_window
+        root = self._root
+        assert isinstance(root, OpenAICompatible)
+        return self._window or root._known_window
 
     @cached_property
     def _known_window(self) -> int | None:

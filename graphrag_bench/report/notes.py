@@ -55,6 +55,9 @@ _OF_A_RUN: tuple[Note, ...] = (
      "extraction replies were cut at max_tokens; the graph lacks the rest of them"),
 )  # fmt: skip
 _OF_ANY_RUN: tuple[Note, ...] = (
+    (lambda run: run.get("whole_corpus"),
+     "! the whole corpus fits into the context: retrieval decides nothing here; set a smaller "
+     "budget_context"),
     (mark, INFLATED),
     (lambda run: run["cost"]["mixed"],
      "! more than one model or build has served one step: see cost.models"),

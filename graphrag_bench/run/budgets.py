@@ -338,6 +338,24 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, room: Room) -> lis
     return blocks
 
 
+def holds_corpus(dataset: Dataset, method: Method, budget: ContextBudget) -> bool:
+    """Return whether the chunks of every document fit into a context that they fill."""
+    if budget.filling != "chunk" or budget.tokens is None or len(dataset.documents) > budget.tokens:
+        return False
+    shares = (
+        budget.share(op.settings.get("share", 1.0))
+        for op in packers(method.pipeline)
+        if op.operator.name == "context.chunks"
+    )
+    share = min(max(shares, default=0.0), 1.0)
+    left = share * budget.tokens
+    for document in dataset.documents:
+        left -= count_tokens(document.passage) * ROW
+        if left < 0:
+            return False
+    return share > 0
+
+
 def empty_blocks(method: Method, budget: ContextBudget, room: Room) -> str:
     """Say why a method's prompt can hold none of its chunks, and what budget would do; or ""."""
     every = context_blocks(method.pipeline, budget, room)

@@ -1,45 +1,31 @@
-"""What a run would do and cost at most, in words and numbers, before any model is loaded.
-
-The store knows what is built; elsewhere a step makes as many calls as it may, whose prompts hold
-what the context budget or the reader's window leaves, and whose replies end at their limit.
-"""
+"""What a run would do and cost, in words and numbers, before any model is loaded."""
 
 import inspect
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import fmean
 
 from graphrag_bench.config.sources import file_of
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.evaluation.statistics import detectable_share
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import MOST_TOKENS, reply_limits
-from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.settings import Prices
 from graphrag_bench.llm.windows import LEAST as LEAST_REPLY
-from graphrag_bench.pipeline.combinators import Each, Repeat, Switch
+from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.reader_prompts import READERS, common_forms, own_answers, unlicensed
-from graphrag_bench.pipeline.resolve import Resolve
-from graphrag_bench.pipeline.steps import OperatorStep, Step
 from graphrag_bench.prompts import FormName, Prompt, answer_form
 from graphrag_bench.run import budgets
+from graphrag_bench.run.estimates import (
+    ESTIMATE_HEAD,
+    estimate_line,
+    estimate_lines,
+    estimates,
+    total,
+)
 from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
-
-_SAMPLE = 200
-_UNKNOWN = (500.0, 100.0)
-_LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
-"""What a prompt may hold without a budget: as much as the reader's window leaves."""
-_TOKENS_OF_COMMUNITY = 100
-"""The fewest tokens of a corpus that one community was of: 105 on `sample`, 185 on UltraDomain."""
 
 
 def describe(experiment: Experiment) -> str:
@@ -109,7 +95,12 @@ def _extent(experiment: Experiment) -> Iterator[str]:
         least = detectable_share(len(selected))
         yield f"detectable: a difference of {least:.3f} between two methods' shares of {of}"
         yield "  (in 4 runs of 5 at 5 %, when they disagree on half of the questions)"
-    yield from _estimate_lines(estimates(experiment, n, n_answers))
+    yield from estimate_lines(experiment, estimates(experiment, n, n_answers))
+    if not experiment.dataset.questions:
+        steps = [row for row in estimates(experiment, 1, 1) if row.stage != "build"]
+        yield ESTIMATE_HEAD
+        loads = total(row.expected for row in steps), total(row.most for row in steps)
+        yield estimate_line("each question of `ask`", *loads)
     yield f"run: {experiment.folder.path}"
 
 
@@ -157,6 +148,8 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
             each = f"{most:,} tokens each, in the order {op.settings['order']}"
         n_groups = f"{op.settings['max_groups']:,} groups, {each}; more are left unread"
         yield f"  {op.operator.name:<24} reads at most {n_groups}"
+    if budgets.holds_corpus(experiment.dataset, method, budget):
+        yield "  ! the whole corpus fits into the context: retrieval decides nothing here"
     if reason := budgets.empty_blocks(method, budget, room):
         yield f"  ! {reason}"
 
@@ -241,134 +234,3 @@ def _in_package(package: str, path: str) -> Path | None:
     spec = find_spec(package)
     folders = spec.submodule_search_locations if spec else None
     return Path(folders[0], path) if folders else None
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The most that one step costs; of building, the mean that its builder expects."""
-
-    stage: str
-    step: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    usd: float
-
-
-def _estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
-    if not rows:
-        return
-    yield ""
-    head = "at most; building: as expected"
-    yield f"{head:<44} {'calls':>8} {'prompt':>10} {'completion':>10} {'USD':>9}"
-    for row in rows:
-        yield (
-            f"  {row.step:<42} {row.calls:>8,} {row.prompt_tokens:>10,} "
-            f"{row.completion_tokens:>10,} {row.usd:>9.4f}"
-        )
-    yield ""
-
-
-def estimates(
-    experiment: Experiment, n_early: int, n_answers: int, *, unpaid: bool = True
-) -> list[Estimate]:
-    """Return one row for each step that calls a model, for so many questions.
-
-    `n_early` questions go through conversion and retrieval, `n_answers` of them through
-    generation, which has no row without any. With `unpaid` an artifact that is there costs nothing.
-    """
-    rows = list(_building(experiment, unpaid=unpaid))
-    longest = cache(partial(_longest, experiment.dataset.questions))
-    for op, times in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
-        if op.bound():
-            n = n_answers if op.label.startswith("generate") else n_early
-            calls = n * times * min(op.bound(), _most_calls(experiment, op))
-            tokens = _most_tokens(experiment, op, *longest())
-            rows.append(_row(experiment, op.label, calls, *tokens))
-    return rows
-
-
-def _weighted(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[OperatorStep, int]]:
-    for step in steps:
-        if isinstance(step, Repeat):
-            yield from _weighted(step.steps, times * step.times)
-        elif isinstance(step, Each):
-            yield from _weighted(step.steps, times * step.at_most)
-        elif isinstance(step, Resolve):
-            yield from _weighted(step.steps, times * (step.at_most + 1))
-            yield from _weighted(step.answer, times * step.at_most)
-        else:
-            yield from ((op, times) for op in step.operators())
-
-
-def _row(
-    experiment: Experiment, step: str, calls: int, prompt: float, completion: float,
-    stage: str = "",
-) -> Estimate:  # fmt: skip
-    model = experiment.models.bare("llm_build" if stage else "llm")
-    prices = model.prices if isinstance(model, ChatModel) else Prices()
-    n_prompt, n_completion = round(calls * prompt), round(calls * completion)
-    usd = prices.usd(n_prompt, n_completion)
-    return Estimate(stage or step.partition(".")[0], step, calls, n_prompt, n_completion, usd)
-
-
-def _longest(questions: Sequence[Question]) -> tuple[int, int]:
-    forms = [answer_form(*one) for one in {(one.form, one.open_tokens) for one in questions}]
-    words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
-    texts = [count_tokens(one.text) for one in questions]
-    answer = max((form.max_tokens for form in forms), default=0)
-    return max(texts, default=0) + max(words, default=0), answer
-
-
-def _most_tokens(
-    experiment: Experiment, op: OperatorStep, question: int, answer: int
-) -> tuple[float, float]:
-    reply = op.settings.get("max_tokens") or answer
-    prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
-    files = [file for prompt in prompts for file in prompt.files]
-    own = max(map(template_tokens, files), default=0) + question + reply
-    window = experiment.room.window or budgets.ASSUMED_WINDOW
-    budget, slots = experiment.models.context_budget, {read.slot for read in op.operator.reads}
-    context: int | None = 0
-    if slots & {"context", "points"} or "context_budget" in op.operator.needs:
-        context = op.settings.get("group_tokens") or budget.tokens
-    elif slots & _LISTS or "graph" in op.operator.needs:
-        context = None
-    return min(window, window if context is None else own + context), reply
-
-
-def _most_calls(experiment: Experiment, op: OperatorStep) -> int:
-    if "group_tokens" not in op.settings:
-        return op.bound()
-    store = experiment.store()
-    for item in experiment.plan:
-        if item.resource == "reports" and store.holds(item):
-            stored = store.recipe(item).get("statistics", {}).get("communities")
-            return 2 * int(stored) if stored else op.bound()
-    sizes = _sizes(experiment)
-    return 2 * math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
-
-
-def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
-    """One row for each artifact that calls a model; with `unpaid` only for what is missing."""
-    store = experiment.store()
-    items = [item for item in experiment.plan if item.builder.calls]
-    sizes = _sizes(experiment) if items else Sizes(0.0)
-    for item in items:
-        there = unpaid and store.holds(item)
-        n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
-        tokens = item.builder.tokens
-        each = tokens(item.settings, sizes) if tokens else _UNKNOWN
-        yield _row(experiment, item.resource, n_calls, *each, stage="build")
-
-
-def _sizes(experiment: Experiment) -> Sizes:
-    documents = experiment.dataset.documents
-    n_tokens = [count_tokens(row.passage) for row in documents[:_SAMPLE]]
-    planned = next(item for item in experiment.plan if item.resource == "chunk_table")
-    chunks = n_tokens
-    if (size := planned.settings.get("size")) is not None:
-        stride = size - planned.settings.get("overlap", 0)
-        chunks = [min(size, n - at) for n in n_tokens for at in range(0, max(n, 1), stride)]
-    n_chunks = round(len(documents) * len(chunks) / max(len(n_tokens), 1))
-    return Sizes(fmean(chunks) if chunks else 0.0, n_chunks)

@@ -15,11 +15,11 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import grouped, models_of, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
-from graphrag_bench.run.budgets import context_budget
+from graphrag_bench.run.budgets import context_budget, holds_corpus
+from graphrag_bench.run.estimates import estimates
 from graphrag_bench.run.experiment import Experiment, forms_of
 from graphrag_bench.run.folder import REFERENCES, DamagedRun, RunFolder, paths_of, read_json
 from graphrag_bench.run.method import EXTRACTIONS
-from graphrag_bench.run.plan import estimates
 from graphrag_bench.run.scoring import score, scoring_of, shares
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import safe_name
@@ -64,6 +64,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "answer_forms": forms,
         "own_answers": own_answers(method.pipeline) if common else [],
         "budget_context": context_budget(settings, method),
+        "whole_corpus": holds_corpus(dataset, method, experiment.models.context_budget),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment),
@@ -72,7 +73,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "selected": len(selected),
         "build_rates": _build_rates(experiment, selected),
         "cost": cost(experiment, selected),
-        "estimate": {row.step: asdict(row) for row in expected},
+        "estimate": {row.step: asdict(row.most) for row in expected},
     }
 
 

@@ -142,8 +142,8 @@ def test_the_plan_of_a_sweep_sums_what_is_left_and_counts_an_artifact_once() -> 
         """The calls for artifacts, for questions, and all."""
         planned = command("plan", "-m", *words, "method.damping=0.2,0.4,0.2", *more)
         assert planned.code == 0, planned.err
-        table = planned.out.rpartition("left to do in 2 runs")[2].splitlines()[1:4]
-        return [int(line[44:].split()[0].replace(",", "")) for line in table]
+        table = planned.out.rpartition("left to do")[2].splitlines()[1:4]
+        return [int(line.split()[-2].replace(",", "")) for line in table]
 
     # at most two calls for each of eight passages; for each of six questions two for names, one to
     # answer

@@ -1,0 +1,259 @@
+"""What a run is expected to cost, and at most, before any model is loaded.
+
+The store knows what is built. At most, a step makes as many calls as it may, whose prompts hold
+what the context budget or the reader's window leaves, and whose replies end at their limit.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from statistics import fmean
+
+from graphrag_bench.expected import (
+    ANSWER,
+    PROSE,
+    REPLY,
+    REPORT,
+    ROUNDS,
+    SHOWN,
+    Sizes,
+    template_tokens,
+)
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.settings import Prices
+from graphrag_bench.pipeline.combinators import Each, Repeat
+from graphrag_bench.pipeline.resolve import Resolve
+from graphrag_bench.pipeline.steps import OperatorStep, Step
+from graphrag_bench.prompts import Prompt, answer_form
+from graphrag_bench.run import budgets
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Question
+
+_SAMPLE = 200
+_UNKNOWN = (500.0, 100.0)
+_LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
+"""What a prompt may hold without a budget: as much as the reader's window leaves."""
+_TOKENS_OF_COMMUNITY = 100
+"""The fewest tokens of a corpus that one community was of: 105 on `sample`, 185 on UltraDomain."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """Calls of a model with their tokens and US dollars."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one step is expected to cost, and at most; of building both are what is expected."""
+
+    stage: str
+    step: str
+    expected: Load
+    most: Load
+
+
+def total(loads: Iterable[Load]) -> Load:
+    """Return the sum of calls, tokens and dollars."""
+    rows = list(loads)
+    return Load(
+        sum(one.calls for one in rows),
+        sum(one.prompt_tokens for one in rows),
+        sum(one.completion_tokens for one in rows),
+        sum(one.usd for one in rows),
+    )
+
+
+WIDTH = 34
+"""Columns of the names in tables of estimates, which have 100 in all."""
+ESTIMATE_HEAD = (
+    f"{'expected':<{WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>11} {'USD':>9}"
+    f"   {'at most':>8} {'USD':>10}"
+)
+
+
+def estimate_line(name: str, expected: Load, most: Load) -> str:
+    """Return a line below `ESTIMATE_HEAD`."""
+    return (
+        f"{'  ' + name:<{WIDTH}} {expected.calls:>9,} {expected.prompt_tokens:>12,} "
+        f"{expected.completion_tokens:>11,} {expected.usd:>9.4f}   {most.calls:>8,} "
+        f"{most.usd:>10.4f}"
+    )
+
+
+def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator[str]:
+    """Yield a table of estimates, and the prices of their models."""
+    if not rows:
+        return
+    yield ""
+    yield ESTIMATE_HEAD
+    yield from (estimate_line(row.step, row.expected, row.most) for row in rows)
+    roles = {"llm_build" if row.stage == "build" else "llm" for row in rows}
+    names = {
+        str(model.identity): model for role in sorted(roles) if (model := _model(experiment, role))
+    }
+    for name, model in names.items():
+        priced = f"{model.prices.prompt:g} and {model.prices.completion:g} USD per million tokens"
+        unknown = "no price is known: set llm.prices={prompt: N, completion: N}"
+        if isinstance(model, OpenAICompatible):
+            yield f"  {name.rpartition(':')[0]}: {unknown if model.prices == Prices() else priced}"
+    yield ""
+
+
+def _model(experiment: Experiment, role: str) -> ChatModel | None:
+    model = experiment.models.bare(role)
+    return model if isinstance(model, ChatModel) else None
+
+
+def estimates(
+    experiment: Experiment, n_early: int, n_answers: int, *, unpaid: bool = True
+) -> list[Estimate]:
+    """Return one row for each step that calls a model, for so many questions.
+
+    `n_early` questions go through conversion and retrieval, `n_answers` of them through
+    generation, which has no row without any. With `unpaid` an artifact that is there costs nothing.
+    What is expected follows from the sizes of the corpus and rules of thumb (`expected.py`); no
+    step costs more than its `most`.
+    """
+    rows = list(_building(experiment, unpaid=unpaid))
+    lengths = cache(partial(_lengths, experiment.dataset.questions))
+    for op, times, usual in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
+        if op.bound():
+            n = n_answers if op.label.startswith("generate") else n_early
+            groups = _groups(experiment, op)
+            most = n * times * min(op.bound(), 2 * groups.most if groups else op.bound())
+            calls = min(most, math.ceil(n * usual * (groups.usual if groups else op.bound())))
+            usually, longest = _tokens(experiment, op, *lengths())
+            expected = _load(experiment, "llm", calls, *usually)
+            load = _load(experiment, "llm", most, *longest)
+            rows.append(Estimate(op.label.partition(".")[0], op.label, expected, load))
+    return rows
+
+
+def _weighted(
+    steps: Sequence[Step], times: int = 1, usual: float = 1.0
+) -> Iterator[tuple[OperatorStep, int, float]]:
+    """Yield the steps with how often each runs at most, and usually."""
+    for step in steps:
+        if isinstance(step, Repeat | Each):
+            most = step.times if isinstance(step, Repeat) else step.at_most
+            yield from _weighted(step.steps, times * most, usual * max(1.0, most * ROUNDS))
+        elif isinstance(step, Resolve):
+            often = usual * max(1.0, step.at_most * ROUNDS)
+            yield from _weighted(step.steps, times * (step.at_most + 1), often + usual)
+            yield from _weighted(step.answer, times * step.at_most, often)
+        else:
+            yield from ((op, times, usual) for op in step.operators())
+
+
+def _load(experiment: Experiment, role: str, calls: int, prompt: float, completion: float) -> Load:
+    model = _model(experiment, role)
+    n_prompt, n_completion = round(calls * prompt), round(calls * completion)
+    usd = model.prices.usd(n_prompt, n_completion) if model and calls else 0.0
+    return Load(calls, n_prompt, n_completion, usd)
+
+
+@dataclass(frozen=True)
+class _Lengths:
+    """Tokens of a question with the words of its form, and of its answer."""
+
+    question: float
+    answer: float
+
+
+def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
+    """The usual and the longest lengths of the questions."""
+    if not questions:
+        return _Lengths(SHOWN, PROSE), _Lengths(SHOWN, answer_form("paragraph").max_tokens)
+    forms = {
+        one: answer_form(*one) for one in dict.fromkeys((q.form, q.open_tokens) for q in questions)
+    }
+    words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms.values()]
+    texts = [count_tokens(one.text) for one in questions]
+    usual = fmean(
+        min(ANSWER.get(q.form, PROSE), forms[q.form, q.open_tokens].max_tokens) for q in questions
+    )
+    longest = max(form.max_tokens for form in forms.values())
+    return (
+        _Lengths(fmean(texts) + fmean(words), usual),
+        _Lengths(max(texts) + max(words), longest),
+    )
+
+
+def _tokens(
+    experiment: Experiment, op: OperatorStep, usual: _Lengths, longest: _Lengths
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The usual and the most tokens of the prompt and of the reply of one call."""
+    prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
+    files = [file for prompt in prompts for file in prompt.files]
+    own = max(map(template_tokens, files), default=0)
+    limit, answers = op.settings.get("max_tokens"), "answer" in op.operator.returns
+    reply = limit or longest.answer
+    likely = min(reply, usual.answer if answers else REPLY)
+    window = experiment.room.window or budgets.ASSUMED_WINDOW
+    budget, slots = experiment.models.context_budget, {read.slot for read in op.operator.reads}
+    context: int | None = 0
+    if slots & {"context", "points"} or "context_budget" in op.operator.needs:
+        context = op.settings.get("group_tokens") or budget.tokens
+    elif slots & _LISTS or "graph" in op.operator.needs:
+        context = None
+    most = window if context is None else own + longest.question + reply + context
+    sizes = _sizes(experiment)
+    shown = min(SHOWN if context is None else context, sizes.n_chunks * sizes.chunk * budgets.ROW)
+    return (min(window, own + usual.question + shown), likely), (min(window, most), reply)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The groups of reports that a map step reads for a question."""
+
+    usual: int
+    most: int
+
+
+def _groups(experiment: Experiment, op: OperatorStep) -> _Groups | None:
+    if "group_tokens" not in op.settings:
+        return None
+    store, sizes = experiment.store(), _sizes(experiment)
+    most = math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
+    for item in experiment.plan:
+        if item.resource == "reports" and store.holds(item):
+            most = int(store.recipe(item).get("statistics", {}).get("communities") or most)
+    usual = most
+    if op.settings["group"] == "packed":
+        tokens = experiment.models.context_budget.group_tokens or op.settings["group_tokens"]
+        usual = math.ceil(most * REPORT / tokens)
+    return _Groups(min(usual, op.settings["max_groups"]), most)
+
+
+def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
+    """One row for each artifact that calls a model; with `unpaid` only for what is missing."""
+    store = experiment.store()
+    items = [item for item in experiment.plan if item.builder.calls]
+    sizes = _sizes(experiment) if items else Sizes(0.0)
+    for item in items:
+        there = unpaid and store.holds(item)
+        n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
+        tokens = item.builder.tokens
+        each = tokens(item.settings, sizes) if tokens else _UNKNOWN
+        load = _load(experiment, "llm_build", n_calls, *each)
+        yield Estimate("build", item.resource, load, load)
+
+
+def _sizes(experiment: Experiment) -> Sizes:
+    documents = experiment.dataset.documents
+    n_tokens = [count_tokens(row.passage) for row in documents[:_SAMPLE]]
+    planned = next(item for item in experiment.plan if item.resource == "chunk_table")
+    chunks = n_tokens
+    if (size := planned.settings.get("size")) is not None:
+        stride = size - planned.settings.get("overlap", 0)
+        chunks = [min(size, n - at) for n in n_tokens for at in range(0, max(n, 1), stride)]
+    n_chunks = round(len(documents) * len(chunks) / max(len(n_tokens), 1))
+    return Sizes(fmean(chunks) if chunks else 0.0, n_chunks)
