@@ -5,10 +5,17 @@ from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Literal
 
-from graphrag_bench.values import value
+from graphrag_bench.prompts import answer_form
+from graphrag_bench.values import Question, value
 
 Kind = Literal["specific", "abstract"]
 FINAL = "final"
+
+
+def kind_of(question: Question) -> Kind:
+    """Return the kind of a question: as its data set says, else abstract when it wants prose."""
+    prose = answer_form(question.form).prose
+    return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
 
 
 @dataclass(frozen=True)
@@ -30,12 +37,13 @@ class Plan:
     """Sub-questions in the order of their document, and the final question that closes it.
 
     Every dependency names a sub-question of the plan, and none is circular; `fixes` says
-    what was changed for that.
+    what was changed for that. `fallback` says why the plan is not the model's, if it is not.
     """
 
     sub_questions: tuple[SubQuestion, ...]
     final: SubQuestion
     fixes: tuple[str, ...] = ()
+    fallback: str = ""
 
     def __len__(self) -> int:
         return len(self.sub_questions)
@@ -85,9 +93,13 @@ class Dependencies:
 @value("sought")
 @dataclass(frozen=True)
 class Sought:
-    """What the current question asks for; as text `specific` or `abstract`, for `switch`."""
+    """What the current question asks for; as text `specific` or `abstract`, for `switch`.
+
+    `final` marks the question that closes the plan.
+    """
 
     kind: Kind
+    final: bool = False
 
     def __str__(self) -> str:
         return self.kind

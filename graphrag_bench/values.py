@@ -26,7 +26,8 @@ class Question:
     `scope` names the part of the corpus (a book, a script) the question is asked of, if any;
     `entities` are the names that it is about, where the data set gives them with the question.
     `form` is the form of answer that it wants, `open_tokens` the most tokens of a list, a paragraph
-    or a summary where the run says.
+    or a summary where the run says. `abstract` says whether it asks about the corpus as a whole,
+    where the data set knows better than the form.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Question:
     entities: tuple[str, ...] = ()
     form: FormName = "short"
     open_tokens: int | None = None
+    abstract: bool | None = None
 
 
 class Node:

@@ -15,6 +15,7 @@ from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.windows import reply_tokens, sure_tokens
 from graphrag_bench.prompts import FORMS, UNBOUNDED, Message, answer_form, form_of_part
+from graphrag_bench.question_plan import kind_of
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import form_lines
 from graphrag_bench.text import count_tokens
@@ -78,6 +79,27 @@ def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path
     result = experiment(f"dataset.root={folder}", dataset="jsonl")
     assert [q.form for q in result.dataset.questions] == ["choice", "paragraph"]
     assert "answers='essay'" in refusal(*TOY, "answers=essay")
+
+
+def test_a_question_is_abstract_as_its_type_or_card_says_whatever_form_is_asked_for() -> None:
+    kinds = {name: load_card(name).abstract_type("") for name in card_names()}
+    abstract = {name for name, kind in kinds.items() if kind}
+    assert abstract == {n for n in kinds if n.startswith("ultradomain_")} | {
+        "squality",
+        "summscreen",
+    }
+    assert not any(kinds[name] for name in ("musique", "multihoprag", "alce_asqa", "quality"))
+    assert load_card("multihoprag").abstract_type("abstract")
+    asked_for = {
+        form: [kind_of(q) for q in experiment(f"answers={form}").dataset.questions]
+        for form in ("auto", "short", "paragraph")
+    }
+    assert asked_for["auto"] == asked_for["short"] == [*["specific"] * 5, "abstract"]
+    assert asked_for["paragraph"] == ["abstract"] * 6  # toy's card has forms by type
+    toy = experiment("answers=paragraph").dataset
+    same_form = replace(toy, card=load_card("musique")).in_form("paragraph")
+    assert [kind_of(q) for q in same_form.questions] == [*["specific"] * 5, "abstract"]
+    assert same_form.questions_digest != toy.questions_digest
 
 
 # ---- methods

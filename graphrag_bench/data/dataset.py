@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.files import project_folder, read_yaml
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.prompts import FormName
+from graphrag_bench.prompts import FormName, answer_form
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
 from graphrag_bench.world.facts import World
@@ -82,6 +82,8 @@ class Card(_Part):
 
     `verified`: the shape was checked against what `checked` names. `counts` are what the publisher
     or `counts_from` prints, `answers` the form of answer: one, or `default` and others by type.
+    `abstract`: its questions ask about the corpus as a whole; by default, those of one form do when
+    it is prose.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Card(_Part):
     counts_from: str = ""
     pinned: dict[str, dict[int, str]] = {}
     answers: FormName | dict[str, FormName] = "short"
+    abstract: bool | None = None
     metrics: list[str] = []
     known_problems: list[str] = []
     contamination: str = ""
@@ -117,6 +120,14 @@ class Card(_Part):
         stated = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
         by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **stated}
         return by_type.get(question_type, by_type[DEFAULT_FORM])
+
+    def abstract_type(self, question_type: str) -> bool | None:
+        """Return whether questions of a type are abstract; None where their form has to say."""
+        if question_type == ABSTRACT:
+            return True
+        if self.abstract is None and isinstance(self.answers, str):
+            return answer_form(self.answers).prose
+        return self.abstract
 
     @property
     def shapes(self) -> list[Layout]:
@@ -255,7 +266,8 @@ class Dataset:
     def questions_digest(self) -> str:
         """A fingerprint of the questions as operators see them; gold does not change an answer."""
         return digest([
-            [row.id, row.text, row.scope, *([list(row.entities)] if row.entities else ())]
+            [row.id, row.text, row.scope, *([list(row.entities)] if row.entities else ()),
+             *([row.abstract] if row.abstract is not None else ())]
             for row in self.questions
         ])  # fmt: skip
 
@@ -278,17 +290,21 @@ class Dataset:
         """Return the same set with every question in that form of answer; for None, in its own.
 
         A question with options wants a choice, any other what the card says of its type. A list, a
-        paragraph or a summary has `open_tokens` at most; for None, those of the form.
+        paragraph or a summary has `open_tokens` at most; for None, those of the form. Where
+        the card says whether a question is abstract, no form changes that.
         """
 
         def own(question: Question) -> FormName:
             gold = self.gold[question.id]
             return "choice" if gold.options else self.card.form_of(gold.type)
 
-        questions = tuple(
-            replace(row, form=form or own(row), open_tokens=open_tokens) for row in self.questions
-        )
-        return replace(self, questions=questions)
+        def formed(question: Question) -> Question:
+            wanted = form or own(question)
+            abstract = self.card.abstract_type(self.gold[question.id].type)
+            known = None if abstract == answer_form(wanted).prose else abstract
+            return replace(question, form=wanted, open_tokens=open_tokens, abstract=known)
+
+        return replace(self, questions=tuple(map(formed, self.questions)))
 
     def scopes(self) -> list[str | None]:
         """Return the scopes of the questions, sorted; a set without scopes has the one None."""

@@ -66,9 +66,9 @@ class AnsweringFailed(UserError):
 def _question(experiment: Experiment, text: str) -> Question:
     if experiment.settings.graph.per != "all":
         raise UserError("A question of your own has no scope; ask with graph.per=all.")
-    form = experiment.settings.answers
-    form = experiment.dataset.card.form_of("") if form == "auto" else form
-    return Question("asked", text, form=form)
+    form, card = experiment.settings.answers, experiment.dataset.card
+    form = card.form_of("") if form == "auto" else form
+    return Question("asked", text, form=form, abstract=card.abstract_type(""))
 
 
 def stored_questions(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[QuestionRecord]:

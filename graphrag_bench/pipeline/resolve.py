@@ -26,7 +26,7 @@ class Resolve(Nested):
     final question is not answered here: its dependencies, its kind, and what the steps wrote for it
     are left for the steps that follow. Ranked rows of all sub-questions are merged, the final
     question's last.
-    Source: PankRAG (2025), section 3: planning and resolving; architecture of this project.
+    Source: PankRAG (2025), sections 2.2 and 2.3; architecture of this project.
     """
 
     slot: str
@@ -44,6 +44,9 @@ class Resolve(Nested):
         that others need first.
         """
         works = [_Work(state, self._limited(state.get(self.slot))) for state in states]
+        for state in states:
+            if reason := state.get(self.slot).fallback:
+                execution.fall_back(state, reason)
         for number in range(max((len(work.layers) for work in works), default=0)):
             layers = [work.layer(number) for work in works]
             self._resolve((*self.steps, *self.answer), layers, works, execution)
@@ -119,10 +122,11 @@ class _Work:
             tuple(self._answer(name) for name in one.dependencies),
         )
         question = replace(self.start.question, text=one.text)
-        if one is not self.plan.final:
+        sought = Sought(one.kind, final=one is self.plan.final)
+        if not sought.final:
             form = form_of_part(question.form, abstract=one.kind == "abstract")
             question = replace(question, form=form)
-        state = self.start.write({"dependencies": dependencies, "sought": Sought(one.kind)})
+        state = self.start.write({"dependencies": dependencies, "sought": sought})
         return replace(state, question=question)
 
     def _answer(self, name: str) -> str:
