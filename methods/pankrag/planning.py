@@ -7,8 +7,17 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, PositiveInt, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
 
+from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
@@ -17,9 +26,28 @@ from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.question_plan import FINAL, Dependencies, Kind, Plan, SubQuestion, checked_plan
-from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, best_first
+from graphrag_bench.question_plan import (
+    FINAL,
+    Dependencies,
+    Kind,
+    Plan,
+    Sought,
+    SubQuestion,
+    checked_plan,
+    kind_of,
+)
+from graphrag_bench.values import (
+    DECIMALS,
+    Chunk,
+    Community,
+    FloatArray,
+    Node,
+    Question,
+    Ranked,
+    best_first,
+)
 from operators.answer.map_reduce import Points
+from operators.community.entity import fraction, reported
 
 _ID = re.compile(r"(\d+)\s*[-.]\s*(\d+)")
 _BRACKETED = re.compile(
@@ -102,13 +130,13 @@ class FinalReply(_Lenient):
     """The question that ends the plan."""
 
     final_query: Whole
-    if_abstract: bool
+    if_abstract: Annotated[bool | None, WithJsonSchema({"type": "boolean"})]
     dependencies: Ids
 
     BARE = "final_query"
     FIELDS = {
         "final_query": (_text, ("final_query", "query", "sub_query")),
-        "if_abstract": (_flag, ("if_abstract",)),
+        "if_abstract": (lambda value: None if value is None else _flag(value), ("if_abstract",)),
         "dependencies": (_texts, ("dependencies",)),
     }
 
@@ -156,25 +184,25 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
     return create_model("Plan", __base__=PlanReply, path=(path, ...))
 
 
-def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan:
+def plan_of(
+    reply: PlanReply, original: str, *, kind: Kind = "specific", rewritten: bool = False
+) -> Plan:
     """The normalised plan that a reply means; without sub-questions where it names none.
 
     Ids become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
     placeholder that names a sub-question makes it a dependency. The final question is `original`,
-    or the plan's own wording when `rewritten` is set. `fixes` lists every change.
-    Source: PankRAG (2025), section 3.1; the rules are on the method's page.
+    or the plan's own wording when `rewritten` is set; it is of the `kind` given where the reply
+    does not say. `fixes` lists every change.
+    Source: PankRAG (2025), section 2.2; the rules are on the method's page.
     """
     hops, fixes = _hops(reply.path.sequences)
     known = {one.id for one in hops}
     linked = [_with_placeholders(one, known, fixes) for one in hops]
     closing = reply.path.final_query[0] if reply.path.final_query else None
     text = (closing.final_query if closing and rewritten else "") or original
-    final = SubQuestion(
-        FINAL,
-        text,
-        "abstract" if closing is not None and closing.if_abstract else "specific",
-        _ids(closing.dependencies) if closing is not None else (),
-    )
+    if closing is not None and closing.if_abstract is not None:
+        kind = "abstract" if closing.if_abstract else "specific"
+    final = SubQuestion(FINAL, text, kind, _ids(closing.dependencies) if closing else ())
     return checked_plan(linked, final, fixes)
 
 
@@ -223,6 +251,7 @@ PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 MOST_WORDS = 30
 """Words of an answer that replace a placeholder when the model does not rephrase."""
+NO_PLAN = "no readable plan: one search for the question itself"
 
 
 @operator(
@@ -247,18 +276,20 @@ def plan(
     sub-questions in each: small models never end one, and a plan that is cut at `max_tokens` is
     unreadable.
 
-    A reply that is unreadable twice is counted as a fallback to a plan without sub-questions; so
-    is `planning="off"`, without a call. The final question is the question itself, or the model's
-    wording of it (`final_text="plan"`).
-    Source: PankRAG (2025), section 3.1, globally aware planning; its ablation "-Pank".
+    Without planning, and where a reply is unreadable twice, which counts as a fallback, the plan
+    is the final question alone, of the question's own kind. The final question is the question
+    itself, or the model's wording of it (`final_text="plan"`).
+    Source: PankRAG (2025), section 2.2, globally aware planning; its ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))
+    kind = kind_of(question)
     if planning == "off":
-        return plan_of(nothing, question.text)
+        return plan_of(nothing, question.text, kind=kind)
     chat = prompt.render({"question": question.text})
     schema = bounded_reply(max_sequences, max_hops)
     read = ask(llm, chat, schema, max_tokens=max_tokens, purpose="plan", fallback=nothing)
-    return plan_of(read, question.text, rewritten=final_text == "plan")
+    result = plan_of(read, question.text, kind=kind, rewritten=final_text == "plan")
+    return replace(result, fallback=NO_PLAN) if read is nothing else result
 
 
 @operator(
@@ -269,21 +300,23 @@ def plan(
 def rephrase(
     question: Question,
     dependencies: Dependencies,
+    sought: Sought,
     *,
     llm: ChatModel,
     prompt: Prompt = REPHRASE,
     when: Literal["placeholders_only", "always", "never"] = "placeholders_only",
-    max_tokens: PositiveInt = 64,
+    max_tokens: PositiveInt = 128,
 ) -> Question:
     """The sub-question made self-contained, with the answers it depends on.
 
     The model rephrases it when it contains a placeholder such as `<A1-1>` (`placeholders_only`),
-    when it depends on any answer (`always`), or not at all (`never`). Where the reply is missing or
+    when it depends on any answer (`always`), or not at all (`never`); the final question, which
+    the answer is for, only when it contains a placeholder. Where the reply is missing or
     empty, each placeholder becomes the first sentence of its answer, of at most 30 words; that is
     counted as a fallback.
-    Source: PankRAG (2025), section 3.2, top-down resolving.
+    Source: PankRAG (2025), section 2.2, top-down phase.
     """
-    needed = bool(placeholders(question.text)) or when == "always"
+    needed = bool(placeholders(question.text)) or (when == "always" and not sought.final)
     if when == "never" or not needed or not len(dependencies):
         return question
     chat = prompt.render({"question": question.text, "dependencies": dependencies.pairs})
@@ -311,6 +344,46 @@ Weight = Annotated[float, Field(ge=0, le=1)]
 OnOff = Literal["on", "off"]
 
 
+@operator("community.leaf_or_theme")
+def leaf_or_theme(
+    question: Question,
+    *,
+    communities: Communities,
+    reports: Reports,
+    community_index: VectorIndex,
+    embedder: Embedder,
+    level: NonNegativeInt = 2,
+    levels: Literal["chosen", "all"] = "chosen",
+    top_k: PositiveInt | None = 512,
+) -> Ranked[Community]:
+    """Communities that cover the graph once: in detail where it speaks of the question.
+
+    From the coarsest level down, a community gives way to those below it, down to `level`, when
+    the report of any of these is more similar to the question (cosine, six decimals) than its own;
+    with `levels="all"` none does and all are taken.
+    Score: the number of its chunks, plus its report's rating / 11, as `community.layer` has it.
+    Communities without a report, or rated below 0, are left out. Ties by lower id.
+    Source: PankRAG (2025), section 2.3, which selects between leaf-level and high-level summaries.
+    Deviation: the paper does not say by what; the choice by similarity is ours.
+    """
+    among = reported(communities, reports, level)
+    among = among[reports.ratings[among] >= 0]
+    if levels == "chosen" and len(among):
+        (vector,) = embedder.encode([question.text], kind="question")
+        own, below = np.full((2, len(communities)), -np.inf)
+        own[among] = np.round(community_index.scores(vector)[among], DECIMALS)
+        children = [(row, up) for row, up in enumerate(communities.parent.tolist()) if up >= 0]
+        for row, up in reversed(children):
+            below[up] = max(below[up], own[row], below[row])
+        divided = below > own
+        reached = np.ones(len(communities), bool)
+        for row, up in children:
+            reached[row] = reached[up] and divided[up]
+        among = among[(reached & ~divided)[among]]
+    counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()
+    return Ranked.top(counts + fraction(reports), top_k, among=among)
+
+
 @operator("chunk.dependency_rerank", unordered="ties keep the order given")
 def rerank_chunks(
     chunks: Ranked[Chunk],
@@ -329,7 +402,7 @@ def rerank_chunks(
     chunk. M is the mean cosine of the chunk and the answers, 0 where it is negative. Without an
     answer, or with `rerank="off"`, the score is R and no answer is embedded. Ties keep the order
     given.
-    Source: PankRAG (2025), section 3.3, equations 3 and 4; R and the handling of several and of
+    Source: PankRAG (2025), section 2.3.1, equations 4 and 5; R and the handling of several and of
     negative cosines are ours; the paper leaves them open.
     """
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
@@ -353,7 +426,7 @@ def rerank_points(
     """The points, with their own scores, in the order of relevance and similarity to the answers.
 
     As for chunks, with R the point's score / 100. Ties keep the order given.
-    Source: PankRAG (2025), section 3.3, equations 3 and 4.
+    Source: PankRAG (2025), section 2.3.1, equations 4 and 5.
     """
     r = np.array(points.scores, np.float64) / 100
     if rerank == "on" and dependencies and len(points):

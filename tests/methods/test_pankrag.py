@@ -1,17 +1,21 @@
 """PankRAG's plans in the forms that models write, and its reranking, by hand."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from by_hand import Planted, check
+from by_hand import Planted, at, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from small_worlds import World
 from toy_runs import ada_marsh
 
+from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UnreadableReply
@@ -21,12 +25,13 @@ from graphrag_bench.llm.json_replies import read_json
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution, run_steps
-from graphrag_bench.question_plan import Dependencies, Plan
+from graphrag_bench.question_plan import Dependencies, Plan, Sought
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question, Ranked, RetrievalState
 from methods.pankrag.planning import (
     PlanReply,
     bounded_reply,
+    leaf_or_theme,
     likeness,
     placeholders,
     plan,
@@ -154,7 +159,8 @@ def test_placeholders_are_known_in_every_bracket_and_citations_left_alone(
 
 LLM = Scripted({
     "Which film won": WHOLE, "Broken": "no plan at all", "could not be read": "nor is this",
-    "re:Question: Who won <A1-1>": "Who won the Marsh Prize?", "re:Question: Silent <A1-1>": " ",
+    "re:Question: Who won <A1-1>": "Who won the Marsh Prize?",
+    "re:Question: Who won it": "Who won the prize?", "re:Question: Silent <A1-1>": " ",
 })  # fmt: skip
 KNOWN = Dependencies(
     ("1-1",), ("Which prize did Ada Marsh found?",), ("The Marsh Prize. It is old.",)
@@ -179,9 +185,77 @@ def test_a_plan_cut_off_is_not_guessed_and_an_unreadable_one_is_no_decomposition
         read(WHOLE[:-60], cut=True)
     result = plan(Question("q", "Broken"), llm=LLM)
     assert len(result) == 0 and result.final.text == "Broken"
-    requests = Question("q", "Who won <A1-1>?")
-    assert rephrase(requests, KNOWN, llm=LLM).text == "Who won the Marsh Prize?"
-    assert rephrase(requests, KNOWN, llm=LLM, when="never") == requests
+
+
+PART, WHOLE_QUESTION = Sought("specific"), Sought("specific", final=True)
+
+
+def test_a_sub_question_is_rephrased_with_the_answers_it_depends_on() -> None:
+    marked, plain = Question("q", "Who won <A1-1>?"), Question("q", "Who won it?")
+    assert rephrase(marked, KNOWN, PART, llm=LLM).text == "Who won the Marsh Prize?"
+    assert rephrase(marked, KNOWN, PART, llm=LLM, when="never") == marked
+    assert rephrase(plain, KNOWN, PART, llm=LLM) == plain
+    assert rephrase(plain, KNOWN, PART, llm=LLM, when="always").text == "Who won the prize?"
+    assert rephrase(plain, Dependencies(), PART, llm=LLM, when="always") == plain
+    assert rephrase(plain, KNOWN, WHOLE_QUESTION, llm=LLM, when="always") == plain
+
+
+ABSTRACT, SPECIFIC = (Question("q", "Broken", form=form) for form in ("paragraph", "short"))
+
+
+@pytest.mark.parametrize(
+    "question, kind",
+    [
+        (ABSTRACT, "abstract"),
+        (replace(ABSTRACT, form="summary"), "abstract"),
+        (SPECIFIC, "specific"),
+        (replace(SPECIFIC, form="list"), "specific"),
+        (replace(SPECIFIC, abstract=True), "abstract"),
+        (replace(ABSTRACT, abstract=False), "specific"),
+    ],
+)
+def test_without_a_plan_the_kind_is_that_of_the_question(question: Question, kind: str) -> None:
+    """Hand check 29 of the paper's section 2.3: hierarchical communities for abstract questions."""
+    llm = LLM.attached()
+    unreadable = plan(question, llm=llm)
+    assert (unreadable.final.kind, len(unreadable)) == (kind, 0)
+    assert unreadable.fallback and (llm.meter.fallbacks, llm.meter.unreadable) == (1, 1)
+    off = plan(question, llm=llm, planning="off")
+    assert (off.final.kind, off.fallback) == (kind, "") and llm.meter.fallbacks == 1
+    unflagged = [{"final_query": "Which film?", "dependencies": []}]
+    for final, expected in (([], kind), ("All?", kind), (unflagged, kind), (None, "specific")):
+        read_kind = plan_of(
+            PlanReply.model_validate(reply(*GOOD["path"]["sequences"], final=final)), "?", kind=kind
+        ).final.kind
+        assert read_kind == expected
+
+
+@pytest.mark.parametrize(
+    "plan_reply, fallbacks",
+    [(None, []), ("no plan at all", ["no readable plan: one search for the question itself"])],
+)
+def test_an_abstract_question_without_a_plan_is_answered_from_points_of_reports(
+    plan_reply: str | None, fallbacks: list[str]
+) -> None:
+    """The ablation -Pank removes the path alone; a specific question is searched locally."""
+
+    def answer(chat: Chat) -> Any:
+        return plan_reply if '"final_query"' in chat[0].content else ada_marsh(chat)
+
+    load_plugins()
+    words = ["method=pankrag", *([] if plan_reply else ["method.plan=off"])]
+    pipeline, problems = build(composed(words)["method"])
+    assert not problems
+    kinds = {}
+    for form in ("paragraph", "short"):
+        start = RetrievalState(Question(form, "What is told of Norvik?", form=form))  # type: ignore[arg-type]
+        run = Execution({**NORVIK.resources, "llm": Scripted(answer=answer)})
+        (state,) = run_steps(pipeline.steps(True), [start], run)
+        assert isinstance(state, RetrievalState), state
+        kinds[form] = {piece.kind for piece in state.get("context").pieces}
+        assert list(run.fallbacks.get(form, ())) == fallbacks
+    assert kinds["paragraph"] == {"point"}
+    assert "node" in kinds["short"] and "point" not in kinds["short"]
 
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
@@ -231,6 +305,44 @@ def test_points_are_ranked_likewise_and_the_clip_comes_after_the_mean() -> None:
     np.testing.assert_allclose(
         likeness(VECTORS, TWO, Planted(PLANTED)), [0.8, 0.4, 0.8, 0], atol=1e-6
     )
+
+
+# community 0 holds 1 and 2, and 2 holds 3 and 4; 5 is alone at the top; each is one chunk
+LEVELS, PARENTS = np.array([0, 1, 1, 2, 2, 0]), np.array([-1, 0, 0, 2, 2, -1])
+COMMUNITIES = Communities(LEVELS, PARENTS, csr_matrix(np.eye(6)), csr_matrix(np.eye(6)))
+
+
+@pytest.mark.parametrize(
+    "degrees, changes, chosen",
+    [
+        ([0, 10, 20, 30, 40, 90], {}, [0, 5]),  # the theme speaks of the question most
+        ([10, 20, 0, 30, 40, 90], {}, [1, 2, 5]),  # a part of it, and the other part beside it
+        ([10, 20, 30, 0, 40, 90], {}, [1, 3, 4, 5]),  # a leaf below: its family in detail
+        ([10, 20, 30, 0, 40, 90], {"level": 1}, [0, 5]),  # the leaf is too deep to be read
+        ([10, 10, 10, 10, 10, 10], {}, [0, 5]),  # ties: the coarser
+        ([0, 10, 20, 30, 40, 90], {"levels": "all"}, [0, 1, 2, 3, 4, 5]),
+        ([10, 20, 30, 0, 40, 90], {"top_k": 2}, [1, 3]),
+    ],
+)
+def test_reports_are_taken_at_the_leaves_or_above_them_whichever_speaks_of_the_question(
+    degrees: list[float], changes: dict[str, Any], chosen: list[int]
+) -> None:
+    reports = Reports(Texts.of(["r"] * 6), Texts.of(["r"] * 6), np.zeros(6))
+    result = leaf_or_theme(
+        Question("q", "?"), communities=COMMUNITIES, reports=reports, community_index=at(*degrees),
+        embedder=Planted(), **changes,
+    )  # fmt: skip
+    check(result, chosen, [1.0] * len(chosen))
+
+
+def test_a_community_without_a_report_gives_way_to_those_below_it() -> None:
+    texts = Texts.of(["", "r", "r", "r", "", "r"])
+    reports = Reports(texts, texts, np.array([0, 0, 0, 5.5, 0, -1]))
+    result = leaf_or_theme(
+        Question("q", "?"), communities=COMMUNITIES, reports=reports,
+        community_index=at(0, 20, 30, 10, 0, 0), embedder=Planted(),
+    )  # fmt: skip
+    check(result, [3, 1], [1.5, 1.0])
 
 
 IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]
