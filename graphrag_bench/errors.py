@@ -117,15 +117,15 @@ def by_beginning(
 ) -> T:
     """Return the value of the key `name`, else of the only key that begins so.
 
-    Raises UserError when there is none, or more than one, with the keys that are near, each with
-    what `shown` says of its value.
+    Raises UserError when there is none, or more than one, with the keys that are near, or all, each
+    with what `shown` says of its value.
     """
     keys = [name] if name in values else [key for key in values if name and key.startswith(name)]
     if len(keys) == 1:
         return values[keys[0]]
     near = [
         f"{key} ({note})" if (note := shown(values[key])) else key
-        for key in keys or nearest(name, values) or list(values)[:5]
+        for key in keys or nearest(name, values) or values
     ]
     problem = f"'{name}' begins several {what}s" if keys else f"No {what} '{name}' in {place}"
     raise UserError(f"{problem}. There are: {', '.join(near) or 'none'}.")

@@ -27,7 +27,7 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.questions import abstract
-from graphrag_bench.questions.generated import QA, write_set
+from graphrag_bench.questions.generated import QA, is_english, write_set
 from graphrag_bench.questions.specific import SPECIFIC, specific_questions
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import safe_name
@@ -37,6 +37,8 @@ _SETTINGS = (
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
 """The settings of a run on which the graph, the models and what is drawn depend."""
+SPECIFIC_MOST = 60
+"""How many specific questions are made where the command does not say."""
 _TEXTS = ("out", "kind", "wording", "hops")
 
 
@@ -95,6 +97,14 @@ def main(options: Namespace) -> None:
         )
     write_set(folder, experiment.dataset, questions)
     _print(folder, questions, refused, experiment)
+    wanted = settings.n or (abstract.MOST if settings.kind == "abstract" else SPECIFIC_MOST)
+    if len(questions) < wanted:
+        of_hops = Counter(one.hops for one in questions)
+        found = ", ".join(f"{of_hops[n]} of {n}" for n in settings.hops)
+        why = f"the graph has no more chains with one answer ({found} hops)"
+        if settings.kind == "abstract":
+            why = "the model's other items were empty or the same"
+        print(f"fewer than the {wanted} asked for: {why}")
 
 
 def _checked(own: Mapping[str, str]) -> QuestionSettings:
@@ -149,9 +159,14 @@ def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple
     if settings.kind == "abstract":
         description = abstract.described(experiment.dataset)
         return abstract.abstract_questions(model(), description, settings.n or abstract.MOST), 0
+    if not is_english(one.passage for one in experiment.dataset.documents):
+        raise UserError(
+            "kind=specific reads facts by an English parser and words them in English; the corpus "
+            "is in another language. Take kind=abstract with a model that writes it."
+        )
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(
-        built["graph"], built["chunk_table"], settings.hops, settings.n or 60,
+        built["graph"], built["chunk_table"], settings.hops, settings.n or SPECIFIC_MOST,
         None if settings.wording == "template" else model(), experiment.settings.seed,
     )  # fmt: skip
 
@@ -167,4 +182,4 @@ def _print(folder: Path, questions: Sequence[QA], refused: int, experiment: Expe
     chunking = experiment.choices["chunk_table"]["variant"]
     print(f"made: {len(questions)} questions ({counts}){more}")
     print(f"set: {folder.resolve()}")
-    print(f"run: graphrag-bench run {source} chunking={chunking} method=hipporag")
+    print(f"run: graphrag-bench run {source} chunking={chunking} method=entitypassage")

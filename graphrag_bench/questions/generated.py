@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 from graphrag_bench.data.dataset import QUESTIONS, Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import read_lines, write_rows
-from graphrag_bench.text import normalise_name
+from graphrag_bench.text import normalise_name, words
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,24 @@ class QA:
     hops: int | None = None
     entities: tuple[str, ...] = ()
     origin: tuple[str, ...] = ()
+
+
+_FREQUENT = frozenset(
+    ["the", "of", "and", "to", "in", "a", "is", "was", "for", "that", "on", "by", "with", "as"]
+)
+"""The most frequent words of English: 30 to 45 % of its running words."""
+_LEAST = 0.12
+_FIRST = 200
+
+
+def is_english(texts: Iterable[str]) -> bool:
+    """Return whether the first 200 texts are English, by the share of its most frequent words.
+
+    True where they hold fewer than 100 words, which say nothing.
+    """
+    found = [word for text in islice(texts, _FIRST) for word in words(text[:1000])]
+    frequent = sum(word in _FREQUENT for word in found)
+    return len(found) < 100 or frequent >= _LEAST * len(found)
 
 
 def distinct(questions: Iterable[QA]) -> list[QA]:

@@ -47,6 +47,7 @@ class Chains:
         for row in self.rows.tolist():
             self._from[int(graph.source[row])].append(row)
         self._joined = {frozenset(self.nodes([row])) for row in self.rows.tolist()}
+        self._alike = _alike(graph.names)
 
     def nodes(self, rows: Sequence[int]) -> list[int]:
         """Return the nodes that a chain joins, in order."""
@@ -60,7 +61,8 @@ class Chains:
         """Return at most `n` chains of that many hops, drawn by `rng`, each wording once.
 
         No node is twice in a chain, its last one is not joined to its first by one fact alone,
-        and its relations followed from its first node end at its last.
+        and its relations followed from its first node end at its last. Nodes and relations count
+        as one where the words of one contain those of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():
@@ -88,15 +90,37 @@ class Chains:
     def _one_answer(self, rows: Sequence[int], nodes: Sequence[int]) -> bool:
         if len(rows) > 1 and frozenset((nodes[0], nodes[-1])) in self._joined:
             return False
-        reached = {nodes[0]}
+        reached = self._alike[nodes[0]]
         for name in self.relations(rows):
             reached = {
-                int(self.graph.target[row])
-                for node in sorted(reached)
+                other
+                for node in reached
                 for row in self._from.get(node, [])
-                if self.graph.relations[row] == name
+                if _contains(self.graph.relations[row], name)
+                for other in self._alike[int(self.graph.target[row])]
             }
-        return reached == {nodes[-1]}
+        return reached <= self._alike[nodes[-1]]
+
+
+def _alike(names: Sequence[str]) -> list[set[int]]:
+    """For each name the rows of those that may mean the same: one has the other's words."""
+    rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    words = [tuple(normalise_name(name).split()) for name in names]
+    for row, own in enumerate(words):
+        rows[own].append(row)
+    alike: list[set[int]] = [{row} for row in range(len(names))]
+    for row, own in enumerate(words):
+        parts = {own[i:j] for i in range(len(own)) for j in range(i + 1, len(own) + 1)}
+        for other in (other for part in parts for other in rows.get(part, ())):
+            alike[row].add(other)
+            alike[other].add(row)
+    return alike
+
+
+def _contains(one: str, other: str) -> bool:
+    """Whether the words of one relation contain those of the other: "was born in", "born in"."""
+    first, second = (f" {normalise_name(text)} " for text in (one, other))
+    return first in second or second in first
 
 
 @dataclass(frozen=True)

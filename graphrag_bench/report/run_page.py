@@ -1,11 +1,13 @@
 """Stored runs as a list, and as a sheet of numbers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.report.rendering import MISSING, Table, shown_n
 from graphrag_bench.report.rows import SHOWN, corpus_notes, parameter_details, spent, usual_metrics
+from graphrag_bench.text import short
 
 Run = Mapping[str, Any]
 
@@ -43,7 +45,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
             f"{run.method} {of_run.get((run.dataset, run.key), '')}".strip(), run.key,
             shown_n(own) if own else str(run.n_rows),
             *(str(own.get(name, MISSING)) for name in ("failed", "answered")), run.changed,
-            str(own.get("llm") or MISSING) if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
+            _reader(own) if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
         ))  # fmt: skip
     if len(scored) < len(runs):
         notes.append("not scored: the run was stopped; run the same command again to resume")
@@ -51,6 +53,12 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
              "MB")  # fmt: skip
     texts = tuple(head for head in heads if head not in ("n", "failed", "answered", "MB"))
     return Table(caption, heads, tuple(rows), tuple(notes), texts=texts)
+
+
+def _reader(run: Run) -> str:
+    """The name of the model that has answered, without the digest of its settings."""
+    name = re.sub(r"[@:][0-9a-f]{8,}.*", "", str(run.get("llm") or ""))
+    return short(name, 22) if name and run.get("answered") else MISSING
 
 
 def run_sheet(runs: Sequence[Run], settings: Sequence[Mapping[str, Any]]) -> Table:

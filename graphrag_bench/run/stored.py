@@ -150,15 +150,27 @@ def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
-    """Return the run of a folder, or the only one whose key begins with `name`.
+    """Return the run of a folder, the only one of a method, or the only key that begins `name`.
 
-    Raises UserError when there is none, or more than one, with those that are near.
+    Raises UserError when there is none, or more than one, with all that there are.
     """
     if (Path(name) / METRICS).exists():
         return StoredRun(RunFolder(Path(name)))
     runs = {run.folder.path.name: run for run in stored_runs(home)}
+    of_method = {key: run for key, run in runs.items() if run.metrics.get("method") == name}
+    if len(of_method) == 1:
+        return next(iter(of_method.values()))
+    if of_method:
+        several = ", ".join(f"{key} ({run.metrics['dataset']})" for key, run in of_method.items())
+        raise UserError(f"'{name}' has several runs: {several}.")
     place = f"{home}/runs"
-    return by_beginning(name, runs, "run", place, lambda run: str(run.metrics.get("method")))
+    return by_beginning(
+        name,
+        runs,
+        "run",
+        place,
+        lambda run: f"{run.metrics.get('method')} on {run.metrics.get('dataset')}",
+    )
 
 
 def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:

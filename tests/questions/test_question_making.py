@@ -60,6 +60,14 @@ def test_a_chain_that_could_end_elsewhere_is_left_out() -> None:
     assert len(Chains(separate).drawn(2, 9, np.random.default_rng(0))) == 2
 
 
+def test_names_and_relations_that_contain_each_other_are_one() -> None:
+    """Two facts of one person under two names: several answers fit "Ada founded what?"."""
+    graph = line((0, 1, "founded"), (4, 2, "had founded"), (2, 3, "lies in"))
+    object.__setattr__(graph, "names", Texts.of(["ada", "norvik", "tarn", "velia", "ada marsh"]))
+    drawn = Chains(graph).drawn(1, 9, np.random.default_rng(0))
+    assert [Chains(graph).nodes(rows) for rows in drawn] == [[2, 3]]
+
+
 def test_a_chain_whose_ends_one_fact_joins_is_no_question_of_two_hops() -> None:
     short = line((0, 1, "founded"), (1, 2, "stands on"), (2, 0, "known to"))
     assert Chains(short).drawn(2, 9, np.random.default_rng(0)) == []
