@@ -50,7 +50,8 @@ class Normaliser:
         return tokens if self.form == "squad" else characters(tokens)
 
 
-_RAW = Normaliser("raw")
+RAW = Normaliser("raw")
+"""What compares answers of which the other forms leave nothing."""
 Containment = Literal["substring", "token_boundary"]
 _SPECIAL = frozenset({"yes", "no", "noanswer"})
 
@@ -76,12 +77,12 @@ class Reading:
         `substring` compares characters, as the papers do ("no" is found in "know");
         `token_boundary` compares whole words, and so is a gold answer that normalises to nothing.
         """
-        plain, raw = self._compared(text), _spaced(_RAW.tokens(text))
+        plain, raw = self._compared(text), _spaced(RAW.tokens(text))
 
         def holds(gold: str) -> bool:
             if wanted := self._compared(gold):
                 return wanted in plain
-            return bool(tokens := _RAW.tokens(gold)) and _spaced(tokens) in raw
+            return bool(tokens := RAW.tokens(gold)) and _spaced(tokens) in raw
 
         return holds
 
@@ -112,7 +113,7 @@ def exact_match(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -
     """
     plain = reading.normal(answer)
     return float(any(
-        plain == wanted if (wanted := reading.normal(gold)) else _RAW(answer) == _RAW(gold) != ""
+        plain == wanted if (wanted := reading.normal(gold)) else RAW(answer) == RAW(gold) != ""
         for gold in golds
     ))  # fmt: skip
 
@@ -124,7 +125,7 @@ def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, 
     """
     mine, theirs = reading.tokens(answer), reading.tokens(gold)
     if not theirs:
-        mine, theirs = _RAW.tokens(answer), _RAW.tokens(gold)
+        mine, theirs = RAW.tokens(answer), RAW.tokens(gold)
     if mine != theirs and {" ".join(mine), " ".join(theirs)} & _SPECIAL:
         return 0.0, 0.0, 0.0
     shared = sum((Counter(mine) & Counter(theirs)).values())

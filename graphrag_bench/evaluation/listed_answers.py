@@ -6,6 +6,7 @@ Source: the evaluation of CWQ and WebQSP by SubgraphRAG (Li et al., ICLR 2025), 
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from string import ascii_uppercase
 
 from graphrag_bench.evaluation.answers import DEFAULT, Normaliser, Reading
@@ -20,6 +21,7 @@ normalise_listed = Normaliser("squad")
 
 It is the `squad` form whatever `evaluation.normaliser` says: so these sets are scored.
 """
+_READING = Reading(normalise_listed)
 _NO_ANSWER = ("ans: not available", "ans: no information available")
 _EITHER_WAY = (
     "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
@@ -60,25 +62,24 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
     A line and a gold answer match when the gold is contained in the line, both normalised, or, for
     questions of certain kinds (when, where, ...), what the line answers in the gold. Of questions
     for a time, the gold 2014-05-01 is taken as 2014. Precision and recall count pairs of a line and
-    a gold that match, each used once, longest first, ties in order; without a line all is 0. Gold
-    answers that normalise to nothing are skipped.
+    a gold that match, each used once, longest first, ties in order; without a line all is 0.
     """
     lowered = question.lower()
     dated = any(words in lowered for words in _YEAR_ONLY)
     either = any(words in lowered for words in _EITHER_WAY)
     years = [_DATE.sub(r"\1", gold) if dated else gold for gold in golds]
-    wanted = [gold for gold in map(normalise_listed, years) if gold]
+    wanted = [gold for gold in years if gold.strip()]
     lines = predictions(answer)
     if not lines or not wanted:
         return dict.fromkeys(LISTED, 0.0)
 
     def matches(line: str, gold: str) -> bool:
         name = normalise_listed(_behind(line)) if either else ""
-        return gold in normalise_listed(line) or bool(name and name in gold)
+        return _READING.finder(line)(gold) or bool(name and name in normalise_listed(gold))
 
     unmatched = sorted(lines, key=lambda line: -len(normalise_listed(line)))
     n_pairs = 0
-    for gold in sorted(wanted, key=lambda gold: -len(gold)):
+    for gold in sorted(wanted, key=lambda gold: -len(normalise_listed(gold))):
         if (match := next((line for line in unmatched if matches(line, gold)), None)) is not None:
             unmatched.remove(match)
             n_pairs += 1
@@ -91,10 +92,44 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
 
 _LONE = r"^\W*(?:option|choice|answer)?\W*([{any}])\W*$"
 _PROSE = r"\b(?:answer|option|choice)\W+(?:is\W+|would be\W+)?(?:option\W+|choice\W+)?([{upper}])\b"
-_FIRST = r"^\W*([{upper}])\s?[).:\]](?!\W*(?:or|and)\b)"
+_FIRST = (
+    r"^\W*([{upper}])(?:\s?[).:\]]|\W*\n|\s+[-–—]\s|,?\s+(?:because|since|not|rather|instead)\b)"
+)
 _BRACKETED = r"\(([{upper}])\)"
 _MARKED = r"\b([{upper}])(?=[).:\]]|\s*$)"
-_CAPITAL = r"\b([{capital}])\b"
+_MARK_WORDS = re.compile(r"(?i)\b(?:option|choice|answer|is|would be)\b")
+_TOKEN = re.compile(r"\w+|[^\w\s]|\n")
+_JOINING_WORDS = frozenset({"or", "and", "nor", "well"})
+_JOINS = _JOINING_WORDS | {"but", ",", "/", "&", "+", ";", "|", "-", "–", "—", "\n"}
+_BETWEEN = frozenset({
+    "option", "options", "choice", "choices", "answer", "answers", "maybe", "perhaps", "possibly",
+    "probably", "either", "both", "also", "even", "else", "it", "could", "might", "may", "be",
+    "as", "of",
+})  # fmt: skip
+_AROUND = _JOINING_WORDS | _BETWEEN | {
+    "the", "my", "final", "best", "correct", "right", "is", "are", "i", "think", "pick", "choose",
+    "say", "would", "s", "not", "neither", "between",
+}  # fmt: skip
+"""The words of an answer that says nothing but letters, in any case."""
+_NOT = frozenset({
+    "not", "neither", "nor", "than", "except", "cannot", "t", "over", "instead", "unlike",
+})  # fmt: skip
+_AFTER_A = _JOINS | _NOT | {"is", "are", "was", "were", "because", "since", "as", "rather"}
+"""The words before which "A" and "I" are letters."""
+_WRONG = re.compile(
+    r"\W*\b(?:(?:is|are|was|were)(?:\W+\w+)?\W+(?:wrong|incorrect|false|not)\b|(?:is|are)n['’]t\b)"
+)
+_TEXTS = 0xE000
+"""The first of the private characters that stand for the texts of options in an answer."""
+
+
+@dataclass
+class _Named:
+    """Options that are named one after another, joined by "or" and the like, and where."""
+
+    rows: list[int]
+    starts: list[int]
+    negated: bool
 
 
 def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAULT) -> int | None:
@@ -104,42 +139,106 @@ def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAUL
     in any case; it is told as in "the answer is B" or "Option B"; the answer begins with "B." or
     "B)"; a letter is in brackets; the answer holds an option's words, normalised, and those of
     no other but inside them; a letter precedes a sign such as "." or at the end; a capital
-    letter is alone, where "A" and "I" may be words and do not count.
+    letter is alone. "A" and "I" before a word are words, letters within an option's own text do not
+    count, and neither does what is denied ("not A", "A and C are wrong"). Options joined by "or",
+    "and", a comma, a slash, ... are a hedge: no option is chosen, unless an earlier way names one.
     Source: Zhou et al. 2025, section 7.1, whose language model reads the letter where this cannot.
     """
     letters = ascii_uppercase[: len(options)]
-    capitals = "".join(letter for letter in letters if letter not in "AI") or "-"
-    marks = r"(?i)\b(?:option|choice|answer|is|would be)\b"
-    lowered = re.sub(marks, lambda chosen: chosen.group().lower(), answer)
+    if lone := re.match(_LONE.format(any=letters + letters.lower()), answer):
+        return letters.index(lone[1].upper())
+    text, words = _with_texts_marked(answer, options, letters), frozenset(letters.lower())
+    if {word.lower() for word in re.findall(r"\w+", text)} <= _AROUND | words:
+        text = text.upper()
+    text = _MARK_WORDS.sub(lambda word: word.group().lower(), text)
+    named = _named(text, letters)
+    at = {start: row for one in named for start, row in zip(one.starts, one.rows, strict=True)
+          if not one.negated and text[start] in letters}  # fmt: skip
+    hedges = [one for one in named if not one.negated and len(set(one.rows)) > 1]
+    hedged = {start for one in hedges for start in one.starts}
 
-    def by_letter(*patterns: str) -> int | None:
-        chosen = {
-            letter.upper()
-            for pattern in patterns
-            for letter in re.findall(
-                pattern.format(any=letters + letters.lower(), upper=letters, capital=capitals),
-                lowered,
+    def by_letter(pattern: str) -> set[int]:
+        found = re.finditer(pattern.format(upper=letters), text)
+        return {one.start(1) for one in found if one.start(1) in at}
+
+    several = len(set(at.values())) > 1
+    if several and set(re.findall(r"\w+", text)) <= set(letters):
+        return None
+    for pattern in (_PROSE, _FIRST):
+        if (starts := by_letter(pattern)) & hedged:
+            return None
+        if len(rows := {at[start] for start in starts}) == 1:
+            return rows.pop()
+    if hedges:
+        return None
+    denied = {row for one in named if one.negated for row in one.rows}
+    ways = (
+        {at[start] for start in by_letter(_BRACKETED)},
+        _by_words(answer, options, reading) - denied,
+        {at[start] for start in by_letter(_MARKED)},
+        set(at.values()),
+    )
+    return next((rows.pop() for rows in ways if len(rows) == 1), None)
+
+
+def _with_texts_marked(answer: str, options: Sequence[str], letters: str) -> str:
+    """The answer with a private character in place of each option's own text, the longest first."""
+    texts = {row: re.findall(r"\w+", option) for row, option in enumerate(options)}
+    for row in sorted(texts, key=lambda row: -len(options[row])):
+        if texts[row] and "".join(texts[row]).upper() not in letters:
+            pattern = r"\W+".join(map(re.escape, texts[row]))
+            answer = re.sub(
+                rf"(?<!\w){pattern}(?!\w)", chr(_TEXTS + row), answer, flags=re.IGNORECASE
             )
-        }
-        return letters.index(chosen.pop()) if len(chosen) == 1 else None
-
-    for pattern in (_LONE, _PROSE, _FIRST, _BRACKETED):
-        if (chosen := by_letter(pattern)) is not None:
-            return chosen
-    chosen = _by_words(answer, options, reading)
-    return by_letter(_MARKED, _CAPITAL) if chosen is None else chosen
+    return answer
 
 
-def _by_words(answer: str, options: Sequence[str], reading: Reading) -> int | None:
-    words = f" {' '.join(reading.tokens(answer))} "
+def _named(text: str, letters: str) -> list[_Named]:
+    tokens = [(one.group(), one.start()) for one in _TOKEN.finditer(text)]
+    groups: list[_Named] = []
+    joins: list[str] | None = None  # since the last option; None after another word
+    negated, bare = False, True
+    for place, (token, start) in enumerate(tokens):
+        after = tokens[place + 1][0] if place + 1 < len(tokens) else "."
+        row = letters.find(token) if len(token) == 1 else -1
+        if row >= 0 and token in "AI" and after.isalnum() and after not in letters:
+            row = row if after.lower() in _AFTER_A else -1
+        if 0 <= (of_text := ord(token[0]) - _TEXTS) < len(letters):
+            row = of_text
+        if row < 0:
+            word = token.lower()
+            negated = word in _NOT or (negated and (word in _BETWEEN or not word.isalnum()))
+            if word in _JOINS:
+                joins = None if joins is None else [*joins, word]
+            elif word.isalnum() and word not in _BETWEEN:
+                joins = None
+            bare = bare and not word.isalnum()
+            continue
+        last = groups[-1] if groups else None
+        own_text = last is not None and bare and not joins and last.rows[-1] == row
+        joined = bool(joins) and not (joins == ["\n"] and after.isalnum())
+        if last and last.negated:
+            joined = joined and bool(_JOINING_WORDS & set(joins or ()))
+        if last and joins is not None and (joined or own_text):
+            last.rows.append(row)
+            last.starts.append(start)
+        else:
+            groups.append(_Named([row], [start], negated))
+        joins, negated, bare = [], False, True
+    for one in groups:
+        one.negated = one.negated or _WRONG.match(text, one.starts[-1] + 1) is not None
+    return groups
+
+
+def _by_words(answer: str, options: Sequence[str], reading: Reading) -> set[int]:
+    holds = Reading(reading.normaliser, "token_boundary").finder(answer)
     texts = [f" {' '.join(reading.tokens(option))} " for option in options]
-    rows = [row for row, option in enumerate(texts) if option.strip() and option in words]
-    widest = [
+    rows = [row for row, option in enumerate(options) if holds(option)]
+    return {
         row
         for row in rows
         if not any(texts[row] != texts[other] and texts[row] in texts[other] for other in rows)
-    ]
-    return widest[0] if len(widest) == 1 else None
+    }
 
 
 def choice_scores(

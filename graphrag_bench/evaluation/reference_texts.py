@@ -1,8 +1,8 @@
 """Answers against reference texts: BLEU, ROUGE and METEOR over the same words.
 
-The words are those of `words`: lower case, any script. Each value is of one answer, its mean is
-over questions, in 0..1; several gold answers are several references. The packages are the extra
-`metrics`: pip install 'graphrag-bench[metrics]'.
+The words are those of `words`: lower case, any script; a text of signs alone has these. Each value
+is of one answer, its mean is over questions, in 0..1; several gold answers are several references.
+The packages are the extra `metrics`: pip install 'graphrag-bench[metrics]'.
 """
 
 import sys
@@ -12,11 +12,16 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
+from graphrag_bench.evaluation.answers import RAW
 from graphrag_bench.text import words
 
 _FLOOR = 0.1
 _NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])
 """A WordNet that knows no word."""
+
+
+def _tokens(text: str) -> list[str]:
+    return words(text) or RAW.tokens(text)
 
 
 def bleu(answer: str, golds: Sequence[str], order: int) -> float:
@@ -25,10 +30,10 @@ def bleu(answer: str, golds: Sequence[str], order: int) -> float:
     An n-gram order without a match counts 0.1 matches (smoothing method 1 of Chen & Cherry 2014);
     an answer with fewer words than `order` has 0. Source: Papineni et al. 2002, by sacrebleu.
     """
-    references = [" ".join(tokens) for gold in golds if (tokens := words(gold))]
+    references = [" ".join(tokens) for gold in golds if (tokens := _tokens(gold))]
     if not references:
         return 0.0
-    text = " ".join(words(answer))
+    text = " ".join(_tokens(answer))
     return float(_bleu(order).corpus_score([text], [[one] for one in references]).score) / 100
 
 
@@ -59,7 +64,7 @@ def _rouge_scorer(kind: str) -> Any:
     # rouge-score brings a log handler for what is in stderr's place at import, and
     # the handler would close that, a test's or a notebook's, when logging is set up again
     logging.get_absl_handler().python_handler.stream = sys.__stderr__
-    return RougeScorer([kind], use_stemmer=False, tokenizer=SimpleNamespace(tokenize=words))
+    return RougeScorer([kind], use_stemmer=False, tokenizer=SimpleNamespace(tokenize=_tokens))
 
 
 @lru_cache(maxsize=1)
@@ -83,8 +88,10 @@ def meteor(answer: str, golds: Sequence[str]) -> float:
     """
     from nltk.translate.meteor_score import meteor_score
 
-    references = [tokens for gold in golds if (tokens := words(gold))]
-    return float(meteor_score(references, words(answer), wordnet=_wordnet())) if references else 0.0
+    references = [tokens for gold in golds if (tokens := _tokens(gold))]
+    return (
+        float(meteor_score(references, _tokens(answer), wordnet=_wordnet())) if references else 0.0
+    )
 
 
 def notes(package: str) -> str:

@@ -210,6 +210,21 @@ def test_a_question_without_gold_has_no_value(name: str) -> None:
     assert values(name, "Norvik", Gold()) == {}
 
 
+@pytest.mark.parametrize("name", [n for n in ANSWER_METRICS if n[-1] != "2" and n != "meteor"])
+def test_gold_that_normalises_to_nothing_is_right_by_every_metric_and_no_answer_by_none(
+    name: str,
+) -> None:
+    """A text of one word has no pair of words, and METEOR punishes it: these three are left out."""
+    for text in ("The", "$"):
+        gold = Gold((text,), options=("Lund", text), correct=1, sub_answers=((text,),))
+        right = values(name, f"ans: {text}" if name == "kgqa" else text, gold)
+        assert right.pop("option_unread", 0.0) == 0.0
+        assert list(right.values()) == pytest.approx([1.0] * len(right))
+        wrong = values(name, "", gold)
+        assert wrong.pop("option_unread", 1.0) == 1.0
+        assert set(wrong.values()) == {0.0}
+
+
 @pytest.mark.parametrize("name", ANSWER_METRICS)
 def test_the_gold_answer_itself_scores_1(name: str) -> None:
     gold = Gold(("Ada Marsh left Lund",), options=("Kessel", "Ada Marsh left Lund"), correct=1,

@@ -72,12 +72,17 @@ def test_of_a_date_only_the_year_counts_when_a_time_is_asked_for() -> None:
     assert scores("ans: in 2014", "2014-05-01", question="Which year was it?")["list_f1"] == 0.0
 
 
-def test_a_line_and_a_gold_are_used_once_the_longest_first_and_empty_golds_not_at_all() -> None:
+def test_a_line_and_a_gold_are_used_once_the_longest_first() -> None:
     both = "ans: New Norvik and Norvik\nans: Norvik"
     assert scores(both, "Norvik", "New Norvik")["list_f1"] == 1.0
     assert scores("ans: New Norvik and Norvik", "Norvik", "New Norvik")["list_recall"] == 0.5
-    assert scores("ans: Norvik", "The", "Norvik")["list_recall"] == 1.0
-    assert scores("ans: Norvik", "The")["hit"] == 0.0
+    assert scores("ans: Norvik", " ", "Norvik")["list_recall"] == 1.0
+
+
+def test_a_gold_that_normalises_to_nothing_is_compared_raw() -> None:
+    assert scores("ans: A", "A") == scores("ans: The The", "the the") == dict.fromkeys(LISTED, 1.0)
+    assert scores("ans: The", "A") == scores("ans: $", "€") == dict.fromkeys(LISTED, 0.0)
+    assert scores("ans: Norvik", "The", "Norvik")["list_recall"] == 0.5
 
 
 def test_the_answers_of_a_reply_are_what_stands_behind_the_mark() -> None:
@@ -123,13 +128,64 @@ def test_an_option_is_read_by_its_letter_or_by_its_words(answer: str, letter: st
     assert chosen_option(answer, OPTIONS) == "ABCD".index(letter)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    ["", "I do not know.", "A boat", "E", "B and C", "A red boat, and nobody knows", "(B) or (C)"],
-)
-def test_no_option_or_several_are_none(answer: str) -> None:
+@pytest.mark.parametrize("answer", ["", "I do not know.", "A boat", "E", "It is not B", "Both"])
+def test_an_answer_that_names_no_option_chooses_none(answer: str) -> None:
     assert chosen_option(answer, OPTIONS) is None
     assert chosen_option("The answer is D", OPTIONS[:3]) is None
+
+
+CITIES = ("Paris", "Lyon", "Nice", "Metz")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["A or B", "B or A", "Either A or D", "A, B", "A/B", "A\nB", "A B", "B, D", "A and C", "A & B",
+     "B and/or C", "A; B", "A - B", "Answer: B or C", "Answer: B/C", "Options A and C",
+     "Option A or option C", "(A) or (B)", "(A)(B)", "**A** or **B**", "[A], [C]", "a or b", "b, d",
+     "(b) or (c)", "answer: either b or c", "It's either B or C", "A or maybe B", "B (or C)",
+     "B or C, but not A", "Probably A, but maybe B.", "A as well as B", "A, B, C, D", "A. B.",
+     "I pick A and D", "The answer is A or B.", "The answer is (B) or (C).", "Neither A nor B",
+     "The answer is B. Or C.", "Paris or Lyon", "either paris or metz", "Paris/Lyon", "B or Paris",
+     "A. Paris or B. Lyon", "A) Paris\nB) Lyon", "It could be (B) Lyon or (C) Nice"],
+)  # fmt: skip
+def test_a_hedge_between_options_chooses_none(answer: str) -> None:
+    assert choice_scores(answer, CITIES, 1) == {"multiple_choice": 0.0, "option_unread": 1.0}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["B. because A is wrong", "B, because A and C are wrong", "The answer is (B).", "B, not A",
+     "the answer is b", "b) lyon", "B - Lyon", "B or Lyon", "It is not Paris but Lyon", "B over C",
+     "A is wrong, so B", "A and C are wrong, so B", "Neither A nor C, so B", "B rather than C",
+     "I pick B instead of C", "B\nA and C are wrong.", "<b>B</b>",
+     "A) Paris\nB) Lyon\nC) Nice\nThe answer is B", "Answer: B. The others (A, C, D) are wrong."],
+)  # fmt: skip
+def test_an_option_beside_others_that_are_denied_is_read(answer: str) -> None:
+    assert chosen_option(answer, CITIES) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "letter"),
+    [("B) Paris or London", "B"), ("paris or london", "B"), ("C. A and B", "C"), ("A and B", "C"),
+     ("The answer is C: A and B.", "C"), ("C. difficile", "D"), ("Vitamin B", "A")],
+)  # fmt: skip
+def test_letters_and_joins_in_the_text_of_an_option_are_no_hedge(answer: str, letter: str) -> None:
+    options = ("Vitamin B", "Paris or London", "A and B", "C. difficile")
+    assert chosen_option(answer, options) == "ABCD".index(letter)
+    assert chosen_option("Vitamin B or C. difficile", options) is None
+
+
+@given(st.lists(st.text(min_size=1), min_size=2, max_size=9), st.data())
+def test_the_letter_of_an_option_is_read_and_two_letters_are_not(
+    options: list[str], data: st.DataObject
+) -> None:
+    some = st.permutations("ABCDEFGHI"[: len(options)])
+    first, second, *_ = data.draw(some)
+    for answer in (first, first.lower(), f"({first})", f"{first}.", f"The answer is {first}."):
+        assert chosen_option(answer, options) == ord(first) - ord("A")
+    for answer in (f"{first} or {second}", f"{first}/{second}".lower(), f"({first}), ({second})"):
+        if answer.casefold() not in (option.casefold() for option in options):
+            assert chosen_option(answer, options) is None
 
 
 def test_the_right_option_is_1_another_0_and_none_is_wrong_and_counted() -> None:
