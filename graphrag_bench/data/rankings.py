@@ -4,6 +4,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,13 @@ NO_PASSAGE = "no-passage-found"
 """The passage of a TREC run for a question that found none: such a run has no other way to say."""
 _TREC = "question Q0 passage rank score tag"
 _JSON = (
-    'what is read is {"QUESTION": [PASSAGE, ...], ...}, rows {"question": ..., "documents" or '
-    '"docs": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...], '
-    '"answers": [...]} in the order of the questions'
+    'what is read is {"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": '
+    '..., "documents" or "docs": [PASSAGE, ...], "answer": ...}, or '
+    '{"retrieved_docs": [[PASSAGE, ...], ...], "answers": [...]} in the order of the questions'
 )
 Places = Sequence[Sequence[str]]
 """Passages by rank; those of one rank were found together."""
-Row = tuple[str, str, Places, str | None]
+Row = tuple[str, str, Places, object]
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,13 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     A passage is the id of a document, an item that gold evidence names, or a text that is the same
     but for white space as a document with or without its title: it stands for all documents of that
     text. A document counts where it is first named. A passage that matches nothing keeps its rank.
-    A question is an id, or a text; one that is unknown or comes twice is a UserError.
+    A question is an id, or a text; one that is unknown or comes twice is a UserError, and so is an
+    answer that is no text: a list of texts is one where the question wants a list.
     """
     matcher = _Matcher(dataset)
-    is_json = read_text(path).lstrip()[:1] in "{["
+    if not (first := read_text(path).lstrip()[:1]):
+        raise UserError(f"{path} is empty.")
+    is_json = first in "{["
     rankings: dict[str, Ranking] = {}
     for place, name, places, answer in _json(path, dataset) if is_json else _trec(path):
         question = matcher.question(place, name)
@@ -66,7 +71,9 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
             [one for passage in passages for one in matcher.documents(passage)]
             for passages in places
         )
-        rankings[question] = Ranking(tuple(ranks), tuple(ranks.values()), answer)
+        wants_list = dataset.card.form_of(dataset.gold[question].type) == "list"
+        text = None if answer is None else _answer(f"{place}, '{question}'", answer, wants_list)
+        rankings[question] = Ranking(tuple(ranks), tuple(ranks.values()), text)
     if not rankings:
         raise UserError(f"{path} ranks no passages.")
     return Rankings(rankings, matcher.n_passages, tuple(matcher.unmatched))
@@ -74,22 +81,32 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
 
 def _trec(path: Path) -> Iterator[Row]:
     questions: dict[str, dict[tuple[float, int], list[str]]] = {}
+    lines: dict[tuple[str, float, int], int] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip():
             continue
         try:
             question, _, passage, rank, score, _ = line.split()
-            key = -float(score), int(rank)
-            if math.isnan(key[0]):
-                raise ValueError(score)
+            key = _negative(score), int(rank)
         except ValueError:
             raise UserError(
                 f"{path}, line {number}: a line of a TREC run is {_TREC}, not '{line[:80]}'."
             ) from None
+        lines.setdefault((question, *key), number)
         places = questions.setdefault(question, {})
         if passage != NO_PASSAGE:
             places.setdefault(key, []).append(passage)
     for question, places in questions.items():
+        worst = -math.inf  # the last rank of a better score
+        for score, group in groupby(sorted(places), key=itemgetter(0)):
+            ranks = [rank for _, rank in group]
+            if ranks[0] < worst:
+                raise UserError(
+                    f"{path}, line {lines[question, score, ranks[0]]}: question '{question}' has a "
+                    f"better score below rank {ranks[0]}: ranks and scores contradict each other. "
+                    "TREC ranks by score, the highest first."
+                )
+            worst = max(worst, ranks[-1])
         yield str(path), question, [places[key] for key in sorted(places)], None
 
 
@@ -101,10 +118,22 @@ def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
             yield from _in_order(place, item, dataset)
         elif isinstance(item.get("question"), str):
             passages = item["documents"] if "documents" in item else item.get("docs")
-            yield place, item["question"], _places(place, passages), _answer(item.get("answer"))
+            for name in ("scores", "doc_scores"):
+                if item.get(name) is not None:
+                    _check_order(f"{place}, '{name}'", passages, item[name])
+            yield place, item["question"], _places(place, passages), item.get("answer")
         else:
             for name, passages in item.items():
                 yield place, name, _places(f"{place}, '{name}'", passages), None
+
+
+def _negative(score: object) -> float:
+    """The score as a key that sorts the highest first; raises ValueError for what is none."""
+    if isinstance(score, bool) or not isinstance(score, str | int | float):
+        raise ValueError(score)
+    if math.isnan(value := float(score)):
+        raise ValueError(score)
+    return -value
 
 
 def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator[Row]:
@@ -114,17 +143,46 @@ def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator
         if not isinstance(values, list) or len(values) != len(every):
             raise UserError(f"{place}: {name} is no list for the {len(every)} questions in order.")
     for question, passages, answer in zip(every, lists, answers, strict=True):
-        yield place, question.id, _places(f"{place}, '{question.id}'", passages), _answer(answer)
+        yield place, question.id, _places(f"{place}, '{question.id}'", passages), answer
 
 
 def _places(place: str, passages: object) -> Places:
-    if not isinstance(passages, list) or not all(isinstance(p, str | int) for p in passages):
+    if isinstance(passages, dict):  # passages with scores, as ranx and BEIR write them
+        groups: dict[float, list[str]] = defaultdict(list)
+        for name, score in passages.items():
+            try:
+                groups[_negative(score)].append(name)
+            except ValueError:
+                raise UserError(f"{place}: passage '{name}' has the score {score!r}.") from None
+        return [groups[key] for key in sorted(groups)]
+    if not isinstance(passages, list) or not all(type(p) in (str, int) for p in passages):
         raise UserError(f"{place}: a list of passages was expected: {_JSON}.")
     return [[str(passage)] for passage in passages]
 
 
-def _answer(value: object) -> str | None:
-    return None if value is None else str(value)
+def _check_order(place: str, passages: object, scores: object) -> None:
+    try:
+        keys = [_negative(score) for score in scores] if isinstance(scores, list) else []
+    except ValueError:
+        keys = []
+    if not isinstance(passages, list) or len(keys) != len(passages):
+        raise UserError(f"{place}: no list of a number for each passage.")
+    if keys != sorted(keys):
+        raise UserError(
+            f"{place}: the passages are not in the order of their scores, the highest first. "
+            "Sort them, or leave the scores out if the order is right."
+        )
+
+
+def _answer(place: str, value: object, wants_list: bool) -> str:
+    if wants_list and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return "\n".join(f"ans: {' '.join(one.split())}" for one in value)
+    number = type(value) is int or (type(value) is float and math.isfinite(value))
+    if isinstance(value, str) or number:
+        return str(value)
+    raise UserError(
+        f"{place}: the answer {value!r:.60} is no text; null is a question without one."
+    )
 
 
 def _plain(text: str) -> str:

@@ -1,12 +1,15 @@
 """Results of others as runs: every format, what matches nothing, and export followed by import."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from toy_runs import TOY, run_folder
 
 from graphrag_bench.config.settings import DatasetSettings
+from graphrag_bench.data.rankings import read_rankings
+from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, find_run
@@ -63,6 +66,25 @@ def test_rows_name_a_question_by_its_text_and_a_passage_by_its_text_with_or_with
     assert [run.rows[name]["status"] for name in ("q1", "q2")] == ["retrieved", "answered"]
 
 
+def test_passages_with_scores_are_ranked_by_them_and_share_the_rank_of_one_score(
+    tmp_path: Path,
+) -> None:
+    text = json.dumps({"q1": {"isk": 0.1, "norvik": 7, "lund": 0.5, "ada": 0.5}, "q2": {}})
+    run = imported(tmp_path, text)
+    assert documents(run) == {"q1": ["norvik", "lund", "ada", "isk"], "q2": []}
+    assert run.rows["q1"]["ranks"] == [1, 2, 2, 3]
+
+
+def test_an_answer_may_be_a_number_and_a_list_where_the_question_wants_one(tmp_path: Path) -> None:
+    row = {"question": "q1", "docs": ["ada"], "answer": 1914, "doc_scores": [0.5]}
+    assert imported(tmp_path, json.dumps(row)).rows["q1"]["answer"] == "1914"
+    dataset = read_dataset("toy")
+    dataset = replace(dataset, card=dataset.card.model_copy(update={"answers": "list"}))
+    file = tmp_path / "lists"
+    file.write_text(json.dumps(row | {"answer": ["Ada\nMarsh", "Otto"]}))
+    assert read_rankings(file, dataset).of["q1"].answer == "ans: Ada Marsh\nans: Otto"
+
+
 def test_lists_of_texts_are_in_the_order_of_the_questions_and_answers_are_scored(
     tmp_path: Path,
 ) -> None:
@@ -117,9 +139,22 @@ def test_one_unmatched_passage_of_a_hundred_is_said_and_is_no_error(tmp_path: Pa
         ('{"q1": ["ada"]}\n{"q1": ["ada"]}', "q1"),
         ('{"question": "q1"}', "docs"),
         ("[1]", "item 0"),
-        ("", "results"),
+        ("", "empty"),
+        ("\ufeff \n\n", "empty"),
+        ("[]", "results"),
+        ("q1 Q0 ada 1 0.1 tag\nq1 Q0 isk 2 0.1 tag\nq1 Q0 lund 2 0.9 tag", "line 1.*q1"),
+        ('{"question": "q1", "docs": ["ada", "isk"], "scores": [0.1, 0.9]}', "scores"),
+        ('{"question": "q1", "docs": ["ada"], "doc_scores": [0.1, 0.9]}', "doc_scores"),
+        ('{"q1": {"ada": 0.5, "isk": "high"}}', "q1.*isk"),
+        ('{"q1": {"ada": NaN}}', "q1.*ada"),
+        ('{"q1": [true]}', "q1"),
+        ('{"question": "q1", "docs": []}\n{"question": "q2", "docs": [], "answer": {"a": 1}}',
+         "line 2.*q2"),
+        ('{"question": "q1", "docs": [], "answer": false}', "q1"),
+        ('{"question": "q1", "docs": [], "answer": ["Ada", "Otto"]}', "q1"),
+        ('{"question": "q1", "docs": [], "answer": NaN}', "q1"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_such_file_is_refused_with_its_place(
     tmp_path: Path, text: str, name: str
 ) -> None:
