@@ -8,15 +8,17 @@ import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
 if TYPE_CHECKING:
@@ -27,9 +29,13 @@ _BATCH = 64
 
 
 class FileRow(BaseModel):
-    """The fields of one row of a published format; numbers are read as texts."""
+    """The fields of one row of a published format; numbers are read as texts.
+
+    `other_names` are those that other tools have for a field; values of list fields are united.
+    """
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+    other_names: ClassVar[Mapping[str, str]] = {}
 
 
 R = TypeVar("R", bound=FileRow)
@@ -87,15 +93,18 @@ class Rows:
         self.places[kind, name] = place
 
     def check(self, corpus: Path) -> None:
-        """Raise UserError for a corpus without text, and for evidence that it does not hold.
+        """Raise UserError for a corpus without text, and for evidence out of a question's reach.
 
+        That is evidence that the corpus does not hold, or of another scope than the question's.
         `corpus` is its file, or its folder. Evidence that names a file gets the file's documents.
         """
         if not self.documents:
             raise UserError(f"{corpus}: the corpus is empty.")
         if not any(document.text.strip() for document in self.documents.values()):
             raise UserError(f"{corpus}: every document is blank.")
+        scoped = any(document.scope is not None for document in self.documents.values())
         for name, gold in self.gold.items():
+            scope = self.questions[name].scope
             for evidence in gold.evidence:
                 if evidence not in self.files and evidence not in self.documents:
                     ids = [*self.files, *self.documents][:20000]
@@ -104,6 +113,13 @@ class Rows:
                         f"{self.places['question', name]}: question '{name}' names the evidence "
                         f"'{evidence}', which '{corpus}' does not hold. {hint}"
                     )
+                for document in self.files.get(evidence, [evidence]):
+                    other = self.documents[document].scope
+                    if scoped and scope is not None and scope != other:
+                        raise UserError(
+                            f"{self.places['question', name]}: question '{name}' has the scope "
+                            f"'{scope}', and its evidence '{document}' the scope {other!r}."
+                        )
             if files := [one for one in gold.evidence if one in self.files]:
                 parts = tuple((file, tuple(self.files[file])) for file in files)
                 self.gold[name] = replace(gold, parts=parts)
@@ -145,11 +161,22 @@ def json_file(path: Path) -> object:
         raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
 
 
+@cache
+def warn(text: str) -> None:
+    """Print a line about a data set, once in a process."""
+    Progress().say(f"! {text}")
+
+
 def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
-    """Yield place and row of every line of JSON lines; raises UserError for a misspelling."""
+    """Yield place and row of every line of JSON lines; raises UserError for a misspelling.
+
+    Fields that are not read are named in a note at the end.
+    """
     read_text(path)  # names the files there are, and the line that is not UTF-8
+    unread: dict[str, None] = {}
     for place, content in json_line_objects(path):
         if isinstance(content, dict):
+            content = _by_own_names(content, shape)
             absent = [name for name in shape.model_fields if name not in content]
             for name in content:
                 close = difflib.get_close_matches(name, absent, n=1, cutoff=0.8)
@@ -157,7 +184,30 @@ def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
                     raise UserError(
                         f"{place}: there is no field '{name}'; did you mean '{close[0]}'?"
                     )
+            unread |= dict.fromkeys(name for name in content if name not in shape.model_fields)
         yield place, shaped(place, content, shape)
+    if unread:
+        warn(f"{path}: fields that are not read: {', '.join(unread)}.")
+
+
+def _by_own_names(content: Mapping[str, object], shape: type[FileRow]) -> dict[str, object]:
+    row = {name: value for name, value in content.items() if name not in shape.other_names}
+    for name, own in shape.other_names.items():
+        if name in content:
+            several = shape.model_fields[own].annotation == list[str]
+            if several:
+                row[own] = [*_several(row.get(own)), *_several(content[name])]
+            elif own in row:
+                row[name] = content[name]
+            else:
+                row[own] = content[name]
+    return row
+
+
+def _several(value: object) -> list[object]:
+    if isinstance(value, Mapping) and isinstance(value.get("text"), list):  # as SQuAD has answers
+        value = value["text"]
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:

@@ -48,7 +48,7 @@ def test_a_set_that_is_not_there_is_named_and_how_to_name_its_folder(home: Path)
         (b'{"id": "a", "text": "x"}\n\xff\xfe', "corpus.jsonl, line 2; UTF-8"),
         (b'{"id": "a", "text": "x"}\n{oops}\n', "corpus.jsonl, line 2; JSON"),
         (b'["a", "x"]\n', "corpus.jsonl, line 1; id, title, text"),
-        ([{"id": "a", "body": "x"}], "corpus.jsonl, line 1; 'text'; body"),
+        ([{"id": "a", "wording": "x"}], "corpus.jsonl, line 1; 'text'; wording"),
         ([{"text": "x"}], "corpus.jsonl, line 1; 'id'"),
         ([{"id": "a", "text": "x", "tilte": "A"}], "line 1; 'tilte'; 'title'"),
         ([{"id": "a", "text": ["x"]}], "line 1; 'text'; string"),
@@ -66,7 +66,7 @@ def test_a_fault_of_the_corpus_names_file_and_line(corpus: Rows, words: str) -> 
     [
         ({"evidence": ["bb"]}, "line 1; 'q1'; 'bb'; 'b'"),
         ({"evidence": "b"}, "line 1; 'evidence'; list"),
-        ({"answer": ["Dresden"]}, "line 1; 'answer'; 'answers'"),
+        ({"answrs": ["Dresden"]}, "line 1; 'answrs'; 'answers'"),
         ({"answers": [""]}, "line 1; 'q1'; blank answer"),
         ({"text": ""}, "line 1; 'q1'; no text"),
         ({}, "line 2; line 1"),

@@ -44,11 +44,12 @@ def hotpot_question(**fields: object) -> dict[str, object]:
 
 
 def test_jsonl_keeps_what_the_rows_say(tmp_path: Path) -> None:
-    corpus = [{"id": 7, "title": "A", "text": "a", "scope": "s"}, {"id": "b", "text": "b"}]
+    corpus = [{"id": 7, "title": "A", "text": "a", "scope": "s"}, 
+              {"id": "b", "text": "b", "scope": "s"}]  # fmt: skip
     question = {"id": 1, "text": "?", "answers": ["x", "y"], "evidence": [7, "7", "b"]}
     extra = {"type": "two-hop", "hops": 2, "entities": ["A"], "scope": "s", "author": "me"}
     data = read_dataset("jsonl", write_set(tmp_path, corpus, [{**question, **extra}]))
-    assert data.documents == (Document("7", "A", "a", "s"), Document("b", "", "b"))
+    assert data.documents == (Document("7", "A", "a", "s"), Document("b", "", "b", "s"))
     (requests,) = data.questions
     assert (requests.id, requests.text, requests.scope) == ("1", "?", "s")
     gold = data.gold["1"]
@@ -65,6 +66,66 @@ def test_jsonl_reads_the_other_names_of_a_document(tmp_path: Path) -> None:
     without = replace(data, documents=(plain, data.documents[1]))
     assert data.corpus_digest != without.corpus_digest
     assert without.corpus_digest == digest([["a", "Tarn", "a", None], ["b", "", "b", None]])
+
+
+FOUND = [
+    {"_id": "a", "title": "Tarn", "contents": "The Tarn."}, {"docid": "b", "body": "A river."},
+    {"id": "c", "title": "Isk", "text": "One."}, {"id": "d", "title": "Isk", "text": "Two."},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "answers", "evidence"),
+    [
+        ({"golden_answers": ["x", "y"]}, ("x", "y"), ()),
+        ({"answer": "x", "answer_aliases": ["y", "x"]}, ("x", "y"), ()),
+        ({"answers": ["x"], "gold_answers": "y"}, ("x", "y"), ()),
+        ({"answer": {"text": ["x"], "answer_start": [3]}}, ("x",), ()),
+        ({"answer": 1914}, ("1914",), ()),
+        ({"possible_answers": None}, (), ()),
+        ({"supporting_docs": ["b", "a"]}, (), ("b", "a")),
+        ({"supporting_facts": [["Tarn", 0], ["Tarn", 1]]}, (), ("a",)),
+        ({"supporting_facts": {"title": ["Tarn"], "sent_id": [0]}}, (), ("a",)),
+        ({"positive_ctxs": [{"title": "", "text": "A  river."}]}, (), ("b",)),
+        ({"gold_docs": "Isk"}, (), ("Isk",)),
+    ],
+)
+def test_jsonl_reads_fields_by_the_names_of_other_tools(
+    tmp_path: Path, fields: dict[str, object], answers: tuple[str, ...], evidence: tuple[str, ...]
+) -> None:
+    row = {"_id": "q1", "question": "Which?", "question_type": "bridge", **fields}
+    data = read_dataset("jsonl", write_set(tmp_path, FOUND, [row]))
+    assert [(row.id, row.text) for row in data.documents[:2]] == [
+        ("a", "The Tarn."), ("b", "A river."),
+    ]  # fmt: skip
+    gold = data.gold["q1"]
+    assert (data.questions[0].text, gold.type) == ("Which?", "bridge")
+    assert (gold.answers, gold.evidence) == (answers, evidence)
+    assert gold.parts == ((("Isk", ("c", "d")),) if evidence == ("Isk",) else ())
+
+
+def test_evidence_under_another_name_that_is_no_document_is_refused(tmp_path: Path) -> None:
+    row = {"id": "q1", "text": "Which?", "supporting_facts": [["Tarnum", 0]]}
+    with pytest.raises(UserError, match="line 1.*supporting_facts.*Tarnum"):
+        read_dataset("jsonl", write_set(tmp_path, FOUND, [row]))
+
+
+def test_fields_that_are_not_read_and_a_set_without_gold_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"id": "q1", "text": "Which?", "gold": ["x"], "metadata": {}, "question": "What?"}
+    read_dataset("jsonl", write_set(tmp_path, [{**FOUND[0], "year": 1}], [row]))
+    corpus, fields, gold = capsys.readouterr().err.splitlines()
+    assert "corpus.jsonl" in corpus and corpus.endswith("read: year.")
+    assert fields.endswith("read: gold, metadata, question.")
+    assert "no question has gold" in gold
+
+
+def test_evidence_of_another_scope_is_refused_with_question_and_document(tmp_path: Path) -> None:
+    corpus = [{"id": "a", "text": "a", "scope": "s"}, {"id": "b", "text": "b", "scope": "t"}]
+    row = {"id": "q1", "text": "Which?", "evidence": ["a", "b"], "scope": "s"}
+    with pytest.raises(UserError, match="line 1: question 'q1'.*'b'"):
+        read_dataset("jsonl", write_set(tmp_path, corpus, [row]))
 
 
 def test_jsonl_passes_over_blank_lines_a_byte_order_mark_and_line_separators(

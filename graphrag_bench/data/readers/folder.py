@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,9 @@ from zipfile import is_zipfile
 
 from graphrag_bench.data.dataset import QUESTIONS, Document
 from graphrag_bench.data.readers import add_questions
-from graphrag_bench.data.rows import Rows
+from graphrag_bench.data.rows import Rows, warn
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.fingerprint import digest, file_digest
-from graphrag_bench.progress import Progress
 from graphrag_bench.text import encodable
 
 VERSION = 2
@@ -67,15 +65,10 @@ def folder_rows(folder: Path, store: Path) -> Rows:
         listed = "\n  ".join(unreadable) or "it holds no file"
         raise UserError(f"'{folder}' has nothing that can be read:\n  {listed}")
     if unreadable:
-        _warn(f"{folder}: {len(unreadable)} file(s) are left out:\n  " + "\n  ".join(unreadable))
+        warn(f"{folder}: {len(unreadable)} file(s) are left out:\n  " + "\n  ".join(unreadable))
     if (folder / QUESTIONS).is_file():
         add_questions(rows, folder / QUESTIONS, ids=False)
     return rows
-
-
-@cache
-def _warn(text: str) -> None:
-    Progress().say(f"! {text}")
 
 
 def _visible(folder: Path) -> Iterator[tuple[str, Path]]:
