@@ -362,9 +362,10 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
     """Return what an operator returned, by slot.
 
     Raises WrongReturn for too many or too few values, for None where a value is promised, for a
-    value of another type than the signature has, for ids that no row of the operator's own graph or
-    of the chunk table has, for scores that are not one for each row, and for scores of rows or
-    paths that are NaN or infinite. Scores that are computed when they are read are not read here.
+    value of another type than the signature has, for ids that no row of the graph or of the chunk
+    table has (unknown where the operator needs another graph), for scores that are not one for each
+    row, and for scores of rows or paths that are NaN or infinite. Scores that are computed when
+    they are read are not read here.
     """
     values = result if isinstance(result, tuple) else (result,)
     written = dict(zip(operator.returns, values, strict=False))
@@ -420,9 +421,10 @@ def _scores(value: Any) -> FloatArray:
 def _n_rows(operator: Operator, slot: str, resources: Mapping[str, Any]) -> int | None:
     table = slot.replace("_scores", "s")
     resource = "chunk_table" if table == "chunks" else "graph"
-    if table not in _ROWS or resource not in operator.needs:
+    others = [need for need in operator.needs if need.endswith("_graph")]
+    if table not in _ROWS or (resource == "graph" not in operator.needs and others):
         return None
-    rows = getattr(resources[resource], _ROWS[table], None)
+    rows = getattr(resources.get(resource), _ROWS[table], None)
     return int(rows() if callable(rows) else rows) if rows is not None else None
 
 

@@ -116,6 +116,11 @@ class Ranked(Generic[T]):
         """The rows at some places, or those where a mask is true, in the order given."""
         return type(self)(self.ids[places], self.scores[places])
 
+    def distinct(self) -> "Ranked[T]":
+        """Each row once, at its first place; itself where none comes twice."""
+        first = np.unique(self.ids, return_index=True)[1]
+        return self if len(first) == len(self) else self.take(np.sort(first))
+
     def items(self) -> list[tuple[int, float]]:
         """Row and score, in order."""
         return list(zip(self.ids.tolist(), self.scores.tolist(), strict=True))

@@ -1,4 +1,7 @@
-"""Contexts of ranked rows: chunks, nodes, relationships, community reports; rows that fit."""
+"""Contexts of ranked rows: chunks, nodes, relationships, community reports; rows that fit.
+
+A row that is ranked twice is packed once, at its first place.
+"""
 
 import csv
 import io
@@ -99,7 +102,7 @@ def chunks_context(
     budget = context_budget if bounded else UNBOUNDED
     most = budget.most_rows("chunk", top_k, CHUNKS)
     pieces = []
-    for position, (row, score) in enumerate(chunks.head(most).items()):
+    for position, (row, score) in enumerate(chunks.distinct().head(most).items()):
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
         name, *also = chunk_table.documents_of(row)
@@ -176,6 +179,7 @@ def _packed(
     share: float,
     cut: Cut,
 ) -> Context:
+    ranked = ranked.distinct()
     if cut == "last":
         return with_block(context, to_pieces(ranked.head(most)), budget, share)
     best = best_first(ranked.scores, ranked.ids)[:most]
@@ -254,7 +258,7 @@ def communities_context(
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
     pieces = []
-    for position, (row, score) in enumerate(communities.head(top_k).items()):
+    for position, (row, score) in enumerate(communities.distinct().head(top_k).items()):
         if text := reports.texts[row]:
             shown = text if form == "text" else _csv(position, text)
             n_tokens, chunks = tokenizer.count(shown), chunks_of_report(reports, row)
@@ -337,6 +341,7 @@ def fitting(
     Source: ours, for path pooling over prompts that a budget bounds.
     """
     most = context_budget.most_rows("relationship", top_k, RELATIONSHIPS)
+    relationships = relationships.distinct()
     pieces = relationship_pieces(graph, tokenizer, relationships.head(most), form)
     packed = with_block(context, pieces, context_budget, share)
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))

@@ -68,7 +68,7 @@ def test_the_typical_chunk_of_a_joined_corpus_is_a_full_window(join: str, typica
     assert chunk_size(settings, CORPUS).typical == -(-typical * 105 // 100)
 
 
-LINE = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
+LINE = Graph.from_arrays(range(6), range(1, 7))
 
 
 class Counting:
@@ -116,11 +116,25 @@ def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
     assert result.scores.tolist() == BEST_LAST.scores[: len(result)].tolist()
 
 
+@pytest.mark.parametrize("cut", ["last", "lowest"])
+def test_a_row_that_is_ranked_twice_is_packed_once_at_its_first_place(cut: str):
+    twice = ranked(2, 0, 2, 2, 1, 0, scores=(0.9, 0.8, 0.9, 0.7, 0.6, 0.5))
+    assert ids_of(block(twice, cut=cut)) == ["2", "0", "1"]
+    assert ids_of(block(twice, budget=20, cut=cut)) == ["2", "0"]
+    bound, tokens = ContextBudget(None), BytePairs()
+    chunks = chunks_context(
+        ranked(1, 1, 0), chunk_table=TABLE, tokenizer=tokens, context_budget=bound
+    )
+    assert ids_of(chunks) == ["c", "a"]
+    kept = fitting(twice, graph=LINE, tokenizer=TENS, context_budget=ContextBudget(20))
+    assert kept.ids.tolist() == [2, 0]
+
+
 def test_a_block_with_tokens_of_its_own_takes_no_more_and_hands_none_on():
     """Of 100 tokens the first block may take 35 and takes 10; half of the rest is 50, not 75."""
     first = block(ranked(0), budget=100, share=35)
     assert (first.n_tokens, first.share) == (10, 0.1)
-    after = block(ranked(0, 1, 2, 3, 0, 1), first, budget=100, share=0.5)
+    after = block(ranked(0, 1, 2, 3, 4, 5), first, budget=100, share=0.5)
     assert after.n_tokens == 60
     assert block(BEST_LAST, after, budget=100, share=20).n_tokens == 80
     assert block(BEST_LAST, after, budget=70, share=20).n_tokens == 70

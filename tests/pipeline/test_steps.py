@@ -1,5 +1,6 @@
 """Steps and whole runs over tiny operators: what comes out, and what becomes of a failure."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,6 +40,17 @@ def test_a_failing_question_is_one_failure_with_a_trace_and_the_others_go_on():
     assert isinstance(fine, RetrievalState)
     assert one.message == "gave 1 values for mentions, query"
     assert none.message == "gave None for mentions"
+
+
+@pytest.mark.parametrize("resource", ["chunk_table", "graph"])
+def test_an_id_out_of_the_table_fails_the_step_that_made_it(resource: str):
+    table = [0, 1, 2] if resource == "chunk_table" else SimpleNamespace(n_nodes=3)
+    world = Execution({resource: table})
+    fine, wrong = outcomes([START, CHUNKS], "1 2", "2 3", world=world)
+    assert isinstance(fine, RetrievalState)
+    step = "retrieve.1 tiny.chunks" if resource == "chunk_table" else "retrieve.0 tiny.start"
+    assert (wrong.step, wrong.kind) == (step, "WrongReturn")
+    assert "the id 3" in wrong.message and "0 to 2" in wrong.message
 
 
 @pytest.mark.parametrize(
