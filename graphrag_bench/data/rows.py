@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from string import ascii_uppercase
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -175,8 +176,9 @@ def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
     read_text(path)  # names the files there are, and the line that is not UTF-8
     unread: dict[str, None] = {}
     for place, content in json_line_objects(path):
+        written: dict[str, str] = {}
         if isinstance(content, dict):
-            content = _by_own_names(content, shape)
+            content, written = _by_own_names(content, shape)
             absent = [name for name in shape.model_fields if name not in content]
             for name in content:
                 close = difflib.get_close_matches(name, absent, n=1, cutoff=0.8)
@@ -185,12 +187,16 @@ def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
                         f"{place}: there is no field '{name}'; did you mean '{close[0]}'?"
                     )
             unread |= dict.fromkeys(name for name in content if name not in shape.model_fields)
-        yield place, shaped(place, content, shape)
+        yield place, shaped(place, content, shape, written)
     if unread:
         warn(f"{path}: fields that are not read: {', '.join(unread)}.")
 
 
-def _by_own_names(content: Mapping[str, object], shape: type[FileRow]) -> dict[str, object]:
+def _by_own_names(
+    content: Mapping[str, object], shape: type[FileRow]
+) -> tuple[dict[str, object], dict[str, str]]:
+    """The values by our names, and the names that were written for these."""
+    written: dict[str, str] = {}
     row = {name: value for name, value in content.items() if name not in shape.other_names}
     for name, own in shape.other_names.items():
         if name in content:
@@ -200,8 +206,8 @@ def _by_own_names(content: Mapping[str, object], shape: type[FileRow]) -> dict[s
             elif own in row:
                 row[name] = content[name]
             else:
-                row[own] = content[name]
-    return row
+                row[own], written[own] = content[name], name
+    return row, written
 
 
 def _several(value: object) -> list[object]:
@@ -317,8 +323,13 @@ def pyarrow(module: str) -> Any:
         raise UserError(why) from None
 
 
-def shaped(place: str, content: Any, shape: type[R]) -> R:
-    """Return the checked row; raises UserError, with its place, for a wrong or missing field."""
+def shaped(
+    place: str, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
+) -> R:
+    """Return the checked row; raises UserError, with its place, for a wrong or missing field.
+
+    `written` are the names that fields have in the file where they are other ones.
+    """
     names = [of.alias or name for name, of in shape.model_fields.items()]
     if not isinstance(content, dict):
         raise UserError(f"{place}: no object with {', '.join(names)}: {content!r:.60}.")
@@ -326,7 +337,8 @@ def shaped(place: str, content: Any, shape: type[R]) -> R:
         return shape.model_validate(content)
     except ValidationError as error:
         fault = error.errors()[0]
-        path = ".".join(str(part) for part in fault["loc"])
+        first, *others = map(str, fault["loc"])
+        path = ".".join([written.get(first, first), *others])
         if fault["type"] != "missing":
             raise UserError(f"{place}: field '{path}': {fault['msg']}.") from None
         hint = did_you_mean(path, content)

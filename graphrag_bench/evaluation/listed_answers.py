@@ -99,7 +99,10 @@ _BRACKETED = r"\(([{upper}])\)"
 _MARKED = r"\b([{upper}])(?=[).:\]]|\s*$)"
 _MARK_WORDS = re.compile(r"(?i)\b(?:option|choice|answer|is|would be)\b")
 _TOKEN = re.compile(r"\w+|[^\w\s]|\n")
-_JOINING_WORDS = frozenset({"or", "and", "nor", "well"})
+_JOINING_WORDS = frozenset({
+    "or", "and", "nor", "well", "vs", "versus", "ou", "et", "oder", "und", "o", "y", "или", "и",
+    "或", "或者", "和", "と",
+})  # fmt: skip
 _JOINS = _JOINING_WORDS | {"but", ",", "/", "&", "+", ";", "|", "-", "–", "—", "\n"}
 _BETWEEN = frozenset({
     "option", "options", "choice", "choices", "answer", "answers", "maybe", "perhaps", "possibly",

@@ -110,6 +110,12 @@ def test_evidence_under_another_name_that_is_no_document_is_refused(tmp_path: Pa
         read_dataset("jsonl", write_set(tmp_path, FOUND, [row]))
 
 
+def test_a_wrong_field_is_refused_by_the_name_that_it_has_in_the_file(tmp_path: Path) -> None:
+    row = {"id": "q1", "text": "Which?", "question_type": ["bridge"]}
+    with pytest.raises(UserError, match="line 1.*'question_type'"):
+        read_dataset("jsonl", write_set(tmp_path, FOUND, [row]))
+
+
 def test_fields_that_are_not_read_and_a_set_without_gold_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

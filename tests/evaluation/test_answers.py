@@ -25,7 +25,12 @@ from graphrag_bench.evaluation.answers import (
     recall_concat,
     str_scores,
 )
-from graphrag_bench.evaluation.metrics import ANSWER_METRICS, AnsweredQuestion, check_metrics
+from graphrag_bench.evaluation.metrics import (
+    ANSWER_METRICS,
+    AnsweredQuestion,
+    AnswerMetric,
+    check_metrics,
+)
 from graphrag_bench.evaluation.retrieval import Item, answer_within, spans_within
 from graphrag_bench.text import words
 
@@ -252,6 +257,14 @@ def test_a_metric_whose_package_is_missing_is_refused_with_the_line_that_install
         check_metrics(["meteor"], "a card")
     check_metrics(["meteor"], "a card", installed=False)
     check_metrics(["f1", "strrec", "multiple_choice"], "a card")
+
+
+def test_a_metric_that_a_plug_in_adds_is_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    shout = AnswerMetric("Whether it shouts", lambda one: {"shout": float(one.answer.isupper())})
+    monkeypatch.setitem(ANSWER_METRICS, "shout", shout)
+    check_metrics(["shout"], "evaluation.metrics")
+    assert "shout" in metrics.metric_names(["answer"])
+    assert values("shout", "LUND", Gold(("Lund",))) == {"shout": 1.0}
 
 
 # ---- length and abstention

@@ -145,7 +145,9 @@ CITIES = ("Paris", "Lyon", "Nice", "Metz")
      "(b) or (c)", "answer: either b or c", "It's either B or C", "A or maybe B", "B (or C)",
      "B or C, but not A", "Probably A, but maybe B.", "A as well as B", "A, B, C, D", "A. B.",
      "I pick A and D", "The answer is A or B.", "The answer is (B) or (C).", "Neither A nor B",
-     "The answer is B. Or C.", "Paris or Lyon", "either paris or metz", "Paris/Lyon", "B or Paris",
+     "The answer is B. Or C.", "A oder B", "A 或 B", "A vs. B", "Paris or Lyon",
+     "either paris or metz", "Paris/Lyon", "B or Paris", "b) lyon or c) nice",
+     "PARIS & LYON", "Lyon, maybe Paris", "Lyon (or Paris)",
      "A. Paris or B. Lyon", "A) Paris\nB) Lyon", "It could be (B) Lyon or (C) Nice"],
 )  # fmt: skip
 def test_a_hedge_between_options_chooses_none(answer: str) -> None:
