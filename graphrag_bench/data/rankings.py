@@ -11,7 +11,7 @@ from typing import Any
 
 from graphrag_bench.data.chunks import shared_ranks
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.rows import json_objects, read_text
+from graphrag_bench.data.rows import json_objects, read_text, warn
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
 
@@ -23,6 +23,9 @@ _JSON = (
     '..., "documents" or "docs": [PASSAGE, ...], "answer": ...}, or '
     '{"retrieved_docs": [[PASSAGE, ...], ...], "answers": [...]} in the order of the questions'
 )
+_FIELDS = frozenset({
+    "question", "documents", "docs", "answer", "scores", "doc_scores", "retrieved_docs", "answers",
+})  # fmt: skip
 Places = Sequence[Sequence[str]]
 """Passages by rank; those of one rank were found together."""
 Row = tuple[str, str, Places, object]
@@ -111,9 +114,12 @@ def _trec(path: Path) -> Iterator[Row]:
 
 
 def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
+    unread: dict[str, None] = {}
     for place, item in json_objects(path):
         if not isinstance(item, dict):
             raise UserError(f"{place}: {_JSON}.")
+        if "retrieved_docs" in item or isinstance(item.get("question"), str):
+            unread |= dict.fromkeys(name for name in item if name not in _FIELDS)
         if "retrieved_docs" in item:
             yield from _in_order(place, item, dataset)
         elif isinstance(item.get("question"), str):
@@ -125,6 +131,8 @@ def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
         else:
             for name, passages in item.items():
                 yield place, name, _places(f"{place}, '{name}'", passages), None
+    if unread:
+        warn(f"{path}: fields that are not read: {', '.join(unread)}.")
 
 
 def _negative(score: object) -> float:

@@ -85,6 +85,13 @@ def test_an_answer_may_be_a_number_and_a_list_where_the_question_wants_one(tmp_p
     assert read_rankings(file, dataset).of["q1"].answer == "ans: Ada Marsh\nans: Otto"
 
 
+def test_fields_of_rows_that_are_not_read_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported(tmp_path, '{"question": "q1", "docs": ["ada"], "prediction": "Ada Marsh"}')
+    assert capsys.readouterr().err.strip().endswith("not read: prediction.")
+
+
 def test_lists_of_texts_are_in_the_order_of_the_questions_and_answers_are_scored(
     tmp_path: Path,
 ) -> None:
