@@ -67,9 +67,10 @@ def _longer(chat: Chat) -> str:
         return "Both are fine."
     shown, _, second = text.partition("\n\nAnswer 2:\n")
     first = shown.partition("\n\nAnswer 1:\n")[2]
+    second = second.partition("\n\nEvaluate both")[0]
     winner = "Answer 1" if len(first) >= len(second) else "answer 2"
-    criteria = re.findall(r"(?m)^- (\w+): the answer that", system)
-    return json.dumps({name: {"reason": "=1+1", "winner": winner} for name in criteria})
+    criteria = re.findall(r"(?m)^- (\w+): ", system)
+    return json.dumps({name: {"winner": winner, "reason": "=1+1"} for name in criteria})
 
 
 def wordy(replies: object = None) -> Scripted:

@@ -13,6 +13,7 @@ examples
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from graphrag_bench.cli.judge import declare_judge, runs_to_judge
@@ -29,10 +30,16 @@ _CRITERIA = (
     f"those of a paper, by its name: {', '.join(pairs.OF_PAPERS)}. Default: zhou2025"
 )
 
+_PROTOCOL = (
+    "how the judge is asked: paper as the papers print it, house without a bonus for length; "
+    "default: paper where all runs are regime=published"
+)
+
 
 def declare(parser: Parser) -> None:
     parser.takes("RUN_A RUN_B [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
     declare_judge(parser)
+    parser.settings([("protocol", "|".join(pairs.PROTOCOLS), "", _PROTOCOL)])
     parser.option("--criteria", "A,B", _CRITERIA, "zhou2025")
 
 
@@ -42,9 +49,10 @@ def main(options: Namespace) -> None:
     check_one_corpus([run.metrics for run in runs])
     comparison = pairs.Comparison.of(runs, options.limit)
     models = Models(settings, runs[0].require_dataset())
-    panel = pairs.Panel(comparison, models, criteria, Path(settings.paths.home))
+    protocol = pairs.protocol_of(runs, options.protocol)
+    panel = pairs.Panel(comparison, models, criteria, Path(settings.paths.home), protocol)
     if options.plan:
-        print(f"at most {len(pairs.pending(panel))} calls")
+        print(f"at most {pairs.n_calls(panel)} calls, protocol {protocol.name}")
         return
     models.charge(panel.folder / pairs.LEDGER, tuple)
     rows = pairs.judge_pairs(panel, Progress())
@@ -66,14 +74,20 @@ def _write(
     comparison: pairs.Comparison, panel: pairs.Panel, matches: Sequence[tables.Match]
 ) -> None:
     judge = panel.models.identity("llm_judge")
-    caption = f"{len(comparison.questions)} questions, judged by {judge}"
-    printed = [tables.match_table(caption, matches), tables.audit_table(matches)]
+    protocol, n = panel.protocol.name, len(comparison.questions)
+    regimes = {run.folder.path.name: pairs.regime_of(run) for run in comparison.runs}
+    caption = f"{n} questions, judged by {judge}, protocol {protocol}"
+    matched = tables.match_table(caption, matches)
+    if len(set(regimes.values())) > 1:
+        of = ", ".join(f"{comparison.titles[key]}: {name}" for key, name in regimes.items())
+        matched = replace(matched, notes=(*matched.notes, f"! the runs are of two regimes ({of})"))
+    printed = [matched, tables.audit_table(matches)]
     for table in printed:
         show(table)
     RunFolder(panel.folder).write_json(
         "comparison.json",
         {"runs": dict(comparison.titles), "criteria": list(panel.criteria), "judge": judge,
-         "questions": list(comparison.questions)},
+         "protocol": protocol, "regimes": regimes, "questions": list(comparison.questions)},
     )  # fmt: skip
     write_whole(panel.folder / "table.md", "\n".join(map(markdown, printed)))
     print(f"comparison: {panel.folder.resolve()}")

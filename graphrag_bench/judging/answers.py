@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
-from graphrag_bench.fingerprint import digest
+from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.judging import graphragbench, measures
 from graphrag_bench.judging.measures import Bench, Case, Metric, judge
 from graphrag_bench.llm.ledger import Ledger
@@ -60,9 +60,9 @@ class Measure:
         return digest(case.question, case.answer, golds, context)
 
     def key(self, name: str, models: Models) -> Row:
-        """Return the fields of a row that say which metric this is, by which judge and prompts."""
+        """Return the fields of a row that say which metric this is, by which judge, and how."""
         embedder = models.identity("embedder") if self.embeds else ""
-        how = digest([prompt.digest for prompt in self.prompts], embedder)
+        how = digest([one.digest for one in self.prompts], code(self.metric), embedder)
         return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
 
 

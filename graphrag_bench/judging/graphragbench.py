@@ -45,9 +45,11 @@ def answer_correctness(case: Case, bench: Bench) -> Judging:
     True positives are the answer's statements that the gold supports, false positives the others,
     false negatives the gold's statements that the answer lacks. Likeness is (cosine + 1) / 2 of
     both vectors. An answer that claims nothing has F1 0; a gold answer whose statements cannot be
-    read leaves no value.
+    read leaves no value. A refusal has 0, without a call.
     Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
     """
+    if case.refused:
+        return 0.0
     golds = yield from _gold_claims(case)
     texts = yield from claims(case, case.answer)
     f1 = 0.0
@@ -68,8 +70,6 @@ def _gold_claims(case: Case) -> Generator[Ask, Any, list[str]]:
 
 
 def _likeness(case: Case, bench: Bench) -> float:
-    if not case.answer.strip():
-        return 0.0
     answer, gold = bench.embedder().encode([case.answer, case.gold], kind="question")
     return float(np.clip((answer * gold).sum(dtype=np.float64), -1, 1) + 1) / 2
 
@@ -77,8 +77,10 @@ def _likeness(case: Case, bench: Bench) -> float:
 def coverage(case: Case, bench: Bench) -> Judging:
     """Judge the share of the gold answer's statements that the answer holds.
 
-    Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
+    A refusal has 0, without a call. Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
     """
+    if case.refused:
+        return 0.0
     golds = yield from _gold_claims(case)
     chat = COVERED.render({"question": case.question, "statements": golds, "answer": case.answer})
     return (yield from _share(Ask("statements held", chat, _Numbered), len(golds)))

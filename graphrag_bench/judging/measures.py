@@ -42,6 +42,8 @@ LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
 """A text of so many entries of at most so many words is a list, one of so few words a name."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
+_CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
+_APOLOGY = re.compile(r"(?:i am |i.?m )?(?:very )?(?:sorry|unfortunately|i apologi[sz]e)")
 
 
 class NothingToJudge(Exception):
@@ -65,6 +67,11 @@ class Case:
     listed: bool = False
     context: str = ""
     statements: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether the answer only says that there is none, where no gold answer does."""
+        return refuses(self.answer, self.golds) and not any(map(abstained, self.golds))
 
     @property
     def gold(self) -> str:
@@ -148,6 +155,21 @@ def in_range(numbers: Sequence[int], n: int, purpose: str, what: str) -> set[int
     return set(numbers)
 
 
+def refuses(answer: str, golds: Sequence[str] = ()) -> bool:
+    """Return whether an answer is empty or every clause of it says that there is no answer.
+
+    One that names a gold answer word for word, other than yes or no, is not a refusal.
+    """
+    if any(
+        f" {gold} " in f" {plain(answer)} " for gold in {*map(plain, golds)} - {"yes", "no", ""}
+    ):
+        return False
+    clauses = map(plain, _CLAUSES.split(answer))
+    return bool(abstained(answer)) and all(
+        abstained(clause) or _APOLOGY.fullmatch(clause) for clause in clauses
+    )
+
+
 class _Statements(BaseModel):
     statements: list[str]
 
@@ -175,8 +197,11 @@ def correctness(case: Case, bench: Bench) -> Judging:
 
     What it offers is read from its form (`_by_form`), or by the judge, who is not shown the gold: a
     judge who sees that finds it in any list and overlooks the rest. Then `_mark` decides, or the
-    judge is asked whether the two mean the same.
+    judge is asked whether the two mean the same. A refusal is wrong, and right where the gold
+    answer is one; it needs no call.
     """
+    if refuses(case.answer, case.golds):
+        return float(not case.refused)
     shared = {"question": case.question, "listed": case.listed}
     offered = _by_form(case)
     if offered is None:
@@ -186,8 +211,8 @@ def correctness(case: Case, bench: Bench) -> Judging:
         return mark
     distinct: dict[str, str] = {}
     for text in offered:
-        if plain := _plain(text):
-            distinct.setdefault(plain, text)
+        if key := plain(text):
+            distinct.setdefault(key, text)
     chat = AGREES.render({**shared, "golds": case.golds, "offered": list(distinct.values())})
     reply = yield Ask("agrees", chat, _Agreed)
     return float(reply.agrees)
@@ -214,8 +239,11 @@ def _entries(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def _plain(text: str) -> str:
-    """Signs within a text stay, which the normaliser of answers deletes: -5 is not 5, nor C# C."""
+def plain(text: str) -> str:
+    """Return a text without case, and without signs at its ends.
+
+    Signs within a text stay, which the normaliser of answers deletes: -5 is not 5, nor C# C.
+    """
     return " ".join(normalize("NFKC", text).casefold().split()).strip(" .,;:!?\"'“”‘’*")
 
 
@@ -225,7 +253,7 @@ def _mark(offered: Sequence[str], case: Case) -> float | None:
     What is gold word for word is right. Nothing, or another number of things than the gold has, is
     wrong. The gold is a list, or one thing by several names, of which one may name several things.
     """
-    texts, golds = ({_plain(text) for text in texts} - {""} for texts in (offered, case.golds))
+    texts, golds = ({plain(text) for text in texts} - {""} for texts in (offered, case.golds))
     if texts and (texts == golds if case.listed else texts <= golds):
         return 1.0
     sizes = {len(golds)} if case.listed else {1, *(len(_entries(gold)) for gold in case.golds)}
@@ -246,9 +274,10 @@ class _SupportVerdicts(BaseModel):
 def faithfulness(case: Case, bench: Bench) -> Judging:
     """Judge the share of the answer's statements that the context supports.
 
-    No value for an answer that claims nothing. Source: Es et al. 2024, section 3.
+    No value for an answer that claims nothing; a refusal does not, without a call. Source: Es et
+    al. 2024, section 3.
     """
-    claimed = yield from claims(case, case.answer)
+    claimed = [] if refuses(case.answer) else (yield from claims(case, case.answer))
     if not claimed:
         raise NothingToJudge("the answer claims nothing")
     chat = SUPPORTED.render({"statements": claimed, "passages": case.passages})
@@ -267,8 +296,11 @@ class _AskedBack(BaseModel):
 def relevance(case: Case, bench: Bench) -> Judging:
     """Judge the mean cosine of the question with questions made from the answer; 0 if evasive.
 
-    A mean below 0 counts as 0. Source: Es et al. 2024, section 3; ragas for evasive answers.
+    A mean below 0 counts as 0. A refusal is evasive, without a call. Source: Es et al. 2024,
+    section 3; ragas for evasive answers.
     """
+    if case.refused:
+        return 0.0
     chat = QUESTIONS.render({"answer": case.answer, "n": N_QUESTIONS})
     reply = yield Ask("asked back", chat, _AskedBack)
     questions = [text for text in reply.questions if text.strip()][:N_QUESTIONS]

@@ -14,6 +14,7 @@ from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.judging.answers import gate_of, in_blocks, judging
+from graphrag_bench.judging.measures import plain
 from graphrag_bench.judging.win_rates import BothOrders
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.structured import ask_each, json_reading
@@ -25,7 +26,6 @@ from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import count_tokens
 
-COMPARE = Prompt("graphrag_bench.judging:prompts/compare.j2")
 CRITERIA = (
     "comprehensiveness", "diversity", "empowerment", "logicality", "relevance", "coherence",
     "overall",
@@ -39,7 +39,9 @@ OF_PAPERS: Mapping[str, tuple[str, ...]] = {
     "all": CRITERIA,
 }
 """The criteria that each paper compares by."""
-MAX_TOKENS = 1024
+HOUSE, PAPER = "house", "paper"
+TIE = "tie"
+"""The winner of a pair of equal answers."""
 VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
@@ -58,11 +60,54 @@ def _winner(value: object) -> object:
     return f"Answer {text}" if text in ("1", "2") else value
 
 
+Winner = Annotated[Literal["Answer 1", "Answer 2"], BeforeValidator(_winner)]
+
+
 class Choice(BaseModel):
-    """The winner by one criterion."""
+    """The winner by one criterion, after the reason."""
 
     reason: str = ""
-    winner: Annotated[Literal["Answer 1", "Answer 2"], BeforeValidator(_winner)]
+    winner: Winner
+
+
+class ExplainedChoice(BaseModel):
+    """The winner by one criterion, before the explanation."""
+
+    winner: Winner
+    explanation: str = ""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a judge is asked: its prompt, its reply by one criterion, the most tokens of a reply."""
+
+    name: str
+    prompt: Prompt
+    choice: type[Choice | ExplainedChoice]
+    max_tokens: int
+
+
+_PROMPTS = "graphrag_bench.judging:prompts"
+PROTOCOLS: Mapping[str, Protocol] = {
+    one.name: one
+    for one in (
+        Protocol(HOUSE, Prompt(f"{_PROMPTS}/compare.j2"), Choice, 1024),
+        Protocol(PAPER, Prompt(f"{_PROMPTS}/compare_paper.j2"), ExplainedChoice, 3072),
+    )
+}
+"""The protocols by name; the paper's has room for a detailed explanation of each choice."""
+
+
+def protocol_of(runs: Sequence[StoredRun], name: str = "") -> Protocol:
+    """Return the protocol of a name; of "" the paper's where all runs are as published."""
+    if name and name not in PROTOCOLS:
+        raise unknown("protocol", name, PROTOCOLS)
+    return PROTOCOLS[name or (PAPER if {*map(regime_of, runs)} == {"published"} else HOUSE)]
+
+
+def regime_of(run: StoredRun) -> str:
+    """Return the regime of a run; an imported one is of the house's."""
+    return str(run.metrics.get("regime") or HOUSE)
 
 
 Duel = tuple[str, str, str]
@@ -123,9 +168,19 @@ class Comparison:
         """Return a fingerprint of what is shown: a regenerated answer is judged again."""
         return digest(*self.shown(duel).values())
 
-    def chat(self, duel: Duel, criteria: Sequence[str]) -> Chat:
-        """Return the prompt of a duel."""
-        return COMPARE.render({"criteria": criteria, **self.shown(duel)})
+    def settled(self, duel: Duel) -> str | None:
+        """Return the winner that needs no judge, else None.
+
+        Answers that are equal but for case, spaces and signs at their ends tie; an empty one loses.
+        """
+        first, second = (plain(self.answers[key][duel[0]]) for key in duel[1:])
+        if first == second:
+            return TIE
+        return None if first and second else duel[1 if first else 2]
+
+    def equal(self, question: str, a: str, b: str) -> bool:
+        """Return whether the answers of two runs to a question are equal."""
+        return self.settled((question, a, b)) == TIE
 
     @cached_property
     def _n_tokens(self) -> Mapping[str, Mapping[str, int]]:
@@ -153,21 +208,28 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
 
 @dataclass(frozen=True)
 class Panel:
-    """Who judges what: a comparison, the models and criteria, and where verdicts are kept.
+    """Who judges what: a comparison, the models, criteria and protocol, and where verdicts are.
 
-    HOME/comparisons/<key> is named by runs, judge, criteria and prompt.
+    HOME/comparisons/<key> is named by runs, judge, criteria, protocol and its prompt.
     """
 
     comparison: Comparison
     models: Models
     criteria: tuple[str, ...]
     home: Path
+    protocol: Protocol = PROTOCOLS[HOUSE]
 
     @cached_property
     def folder(self) -> Path:
         """The folder of the verdicts."""
         judge, runs = self.models.identity("llm_judge"), sorted(self.comparison.titles)
-        return self.home / "comparisons" / digest(runs, judge, self.criteria, COMPARE.digest)
+        how = self.protocol.name, self.protocol.prompt.digest
+        return self.home / "comparisons" / digest(runs, judge, self.criteria, how)
+
+    def chat(self, duel: Duel) -> Chat:
+        """Return the prompt of a duel."""
+        shown = self.comparison.shown(duel)
+        return self.protocol.prompt.render({"criteria": self.criteria, **shown})
 
 
 def verdict_rows(folder: Path) -> list[Row]:
@@ -177,7 +239,7 @@ def verdict_rows(folder: Path) -> list[Row]:
 
 
 def pending(panel: Panel) -> list[Duel]:
-    """Return the duels that were not judged: one call each, one more where it cannot be read."""
+    """Return the duels without a verdict."""
     comparison = panel.comparison
     done = {
         (row["question"], row["first"], row["second"], row["of"])
@@ -187,29 +249,38 @@ def pending(panel: Panel) -> list[Duel]:
     return [duel for duel in comparison.duels() if (*duel, comparison.of_duel(duel)) not in done]
 
 
+def n_calls(panel: Panel) -> int:
+    """Return how many calls are to be made, corrections of replies aside."""
+    return sum(panel.comparison.settled(duel) is None for duel in pending(panel))
+
+
 def judge_pairs(panel: Panel, progress: Progress) -> list[Row]:
     """Return the verdicts of every pair, question, order and criterion, those of before too.
 
-    `winner` is the key of a run, or null where the verdict is missing. Calls that failed are made
-    again. Raises RunStopped when nothing further can succeed; what is done is kept.
+    `winner` is the key of a run, TIE for equal answers, or null where the verdict is missing. Calls
+    that failed are made again. Raises RunStopped when nothing further can succeed; what is done is
+    kept.
     """
     comparison, models, file = panel.comparison, panel.models, panel.folder / VERDICTS
-    fields: dict[str, Any] = {name: (Choice, ...) for name in panel.criteria}
+    fields: dict[str, Any] = {name: (panel.protocol.choice, ...) for name in panel.criteria}
     choices = create_model("Choices", **fields)
     log, gate = models.ledger.at("judge", "compare"), gate_of(models, "compare")
 
     def rows_of(duels: Sequence[Duel]) -> list[Row]:
+        asked = [duel for duel in duels if comparison.settled(duel) is None]
         replies = ask_each(
             models.llm_judge.attached(log=log, gate=gate),
-            [comparison.chat(duel, panel.criteria) for duel in duels],
+            [panel.chat(duel) for duel in asked],
             json_reading(choices, "compare"),
-            max_tokens=MAX_TOKENS, items=[duel[0] for duel in duels],
+            max_tokens=panel.protocol.max_tokens, items=[duel[0] for duel in asked],
         )  # fmt: skip
+        said = dict(zip(asked, replies, strict=True))
         return [
             {"question": duel[0], "first": duel[1], "second": duel[2], "criterion": name,
-             "of": comparison.of_duel(duel), "judge": models.identity("llm_judge")}
-            | _verdict(reply, name, duel)
-            for duel, reply in zip(duels, replies, strict=True)
+             "of": comparison.of_duel(duel), "judge": models.identity("llm_judge"),
+             "protocol": panel.protocol.name}
+            | (_verdict(said[duel], name, duel) if duel in said else _settled(comparison, duel))
+            for duel in duels
             for name in panel.criteria
         ]  # fmt: skip
 
@@ -228,9 +299,16 @@ def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: D
     if isinstance(reply, UnreadableReply | CallFailed):
         missing = "failed" if isinstance(reply, CallFailed) else "unreadable"
         return {"winner": None, "missing": missing, "reason": str(reply)[:300]}
-    choice: Choice = getattr(reply, name)
+    choice: Choice | ExplainedChoice = getattr(reply, name)
+    reason = choice.reason if isinstance(choice, Choice) else choice.explanation
     winner = duel[1] if choice.winner == "Answer 1" else duel[2]
-    return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
+    return {"winner": winner, "missing": "", "reason": reason[:300]}
+
+
+def _settled(comparison: Comparison, duel: Duel) -> Row:
+    winner = comparison.settled(duel)
+    reason = "equal answers" if winner == TIE else "the other answer is empty"
+    return {"winner": winner, "missing": "", "reason": reason}
 
 
 def both_orders(
@@ -244,13 +322,16 @@ def both_orders(
         and row["winner"] is not None
     }  # fmt: skip
     return {
-        name: BothOrders(won.get((name, a)), won.get((name, b)), comparison.longer(name, a, b))
+        name: BothOrders(
+            won.get((name, a)), won.get((name, b)), comparison.longer(name, a, b),
+            comparison.equal(name, a, b),
+        )
         for name in comparison.questions
-    }
+    }  # fmt: skip
 
 
-Compared = tuple[str, str, str, str]
-"""The keys of two runs, the criterion and the judge."""
+Compared = tuple[str, str, str, str, str]
+"""The keys of two runs, the criterion, the judge and its protocol."""
 Scopes = Mapping[str, str | None]
 """Question to scope."""
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
@@ -267,22 +348,25 @@ class StoredVerdicts:
     @cached_property
     def _points(self) -> dict[Compared, dict[str, float]]:
         """What the first run won of each question that was judged in both orders, 0..1."""
-        won: dict[Compared, dict[str, dict[str, bool]]] = {}
+        won: dict[Compared, dict[str, dict[str, float]]] = {}
         for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
             for row in read_lines(path):
                 if row["winner"] is None:
                     continue
+                how = row["criterion"], row["judge"], row.get("protocol", HOUSE)
                 for one, other in permutations((row["first"], row["second"])):
-                    of_pair = won.setdefault((one, other, row["criterion"], row["judge"]), {})
-                    of_pair.setdefault(row["question"], {})[row["first"]] = row["winner"] == one
+                    points = 0.5 if row["winner"] == TIE else float(row["winner"] == one)
+                    of_pair = won.setdefault((one, other, *how), {})
+                    of_pair.setdefault(row["question"], {})[row["first"]] = points
         return {
             compared: {name: sum(two.values()) / 2 for name, two in by.items() if len(two) == 2}
             for compared, by in won.items()
         }
 
-    def judges(self, first: str, second: str, criterion: str) -> list[str]:
-        """Return the judges, sorted, who compared two runs, given by key, by a criterion."""
-        return sorted(one for *key, one in self._points if key == [first, second, criterion])
+    def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
+        """Return each (judge, protocol), sorted, that compared two runs, by key, by a criterion."""
+        wanted = first, second, criterion
+        return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
     def win_rate(self, compared: Iterable[Compared], scopes: Scopes) -> Mean | None:
         """Return the share of questions that the first runs won, 0..1; None without any.

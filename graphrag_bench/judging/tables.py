@@ -12,12 +12,14 @@ from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_mean, 
 
 _OF_MATCH = ("A", "B", "criterion")
 _NOTES = (
-    "every pair was judged in both orders; a tie is a pair whose winner changed with the order, "
-    "and counts half; missing: one of the two verdicts failed or could not be read, in no rate",
+    "every pair was judged in both orders; a tie is a pair whose winner changed with the order, or "
+    "of equal answers, which are not judged, and counts half; missing: one of the two verdicts "
+    "failed or could not be read, in no rate",
 )
 _OF_AUDIT = (
     "flips: share of pairs that changed with the order (a judge that always takes the first: "
-    "100 %); first wins: share of verdicts for the answer shown first (fair: 50 %)",
+    "100 %); first wins: share of verdicts for the answer shown first (fair: 50 %); equal answers "
+    "are in neither",
     "longer wins: share of points of the longer answer (1: length decides all)",
 )
 

@@ -17,7 +17,7 @@ from typing import Any
 from graphrag_bench.config.compose import composed, value_of
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import card_names, load_card
-from graphrag_bench.judging.pairs import StoredVerdicts
+from graphrag_bench.judging.pairs import HOUSE, StoredVerdicts
 from graphrag_bench.papers.names import Model
 from graphrag_bench.papers.printed import (
     PaperTable,
@@ -61,6 +61,7 @@ class Offered:
     verified: bool = True
     abstract: bool = False
     judge: str = ""
+    protocol: str = ""
 
     @classmethod
     def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> "Offered":
@@ -184,6 +185,8 @@ def _models(one: Offered, recipe: Recipe) -> tuple[list[str], list[str]]:
         named.append(f"model: quantised ({weights[0]})")
     if one.judge and not is_model(one.judge, paper.llms.get(recipe.judge)):
         others.append(f"judge: {one.judge}, not {recipe.judge or 'named'}")
+    if one.protocol == HOUSE:
+        others.append("judge: the protocol of the house, not the paper's")
     if build and recipe.llm and not is_model(build, model):
         named.append(f"build model: {build.partition('@')[0]}, not {recipe.llm}")
     if embedder and not paper.embedder:
@@ -300,7 +303,7 @@ def _of_another_row(recipe: Recipe, llm: str) -> bool:
 
 Row = tuple[str, str, str, tuple[str, ...], str]
 """A row of the paper (`Printed.row`), and the kind of metric where that is graded apart."""
-Group = tuple[str, str, int, str]
+Group = tuple[str, str, int, str, str]
 
 
 @dataclass(frozen=True)
@@ -315,20 +318,21 @@ class Candidate:
     grade: Grade
     other: StoredRun | None = None
     judge: str = ""
+    protocol: str = ""
     parts: "tuple[Candidate | None, ...]" = ()
 
     @property
     def group(self) -> Group:
-        """Data set, answering model, number of questions and judge."""
-        metrics = self.run.metrics
-        return metrics["dataset"], metrics["llm"], metrics["selected"], self.judge
+        """Data set, answering model, number of questions, judge and its protocol."""
+        metrics, how = self.run.metrics, (self.judge, self.protocol)
+        return metrics["dataset"], metrics["llm"], metrics["selected"], *how
 
     @property
     def order(self) -> tuple[Any, ...]:
         """The nearest to the paper first, then the one with more questions, then by key."""
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
         near = self.grade.letter, len(self.grade.others), len(self.grade.differences)
-        return *near, -metrics["n"], metrics["key"], other, self.judge
+        return *near, -metrics["n"], metrics["key"], other, self.judge, self.protocol
 
 
 def candidates(
@@ -365,10 +369,10 @@ def _of_part(
     for one, other in pairs(part, offered) if metric.criteria else ():
         keys = [side.run.folder.path.name for side in (one, other)]
         seen = [set(verdicts.judges(keys[0], keys[1], name)) for name in metric.criteria]
-        for judge in sorted(set.intersection(*seen)):
-            first, second = (replace(side, judge=judge) for side in (one, other))
+        for judge, protocol in sorted(set.intersection(*seen)):
+            first, second = (replace(side, judge=judge, protocol=protocol) for side in (one, other))
             graded = of_both(grade(first, part.own), grade(second, part.other))
-            yield Candidate(one.run, graded, other.run, judge)
+            yield Candidate(one.run, graded, other.run, judge, protocol)
     for one in () if metric.criteria else fitting(part.own, offered):
         judges = [""]
         if metric.kind == "judged_answer":

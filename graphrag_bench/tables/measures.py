@@ -174,7 +174,13 @@ class FigureSource:
 
     def _win_rate(self, metric: Metric, runs: Sequence[Candidate]) -> Measured | None:
         compared = [
-            (one.run.folder.path.name, one.other.folder.path.name, criterion, one.judge)
+            (
+                one.run.folder.path.name,
+                one.other.folder.path.name,
+                criterion,
+                one.judge,
+                one.protocol,
+            )
             for one in runs
             if one.other is not None
             for criterion in metric.criteria

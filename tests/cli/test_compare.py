@@ -71,8 +71,8 @@ def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]
 
 def test_the_calls_are_known_before_they_are_made(runs: list[str]) -> None:
     more = (*LONGER, "--criteria", "relevance", "--limit", "2", "cache.mode=off")
-    assert compared(*runs, *more, "--plan").startswith("at most 12 calls")
+    assert compared(*runs, *more, "--plan").startswith("at most 8 calls")  # two runs answer alike
     assert planted_judges.prompts == []
     compared(*runs, *more)
-    assert len(planted_judges.prompts) == 12
+    assert len(planted_judges.prompts) == 8
     assert compared(*runs, *more, "--plan").startswith("at most 0 calls")

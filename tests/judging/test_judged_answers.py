@@ -229,7 +229,7 @@ def test_a_gold_answer_that_names_several_things_is_not_wrong_by_count() -> None
     assert judged("judged_correctness", offers("Ada", "Bo", "Cy"), case=pair).value == 0.0
 
 
-@pytest.mark.parametrize("answer", ["Ada Marsh, of Tarn", "Ada Marsh or Bo Reed", "Unknown"])
+@pytest.mark.parametrize("answer", ["Ada Marsh, of Tarn", "Ada Marsh or Bo Reed"])
 def test_a_text_whose_form_does_not_tell_is_read_by_the_judge(answer: str) -> None:
     case = Case("q", WHO, answer, ("Ada Marsh",))
     assert judged("judged_correctness", offers("Ada Marsh"), case=case).value == 1.0
@@ -281,3 +281,31 @@ def test_evidence_statements_are_counted_in_the_context() -> None:
 def test_the_metrics_of_graphrag_bench_are_judged_only_by_name() -> None:
     assert not {"answer_correctness", "coverage"} & set(chosen())
     assert list(chosen(("coverage",))) == ["coverage"]
+
+
+REFUSALS = ["", " \n", "unanswerable", "Unknown.", "I do not know.", "N/A",
+            "I'm sorry, but I cannot answer that.",
+            "Unfortunately, the context does not mention it. I cannot determine it."]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", REFUSALS)
+def test_a_refusal_has_nothing_without_a_call(answer: str) -> None:
+    case = replace(ADA, answer=answer)
+    named = ("judged_correctness", "answer_relevance", "answer_correctness", "coverage")
+    assert [judged(name, case=case).value for name in named] == [0.0] * 4
+    assert judged("faithfulness", case=case).missing == "nothing"
+
+
+def test_a_refusal_is_right_where_the_gold_answer_is_one() -> None:
+    case = replace(ADA, answer="I cannot answer this.", golds=("Insufficient information.",))
+    assert judged("judged_correctness", case=case).value == 1.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["The context does not mention it directly, but it was Miss Marsh.",
+     "I do not know for sure. Miss Marsh, I think.", "I cannot say: perhaps Ada Marsh"],
+)  # fmt: skip
+def test_an_answer_after_a_doubt_is_judged(answer: str) -> None:
+    case = replace(ADA, answer=answer)
+    assert judged("judged_correctness", offers("Ada Marsh"), case=case).value == 1.0

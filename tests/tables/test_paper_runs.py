@@ -151,7 +151,7 @@ def verdict(
     question: str, first: str, second: str, winner: str | None, judge: str
 ) -> dict[str, Any]:
     return {"question": question, "first": first, "second": second, "criterion": "overall",
-            "winner": winner, "judge": judge}  # fmt: skip
+            "winner": winner, "judge": judge, "protocol": "paper"}  # fmt: skip
 
 
 def overall(home: Path, judge: str = "") -> dict[tuple[str, str], Filled]:
