@@ -14,13 +14,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from typing import Any
 
-from graphrag_bench.papers.names import Model, Paper, values_of
+from graphrag_bench.papers.names import Model, Paper
 from graphrag_bench.papers.printed import (
     PaperTable,
-    Printed,
     Recipe,
     load_paper,
     load_table,
@@ -97,7 +95,7 @@ def chunking(dataset: str) -> dict[str, Any] | None:
 
 @cache
 def table_runs(full_name: str) -> Runs:
-    """Return the runs of a table, each once: its sweeps, then all its cells with both sides."""
+    """Return the runs of a table, each once: those of all its cells, with both sides."""
     table = load_table(full_name)
     row_names: dict[tuple[str, ...], str] = {}
     rows: dict[str, tuple[str, ...]] = {}
@@ -119,12 +117,6 @@ def table_runs(full_name: str) -> Runs:
 
 def _recipes(table: PaperTable) -> Iterator[tuple[Recipe, list[str]]]:
     """The runs that the cells ask for, and what their names say of the settings of each."""
-    for sweep in table.shape.sweeps:
-        for method in sweep.methods:
-            cell = Printed(sweep.dataset, method, "", "", sweep.llm, (), "", "", "")
-            for words in product(*map(values_of, sweep.over)):
-                swept = [word for word, over in zip(words, sweep.over, strict=True) if word != over]
-                yield Recipe(table, cell, words), [re.sub(r"^[\w.]*\.", "", word) for word in swept]
     for cell in table.cells:
         for part in table.parts(cell):
             for recipe in (part.own, part.other) if cell.versus else (part.own,):
@@ -137,7 +129,7 @@ def _row_name(recipe: Recipe, labels: Sequence[str], words: Sequence[str]) -> st
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
     rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
     setting = [item for item, row in rows if recipe.heeded([*row.run, *row.also])]
-    items = [item.removeprefix(f"{method} ") for item in setting]
+    items = [re.sub(r"^method\.", "", item.removeprefix(f"{method} ")) for item in setting]
     ours = [word.partition("=")[2] for word in words if word.startswith("method=")]
     parts = [part for part in (method, model, *items, *labels) if part] or ours
     return ".".join(map(_slug, parts))

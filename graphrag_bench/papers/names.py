@@ -133,19 +133,25 @@ class Grid(_Entry):
 
 
 class Sweep(_Entry):
-    """Runs of a method on a set over values of settings (`NAME=a,b,c`), for lines of a figure."""
+    """The cells of lines without printed numbers: methods on a set over values (`NAME=a,b,c`).
+
+    A value is a printed setting where `rows` has it (`triples=25`), else a setting of ours. Win
+    rates are against each method of `versus`.
+    """
 
     dataset: str
     methods: list[str]
+    metrics: list[str]
     over: list[str]
+    versus: list[str] = [""]
     llm: str = ""
 
 
 class Shape(_Entry):
-    """One table or figure: what it is about, and the sweeps that an unprinted one shows.
+    """One table or figure: what it is about, and the sweeps of its lines without numbers.
 
-    `graph` is the method whose graph a table of sizes is about. `settings` and `methods` hold in
-    this table instead of those of the paper.
+    `shows` says what these lines show. `graph` is the method whose graph a table of sizes is about.
+    `settings` and `methods` hold in this table instead of those of the paper.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]

@@ -108,7 +108,7 @@ class PrintedSize:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table or figure with its printed cells, in printed order; none for an unprinted figure."""
+    """A table or figure with its printed cells, in printed order, then those without a number."""
 
     paper_name: str
     name: str
@@ -160,7 +160,8 @@ class PaperTable:
 
     def rows_of(self, cell: Printed) -> list[PrintedSetting]:
         """Our settings for the printed ones of a cell."""
-        return [self.paper.settings_of_rows[item] for item in cell.setting]
+        known = self.paper.settings_of_rows
+        return [known.get(item) or PrintedSetting(run=[item]) for item in cell.setting]
 
     def parts(self, cell: Printed) -> "list[Part]":
         """Return the runs, or pairs of runs, of a cell's figure; one for most cells."""
@@ -364,16 +365,41 @@ def load_table(full_name: str) -> PaperTable:
     file = FOLDER / paper_name / f"{name}.csv"
     grid = _unprinted(shape.grid, paper) if shape.grid else []
     cells = _cells(file) if file.is_file() else grid
-    return PaperTable(paper_name, name, paper, shape, tuple(cells))
+    table = PaperTable(paper_name, name, paper, shape, tuple(cells))
+    return replace(table, cells=(*cells, *_swept(table)))
 
 
 def _unprinted(grid: Grid, paper: Paper) -> list[Printed]:
     every = product(grid.datasets, grid.rows, grid.methods, grid.metrics)
     return [
         Printed(dataset, method, "", metric, grid.llm, _items(row), "",
-                "percent" if paper.metrics[metric].kind == "metric" else "tokens", "")
+                _unit(paper.metrics[metric]), "")
         for dataset, row, method, metric in every
     ]  # fmt: skip
+
+
+def _unit(metric: Metric) -> str:
+    return "percent" if metric.kind in ("metric", "judged", "judged_answer") else "tokens"
+
+
+def _swept(table: PaperTable) -> list[Printed]:
+    """The cells of the sweeps but for those that are printed, in the units of these."""
+
+    def place(cell: Printed) -> tuple[object, ...]:
+        of_run = frozenset(Recipe(table, cell).required or ())
+        return cell.dataset, cell.versus, cell.metric, cell.llm, of_run
+
+    printed = {place(cell) for cell in table.cells}
+    units = {cell.metric: cell.unit for cell in table.cells}
+    cells = [
+        Printed(sweep.dataset, method, versus, metric, sweep.llm, words, "",
+                units.get(metric) or _unit(table.paper.metrics[metric]), "")
+        for sweep in table.shape.sweeps
+        for words, method, versus, metric in product(
+            product(*map(values_of, sweep.over)), sweep.methods, sweep.versus, sweep.metrics
+        )
+    ]  # fmt: skip
+    return [cell for cell in cells if place(cell) not in printed]
 
 
 def _cells(file: Path) -> list[Printed]:

@@ -47,6 +47,7 @@ def comparison_notes(
         f"{paper.conditions}. Figures in {units}",
         *_about(table, dataset, cells),
         *([] if printed else ["the figure's numbers are not printed"]),
+        *([f"it shows {table.shape.shows}"] if table.shape.shows else []),
         *shared,
         *by_words(zip(figures, own, strict=True), "grade, further"),
         *doubts,
@@ -93,22 +94,14 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:
     """Return a table for each data set: a row for each row of the paper, its metrics as columns.
 
-    A difference is shown only where data and model are the paper's (grades A and B). A figure whose
-    cells cannot be named gives one table without rows. The last note is the command of the runs
-    that are lacking.
+    A difference is shown only where data and model are the paper's (grades A and B). The last note
+    is the command of the runs that are lacking.
     """
-    blocks = [_block(table, name, filled) for name in table.datasets] or [_unprinted(table)]
-    if table.shape.sweeps or any(one.runs for one in filled.values()):
+    blocks = [_block(table, name, filled) for name in table.datasets]
+    if any(one.runs for one in filled.values()):
         run = f"graphrag-bench run experiment={table.full_name}"
         blocks[-1] = replace(blocks[-1], notes=(*blocks[-1].notes, f"its runs: {run}"))
     return blocks
-
-
-def _unprinted(table: PaperTable) -> Table:
-    notes = [f"{table.paper.citation}: the figure's numbers are not printed"]
-    if table.shape.shows:
-        notes.append(f"it shows {table.shape.shows}")
-    return Table(_caption(table, ""), ("method", "paper", "ours"), (), tuple(notes))
 
 
 def _caption(table: PaperTable, dataset: str) -> str:
@@ -148,7 +141,8 @@ def row_name(table: PaperTable, row: Row) -> str:
     parts = [f"{method} > {versus}" if versus else method]
     if len(table.llms) > 1:
         parts.append(llm)
-    parts += [item for item in setting if not item.startswith(("evaluator=", "qa_type="))]
+    items = [item for item in setting if not item.startswith(("evaluator=", "qa_type="))]
+    parts += [item.removeprefix("method.") for item in items]
     return ", ".join(part for part in parts if part) or MISSING
 
 

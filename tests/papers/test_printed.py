@@ -25,7 +25,11 @@ FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.
 
 def test_the_54_files_hold_the_4398_printed_cells() -> None:
     assert len(FILES) == 54
-    assert sum(len(load_table(name.removesuffix(".csv")).cells) for name in FILES) == 4398
+    n_rows = 0
+    for name in FILES:
+        with (FOLDER / name).open(encoding="utf-8", newline="") as lines:
+            n_rows += sum(1 for _ in csv.DictReader(lines))
+    assert n_rows == 4398
 
 
 def test_a_file_says_of_every_row_which_table_it_is_from() -> None:
@@ -46,7 +50,8 @@ def test_every_name_of_a_table_stands_for_something_and_an_unprinted_one_has_run
         assert cell.metric in paper.metrics
         assert cell.llm in {"", *paper.llms}
         assert {cell.method, cell.versus} <= {"", *paper.methods}
-        assert set(cell.setting) <= set(paper.settings_of_rows)
+        printed_items = {item for item in cell.setting if not item.startswith("method.")}
+        assert printed_items <= set(paper.settings_of_rows)
         assert Recipe(table, cell).words != ()
         assert table.metric(cell).criteria or len(table.parts(cell)) == 1
     printed = [cell for cell in table.cells if cell.value is not None]

@@ -123,7 +123,18 @@ def test_the_long_table_has_a_row_for_every_printed_cell_with_all_that_is_known(
     assert lacking["missing"] == "1 run"
 
 
-def test_an_unprinted_figure_is_its_runs() -> None:
-    (shown,) = comparison_tables(load_table("pankrag/fig3"), {})
-    assert shown.rows == ()
-    assert shown.notes[-1].endswith("graphrag-bench run experiment=pankrag/fig3")
+def test_the_lines_of_a_figure_without_numbers_are_cells_beside_the_printed_ones() -> None:
+    """Three steps and four queries by four criteria against HyDE; the text states one setting."""
+    table = load_table("pathcorag/fig4")
+    swept = [cell for cell in table.cells if cell.value is None]
+    assert (len(table.cells), len(swept)) == (4 + 28, 28)
+    assert {(cell.versus, cell.unit) for cell in swept} == {("HyDE", "score")}
+    for name, n in (("pankrag/fig3", 288), ("pankrag/fig4", 24), ("zhou2025tr/fig28", 60)):
+        assert len(load_table(name).cells) == n
+    fig5 = load_table("pathpooling/fig5")  # of 12 settings by two metrics three are printed
+    assert sum(cell.value is None for cell in fig5.cells) == 24 - 3
+    gaps = dict.fromkeys(table.cells, Filled(runs=(("method=hyde",),)))
+    (shown,) = comparison_tables(table, gaps)
+    names = [row[0] for row in shown.rows]
+    assert names[:2] == ["PathCoRAG, query expansions per step=3", "PathCoRAG > HyDE, n_steps=2"]
+    assert any("names no baseline" in note for note in shown.notes)
