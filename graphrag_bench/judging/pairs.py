@@ -20,6 +20,7 @@ from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.report.rows import regime_of
 from graphrag_bench.run.folder import Row, locked, read_lines, write_rows
 from graphrag_bench.run.judged import judged_rows, judged_values
 from graphrag_bench.run.models import Models
@@ -102,12 +103,8 @@ def protocol_of(runs: Sequence[StoredRun], name: str = "") -> Protocol:
     """Return the protocol of a name; of "" the paper's where all runs are as published."""
     if name and name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
-    return PROTOCOLS[name or (PAPER if {*map(regime_of, runs)} == {"published"} else HOUSE)]
-
-
-def regime_of(run: StoredRun) -> str:
-    """Return the regime of a run; an imported one is of the house's."""
-    return str(run.metrics.get("regime") or HOUSE)
+    regimes = {regime_of(run.metrics) for run in runs}
+    return PROTOCOLS[name or (PAPER if regimes == {"published"} else HOUSE)]
 
 
 Duel = tuple[str, str, str]
