@@ -43,6 +43,7 @@ from omegaconf import DictConfig
 
 from graphrag_bench.cli.parsing import Parser, is_setting, show_settings
 from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, cells, plain_errors, settings_of
+from graphrag_bench.config.sources import papers
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import FORMATS, Table, show
@@ -178,6 +179,10 @@ class Results(Callback):
         folder = Path(config.hydra.sweep.dir)
         _or_exit(lambda: _print_results(folder, f"**/{CELL}"))
         print(f"sweep: {folder.resolve()}")
+        for word in config.hydra.overrides.task:
+            table = word.removeprefix("experiment=")
+            if table != word and "/" in table and papers().content("experiment", table):
+                print(f"next: graphrag-bench table {table}")
 
 
 def _or_exit(work: Callable[[], object]) -> None:

@@ -8,8 +8,8 @@ Each of ours has its interval, n, model, profile and a grade:
   B  the same data and language model; what differs is named
   C  other data, a part of it (limit=, split=), or another language model
 Data are the same where documents, tokens and questions are within 2 % of the paper's. Differences
-are of A and B only. † marks a doubtful printed figure. The last note is the command that runs what
-is missing.
+are of A and B only. † marks a doubtful printed figure. The last notes are the next commands: they
+make questions, run what is missing, and judge stored runs by their keys.
 
 Other tables are pandas': gb.stored_runs() has a row for each question of each run.
 
@@ -112,7 +112,11 @@ def _of_paper(table: PaperTable, options: Namespace, form: str | None) -> list[T
         Progress().say(note)
     source = FigureSource(Path(options.home))
     filled = collected(table, runs, source, papers_prompts=options.papers_prompts)
-    return [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
+    return (
+        [long_table(table, filled)]
+        if form == "csv"
+        else comparison_tables(table, filled, Path(options.home))
+    )
 
 
 def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:

@@ -75,9 +75,14 @@ class DataSet(_Entry):
         """The card that a run of it names."""
         return self.card or self.stand_in
 
+    @property
+    def questions_folder(self) -> str:
+        """Where the questions made for it are, and are made."""
+        return f"questions/{self.ran}/abstract"
+
     def words(self, *, corpus: bool = False) -> list[str]:
         """The settings that choose the set, with the questions made for it; or its corpus alone."""
-        questions = [f"dataset.questions=questions/{self.ran}/abstract"] if self.abstract else []
+        questions = [f"dataset.questions={self.questions_folder}"] if self.abstract else []
         return [f"dataset={self.ran}", *([] if corpus else questions), *self.run]
 
 

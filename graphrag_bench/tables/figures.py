@@ -1,7 +1,9 @@
 """Our figures for the cells of a paper's table, and what would fill the others; nothing is run."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from typing import Any
 
 from graphrag_bench.papers.printed import PaperTable, Part, Printed, PrintedSize, Recipe
@@ -11,11 +13,14 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables.grading import (
     Candidate,
     Grade,
+    Group,
     Offered,
     Row,
     candidates,
     chosen,
     fitting,
+    grade,
+    of_both,
     pairs,
 )
 from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
@@ -41,13 +46,15 @@ class Figure:
 class Filled:
     """What is shown next to a printed cell: a figure, or what it lacks, or why there is none.
 
-    `runs` are the settings of the runs that are lacking, `lacks` says what else is. A figure that
-    is a mean over several runs may lack some too.
+    `runs` are the settings of the runs that are lacking, `lacks` says what else is, `unjudged` are
+    the keys of the stored runs, or pairs of runs, that a judge is to see for it. A figure that is a
+    mean over several runs may lack some too.
     """
 
     figure: Figure | None = None
     runs: tuple[tuple[str, ...], ...] = ()
     lacks: str = ""
+    unjudged: tuple[tuple[str, ...], ...] = ()
     reason: str = ""
 
 
@@ -146,24 +153,54 @@ class _Collection:
         """What fills the gaps of a cell: runs, and scores, timings or verdicts of stored ones."""
         metric, judge = recipe.metric, f"verdicts of {recipe.judge}"
         if metric.criteria:
-            alone = [part for part, _ in gaps if not pairs(part, self.offered)]
-            criteria = dict.fromkeys(
-                c for one in self.table.cells for c in self.table.paper.metrics[one.metric].criteria
-            )
-            lacks = f"{judge} on {', '.join(criteria)} (graphrag-bench compare)"
-            return Filled(runs=_words(r for p in alone for r in (p.own, p.other)), lacks=lacks)
+            stored_pairs = [(part, pairs(part, self.offered)) for part, _ in gaps]
+            alone = [part for part, found in stored_pairs if not found]
+            lacks = f"{judge} on {', '.join(criteria_of_table(self.table))}"
+            runs = _words(one for part in alone for one in (part.own, part.other))
+            unjudged = [self.nearest(part, found) for part, found in stored_pairs if found]
+            return Filled(runs=runs, lacks=lacks, unjudged=tuple(unjudged))
         stored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and stored:
             wanted = metric.value.split("|")[0]
             return Filled(lacks=f"{wanted} of {stored[0]} (graphrag-bench score)")
         own = [part.own for part, run in gaps if run is None]
-        if metric.kind in (*_TIMES, "judged_answer"):
+        if metric.kind == "judged_answer":
+            return self.lacking_judge([part for part, run in gaps if run is None], judge)
+        if metric.kind in _TIMES:
             own = [recipe for recipe in own if not fitting(recipe, self.offered)]
         runs = _words(own)
-        if metric.kind in _TIMES and not runs:
-            return Filled(reason=_SERIAL)
-        judged = metric.kind == "judged_answer"
-        return Filled(runs=runs, lacks=f"{judge} (graphrag-bench judge)" if judged else "")
+        return Filled(reason=_SERIAL) if metric.kind in _TIMES and not runs else Filled(runs=runs)
+
+    def lacking_judge(self, parts: Sequence[Part], judge: str) -> Filled:
+        """The runs of parts that a judge has not seen, and those that are not there."""
+        found = [(part, [(one,) for one in fitting(part.own, self.offered)]) for part in parts]
+        runs = _words(part.own for part, stored in found if not stored)
+        unjudged = tuple(self.nearest(part, stored) for part, stored in found if stored)
+        return Filled(runs=runs, lacks=judge, unjudged=unjudged)
+
+    def nearest(self, part: Part, stored: Sequence[tuple[Offered, ...]]) -> tuple[str, ...]:
+        """The keys of the runs to judge: the nearest to the paper, of the largest group of runs."""
+
+        def candidate(runs: tuple[Offered, ...]) -> Candidate:
+            graded = [grade(one, of) for one, of in zip(runs, (part.own, part.other), strict=False)]
+            return Candidate(runs[0].run, reduce(of_both, graded), runs[-1].run)
+
+        def place(runs: tuple[Offered, ...]) -> tuple[object, ...]:
+            one = candidate(runs)
+            return one.grade.letter, -self.sizes[one.group], one.order
+
+        return tuple(one.run.folder.path.name for one in min(stored, key=place))
+
+    @cached_property
+    def sizes(self) -> Counter[Group]:
+        """The number of stored runs of each group."""
+        return Counter(Candidate(one.run, Grade()).group for one in self.offered)
+
+
+def criteria_of_table(table: PaperTable) -> list[str]:
+    """Return the criteria that a table's win rates are by, each once."""
+    metrics = (table.paper.metrics[cell.metric] for cell in table.cells)
+    return list(dict.fromkeys(name for metric in metrics for name in metric.criteria))
 
 
 def _words(recipes: Iterable[Recipe]) -> tuple[tuple[str, ...], ...]:

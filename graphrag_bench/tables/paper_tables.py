@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.rendering import MISSING, Table
 from graphrag_bench.report.rows import INFLATED, grouped, mark, regime_of
+from graphrag_bench.tables.commands import commands
 from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, difference
 from graphrag_bench.tables.grading import Grade
 
@@ -91,17 +93,15 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
     return notes, ["; ".join(words for words in row if words not in shared) for row in own]
 
 
-def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:
+def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
     """Return a table for each data set: a row for each row of the paper, its metrics as columns.
 
-    A difference is shown only where data and model are the paper's (grades A and B). The last note
-    is the command of the runs that are lacking.
+    A difference is shown only where data and model are the paper's (grades A and B). The last notes
+    are the commands that fill what is lacking: questions, runs, then judging by key.
     """
     blocks = [_block(table, name, filled) for name in table.datasets]
-    if any(one.runs for one in filled.values()):
-        run = f"graphrag-bench run experiment={table.full_name}"
-        blocks[-1] = replace(blocks[-1], notes=(*blocks[-1].notes, f"its runs: {run}"))
-    return blocks
+    last = (f"next: {line}" for line in commands(table, filled, home))
+    return [*blocks[:-1], replace(blocks[-1], notes=(*blocks[-1].notes, *last))]
 
 
 def _caption(table: PaperTable, dataset: str) -> str:

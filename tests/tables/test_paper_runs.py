@@ -186,7 +186,7 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None
 def test_two_stored_runs_that_nobody_compared_lack_verdicts_alone(home: Path) -> None:
     pairs = overall(home)
     both = pairs["VanillaRAG", "RAPTOR"]
-    assert both.runs == ()
+    assert (both.runs, both.unjudged) == ((), (("vanilla", "raptor"),))
     assert "GPT-4o on comprehensiveness, diversity, empowerment, overall" in both.lacks
     (run,) = [r for r in pairs["VanillaRAG", "GGraphRAG"].runs if "method=ggraphrag" in r]
     assert {"llm=zhou2025.Llama-3-8B", "embedder=zhou2025.BGE-M3"} <= set(run)
@@ -196,7 +196,8 @@ def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) ->
     table, run = load_table("pankrag/table2"), stub("vanilla")
     where = {"dataset": "MuSiQue", "method": "NaiveRAG", "metric": "Faithfulness"}
     (one,) = beside(table, [run], home=home, **where).values()
-    assert (one.runs, one.lacks) == ((), "verdicts of GPT-4o-mini (graphrag-bench judge)")
+    assert (one.runs, one.lacks) == ((), "verdicts of GPT-4o-mini")
+    assert one.unjudged == (("vanilla",),)
     values = [("q1", 1.0), ("q2", 0.5), ("q3", None), ("q2", 0.0)]
     rows = [{"question": q, "metric": "faithfulness", "value": v, "judge": "gpt-4o-mini:1"}
             for q, v in values]  # fmt: skip

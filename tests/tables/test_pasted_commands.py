@@ -1,0 +1,111 @@
+"""The commands that a table prints, run in their order until it has its figures."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from published_sets import news, written
+from toy_runs import WEIGHTLESS, command
+
+from graphrag_bench.llm.calls import Chat
+from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.papers import printed as papers
+from graphrag_bench.papers.choices import table_runs
+from graphrag_bench.tables.commands import whole_groups
+
+pytestmark = pytest.mark.slow
+
+CORPUS = [
+    {"context": "Ada Marsh built the Norvik Observatory. Mira Holt was taught by Ada Marsh."},
+    {"context": "The Norvik Observatory stands in Tarn. Tarn lies on the Grey Sea."},
+]
+MODELS = {
+    "questions": ["llm@llm_build=scripted", "llm_build._target_=test_pasted_commands.lister",
+                  "n=2"],
+    "run": [*WEIGHTLESS, "fidelity=default"],
+    "compare": ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"],
+    "judge": ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.strict",
+              "embedder=hashing"],
+}  # fmt: skip
+"""What stands in for the models that a paper names."""
+NAMED = re.compile(r"(n|llm@llm_build|llm_build\.model|llm@llm_judge|embedder)=")
+
+
+def lister(replies: object = None) -> Scripted:
+    """A model that gives as many items as it is asked for."""
+
+    def answer(chat: Chat) -> str:
+        text = last_user_message(chat)
+        n = int(re.findall(r"Give exactly (\d+)", text)[0])
+        return json.dumps({"items": [f"What of {len(text)} and {i}?" for i in range(n)]})
+
+    return Scripted(answer=answer)
+
+
+def printed(table: str) -> list[list[str]]:
+    """The words of the commands that the notes of a table print."""
+    lines = command("table", table).out.splitlines()
+    return [line.split()[2:] for line in lines if line.startswith("next: ")]
+
+
+def paste(words: list[str]) -> str:
+    """Run a command with models that need no weights; return what it prints."""
+    rest = [word for word in words if not NAMED.match(word)]
+    ended = command(*rest, *MODELS[rest[0]])
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+    """Leave the cells of one data set, with one method on either side, in every table."""
+    whole = papers._cells
+
+    def keep(dataset: str, method: str) -> None:
+        def some(file: Path) -> list[papers.Printed]:
+            cells = [cell for cell in whole(file) if cell.dataset == dataset]
+            return [cell for cell in cells if method in (cell.method, cell.versus)]
+
+        monkeypatch.setattr(papers, "_cells", some)
+        table_runs.cache_clear()
+
+    yield keep
+    table_runs.cache_clear()
+
+
+def test_a_table_of_win_rates_is_filled_by_the_commands_that_it_prints(
+    home: Path, only: Callable[[str, str], None]
+) -> None:
+    only("Mix", "reasoning path")
+    rows = "".join(json.dumps(row) + "\n" for row in CORPUS)
+    written(home / "data/ultradomain_mix", {"corpus.jsonl": rows, "questions.json": []})
+    questions, runs = printed("pathcorag/table3")
+    assert questions[0] == "questions" and runs == ["run", "experiment=pathcorag/table3"]
+    paste(questions)
+    assert "next: graphrag-bench table pathcorag/table3" in paste(runs).splitlines()
+    (compare,) = printed("pathcorag/table3")
+    keys = sorted(path.parent.name for path in home.glob("runs/*/*/*/metrics.json"))
+    assert compare[:3] == ["compare", *keys] and compare[3] == "--criteria"
+    paste(compare)
+    assert printed("pathcorag/table3") == []
+
+
+def test_a_table_of_judged_answers_is_filled_by_the_commands_that_it_prints(
+    home: Path, only: Callable[[str, str], None]
+) -> None:
+    only("Multihop-RAG", "PankRAG")
+    written(home / "data/multihoprag", news())
+    (runs,) = printed("pankrag/table3")
+    paste(runs)
+    (judge,) = printed("pankrag/table3")
+    assert judge[0] == "judge" and "embedder=pankrag.BGE-M3" in judge
+    paste(judge)
+    assert printed("pankrag/table3") == []
+
+
+def test_pairs_that_are_not_all_of_a_group_are_judged_one_by_one() -> None:
+    star, whole = [("a", "b"), ("a", "c")], [("a", "b"), ("a", "c"), ("b", "c")]
+    assert whole_groups(star) == star and whole_groups(whole) == [("a", "b", "c")]
+    assert whole_groups([("a", "b")]) == [("a", "b")] and whole_groups([]) == []
