@@ -21,7 +21,7 @@ from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.judging import pairs, tables
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import markdown, show
-from graphrag_bench.report.rows import check_one_corpus, regime_of
+from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.folder import Row, RunFolder, write_whole
 from graphrag_bench.run.models import Models
 
@@ -75,21 +75,17 @@ def _write(
 ) -> None:
     judge = panel.models.identity("llm_judge")
     protocol, n = panel.protocol.name, len(comparison.questions)
-    regimes = {run.folder.path.name: regime_of(run.metrics) for run in comparison.runs}
     caption = f"{n} questions, judged by {judge}, protocol {protocol}"
     matched = tables.match_table(caption, matches)
-    if len(set(regimes.values())) > 1:
-        of = ", ".join(
-            f"{comparison.titles[key]}: {name or 'imported'}" for key, name in regimes.items()
-        )
-        matched = replace(matched, notes=(*matched.notes, f"! the runs are of two regimes ({of})"))
+    if mixed := pairs.mixed_regimes(comparison):
+        matched = replace(matched, notes=(*matched.notes, f"! regimes differ: {mixed}"))
     printed = [matched, tables.audit_table(matches)]
     for table in printed:
         show(table)
     RunFolder(panel.folder).write_json(
         "comparison.json",
         {"runs": dict(comparison.titles), "criteria": list(panel.criteria), "judge": judge,
-         "protocol": protocol, "regimes": regimes, "questions": list(comparison.questions)},
+         "protocol": protocol, "questions": list(comparison.questions)},
     )  # fmt: skip
     write_whole(panel.folder / "table.md", "\n".join(map(markdown, printed)))
     print(f"comparison: {panel.folder.resolve()}")

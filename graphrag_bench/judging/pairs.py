@@ -229,6 +229,14 @@ class Panel:
         return self.protocol.prompt.render({"criteria": self.criteria, **shown})
 
 
+def mixed_regimes(comparison: Comparison) -> str:
+    """Return the regimes of the runs by title where they differ; "" where they do not."""
+    of = {run.folder.path.name: regime_of(run.metrics) for run in comparison.runs}
+    if len(set(of.values())) < 2:
+        return ""
+    return ", ".join(f"{comparison.titles[key]}: {name or 'imported'}" for key, name in of.items())
+
+
 def verdict_rows(folder: Path) -> list[Row]:
     """Return the valid verdicts of a folder: a later row replaces an earlier one."""
     names, rows = ("question", "first", "second", "criterion"), read_lines(folder / VERDICTS)

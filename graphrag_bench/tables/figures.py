@@ -30,7 +30,8 @@ from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
 class Figure:
     """Our figure in the unit of the paper, with its interval where there is one, over n questions.
 
-    `metrics` is what `metrics.json` holds of its run (the first of several), `run` the folder.
+    `metrics` is what `metrics.json` holds of its run (the first of several), `run` the folder,
+    `judge` the judge of a judged figure with the protocol of a win rate.
     """
 
     value: float
@@ -40,6 +41,7 @@ class Figure:
     metrics: Mapping[str, Any]
     run: str
     grade: Grade
+    judge: str = ""
 
 
 @dataclass(frozen=True)
@@ -215,4 +217,5 @@ def _figure(table: PaperTable, cell: Printed, picked: Candidate, measured: Measu
     if counted and (size := PrintedSize.of(cell, metric.value).differs(measured.value)):
         graded = Grade(tuple(dict.fromkeys([*graded.others, size])))
     path, metrics = str(picked.run.folder.path), picked.run.metrics
-    return Figure(measured.value * scale, low, high, measured.n, metrics, path, graded)
+    judge = picked.judge + (f", protocol {picked.protocol}" if picked.protocol else "")
+    return Figure(measured.value * scale, low, high, measured.n, metrics, path, graded, judge)

@@ -55,6 +55,7 @@ def comparison_notes(
         *doubts,
         *(["! some questions failed: the mean is over the rest"] if failed else []),
         *([f"! regimes differ: {', '.join(regimes)}"] if len(regimes) > 1 else []),
+        *by_words([(cell, figure.judge) for cell, figure in figures.items()], "judge"),
         *by_words(marks, "chosen"),
         *([INFLATED] if any(words for _, words in marks) else []),
         *by_words([(c, filled[c].reason) for c in cells if c not in figures], "no figure"),
@@ -192,7 +193,7 @@ _LONG = (
     "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
     "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
     "our embedder", "profile", "fidelity", "regime", "grade", "difference", "differs in", "run",
-    "missing",
+    "judge", "missing",
 )  # fmt: skip
 _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
@@ -212,11 +213,11 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
     lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.lacks]))
     missing = lacks or one.reason
     if (figure := one.figure) is None:
-        return (*printed, *[""] * 15, missing)
+        return (*printed, *[""] * 16, missing)
     ends = ("" if n is None else f"{n:.6g}" for n in (figure.value, figure.low, figure.high))
     differs = "; ".join([*figure.grade.others, *figure.grade.differences])
     return (
         *printed, *ends, str(figure.n), *(str(figure.metrics[name]) for name in _OF_RUN),
         regime_of(figure.metrics), figure.grade.letter, "" if gap == MISSING else gap, differs,
-        figure.run, missing,
+        figure.run, figure.judge, missing,
     )  # fmt: skip

@@ -76,3 +76,5 @@ def test_the_calls_are_known_before_they_are_made(runs: list[str]) -> None:
     compared(*runs, *more)
     assert len(planted_judges.prompts) == 8
     assert compared(*runs, *more, "--plan").startswith("at most 0 calls")
+    by_papers = compared(*runs, *more, "--plan", "protocol=paper")
+    assert by_papers == "at most 8 calls, protocol paper\n"

@@ -1,6 +1,7 @@
 """Which pairs need no judge, how each protocol asks, and which one runs are judged by."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -15,6 +16,7 @@ from graphrag_bench.judging.pairs import (
     Comparison,
     StoredVerdicts,
     both_orders,
+    mixed_regimes,
     protocol_of,
 )
 from graphrag_bench.judging.win_rates import head_to_head
@@ -125,3 +127,16 @@ def test_the_protocol_follows_the_regime_of_the_runs(
     assert protocol_of(runs, "paper").name == "paper"
     with pytest.raises(UserError, match="papers"):
         protocol_of(runs, "papers")
+
+
+@pytest.mark.parametrize(
+    ("regimes", "words"),
+    [(("house", "published"), "A: house, B: published"), (("published", "published"), "")],
+)
+def test_a_comparison_of_two_regimes_names_both(regimes: tuple[str, str], words: str) -> None:
+    runs = [
+        SimpleNamespace(metrics={"regime": one}, folder=SimpleNamespace(path=Path(key)))
+        for key, one in zip("ab", regimes, strict=True)
+    ]
+    pair = replace(compared(("x", "y")), runs=cast("tuple[StoredRun, ...]", tuple(runs)))
+    assert mixed_regimes(pair) == words

@@ -181,6 +181,16 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None
     assert cells["VanillaRAG", "VanillaRAG"].reason == "a method against itself"
     other = overall(home, "small:1")["RAPTOR", "VanillaRAG"].figure
     assert other is not None and "judge: small:1, not GPT-4o" in other.grade.others
+    assert (won.judge, other.judge) == ("gpt-4o:1, protocol paper", "small:1, protocol paper")
+
+
+def test_a_win_rate_by_the_protocol_of_the_house_is_another_figure(home: Path) -> None:
+    rows = [verdict(*side, judge="gpt-4o:1") | {"protocol": "house"} for side in SIDES]
+    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    cells = beside(FIG6, [stub("vanilla"), stub("raptor")], home=home, metric="Overall")
+    won = cells["VanillaRAG", "RAPTOR", "Overall", ("evaluator=GPT-4o",)].figure
+    assert won is not None and won.judge == "gpt-4o:1, protocol house"
+    assert won.grade.others[-2] == "judge: the protocol of the house, not the paper's"
 
 
 def test_two_stored_runs_that_nobody_compared_lack_verdicts_alone(home: Path) -> None:

@@ -9,8 +9,6 @@ import pytest
 from published_sets import news, written
 from toy_runs import WEIGHTLESS, command
 
-from graphrag_bench.llm.calls import Chat
-from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.papers import printed as papers
 from graphrag_bench.papers.choices import table_runs
 from graphrag_bench.tables.commands import whole_groups
@@ -22,7 +20,7 @@ CORPUS = [
     {"context": "The Norvik Observatory stands in Tarn. Tarn lies on the Grey Sea."},
 ]
 MODELS = {
-    "questions": ["llm@llm_build=scripted", "llm_build._target_=test_pasted_commands.lister",
+    "questions": ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister",
                   "n=2"],
     "run": [*WEIGHTLESS, "fidelity=default"],
     "compare": ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"],
@@ -31,17 +29,6 @@ MODELS = {
 }  # fmt: skip
 """What stands in for the models that a paper names."""
 NAMED = re.compile(r"(n|llm@llm_build|llm_build\.model|llm@llm_judge|embedder)=")
-
-
-def lister(replies: object = None) -> Scripted:
-    """A model that gives as many items as it is asked for."""
-
-    def answer(chat: Chat) -> str:
-        text = last_user_message(chat)
-        n = int(re.findall(r"Give exactly (\d+)", text)[0])
-        return json.dumps({"items": [f"What of {len(text)} and {i}?" for i in range(n)]})
-
-    return Scripted(answer=answer)
 
 
 def printed(table: str) -> list[list[str]]:
@@ -79,8 +66,7 @@ def test_a_table_of_win_rates_is_filled_by_the_commands_that_it_prints(
     home: Path, only: Callable[[str, str], None]
 ) -> None:
     only("Mix", "reasoning path")
-    rows = "".join(json.dumps(row) + "\n" for row in CORPUS)
-    written(home / "data/ultradomain_mix", {"corpus.jsonl": rows, "questions.json": []})
+    written(home / "data/ultradomain_mix", {"corpus.jsonl": CORPUS, "questions.json": []})
     questions, runs = printed("pathcorag/table3")
     assert questions[0] == "questions" and runs == ["run", "experiment=pathcorag/table3"]
     paste(questions)
@@ -90,6 +76,9 @@ def test_a_table_of_win_rates_is_filled_by_the_commands_that_it_prints(
     assert compare[:3] == ["compare", *keys] and compare[3] == "--criteria"
     paste(compare)
     assert printed("pathcorag/table3") == []
+    (verdicts,) = home.glob("comparisons/*/verdicts.jsonl")
+    rows = [json.loads(line) for line in verdicts.read_text().splitlines()]
+    assert {row["protocol"] for row in rows} == {"paper"}  # both runs are as published
 
 
 def test_a_table_of_judged_answers_is_filled_by_the_commands_that_it_prints(
