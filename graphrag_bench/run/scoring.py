@@ -319,15 +319,16 @@ def shares(counts: Mapping[str, int]) -> dict[str, float]:
     return {"calls": calls} | {name: round(counts[name] / calls, 4) for name in names}
 
 
-_USAGE = (
+USAGE = (
     "calls", "prompt_tokens", "completion_tokens", "context_tokens_per_question",
     "chunks_per_context", "contexts_without_chunks", "tokens_per_question", "seconds_per_question",
 )  # fmt: skip
+"""The usage of every run: sums, then means, in `metrics.json`."""
 
 
 def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | None]:
     if any(map(is_imported, rows)):
-        return dict.fromkeys(_USAGE)
+        return dict.fromkeys(USAGE)
     names = {row["question"] for row in rows}
     timed = (row for row in timing if row["question"] in names)
     seconds = {(row["question"], row["step"]): row["seconds"] for row in timed}
@@ -339,7 +340,7 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | N
     reports = [(n["community"], off["community"]) for n, off in pairs]
     reports = [pair for pair in reports if any(pair)]
     usage: dict[str, float | None] = {
-        name: sum(row[name] for row in rows) for name in _USAGE[:3]
+        name: sum(row[name] for row in rows) for name in USAGE[:3]
     } | {
         "context_tokens_per_question": _mean([context_tokens(row) for row in with_context], 1),
         "chunks_per_context": _mean([counts["chunk"] for counts in packed], 2),

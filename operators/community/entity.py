@@ -1,5 +1,7 @@
 """Communities that nodes are in."""
 
+from typing import Literal
+
 import numpy as np
 from pydantic import NonNegativeInt, PositiveInt
 
@@ -30,18 +32,23 @@ def entity(
     communities: Communities,
     reports: Reports,
     level: NonNegativeInt = 2,
+    rank: Literal["count", "rating"] = "count",
     top_k: PositiveInt | None = 4,
 ) -> Ranked[Community]:
-    """The communities down to a level that hold the most of the nodes, all of them for None.
+    """The communities of the nodes down to a level, the first `top_k` of them; all for None.
 
-    Score: the number of given nodes in it, plus its report's rating / 11, so that the rating
-    settles ties. Communities with none of the nodes or without a report are left out. Ties by
-    lower id.
-    Source: Zhou et al. 2025, section 6.1, community "Entity" (its text ranks by rating); count
-    first as Microsoft GraphRAG's local search does.
+    Score with `rank="count"`: the number of given nodes in it, plus its report's rating / 11, so
+    that the rating settles ties; with `rank="rating"`: the rating, 0..10 and rounded to two
+    decimals, plus less than 0.01 by the number of nodes, which settles ties. Communities with none
+    of the nodes or without a report are left out. Ties by lower id.
+    Source: Zhou et al. 2025, section 6.1, community "Entity" (`rating`: the LLM's score); `count`
+    as Microsoft GraphRAG's local search does.
     """
     seeds = np.zeros(communities.nodes.shape[1])
     seeds[nodes.ids] = 1.0
     counts = np.asarray(communities.nodes @ seeds, np.float64)
     among = reported(communities, reports, level)
-    return Ranked.top(counts + fraction(reports), top_k, among=among[counts[among] > 0])
+    scores = counts + fraction(reports)
+    if rank == "rating":
+        scores = np.clip(reports.ratings, 0.0, 10.0).round(2) + counts / (100.0 * (seeds.sum() + 1))
+    return Ranked.top(scores, top_k, among=among[counts[among] > 0])

@@ -116,6 +116,19 @@ def test_communities_come_by_the_nodes_they_hold_down_to_a_level(layers):
     check(result, [X, Z, Y], [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
 
 
+def test_communities_come_by_their_rating_first_and_then_by_the_nodes_they_hold(layers):
+    """Of the nodes X holds two, Y and Z one: that decides only where X is rated as Y is."""
+    check(
+        entity(ranked(0, 1, 2), rank="rating", **layers),
+        [Y, Z, X], [9 + 1 / 400, 5 + 1 / 400, 3 + 2 / 400],
+    )  # fmt: skip
+    assert entity(ranked(0, 1, 2), rank="rating", top_k=2, **layers).ids.tolist() == [Y, Z]
+    reports = layers["reports"]
+    equal = Reports(reports.titles, reports.texts, np.array([9.0, 9.0, 9.5, 10.0, 8.0]))
+    result = entity(ranked(0, 1, 2), rank="rating", communities=layers["communities"], reports=equal)
+    assert result.ids.tolist() == [Z, X, Y]
+
+
 def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_below_0(layers):
     """X and Y are in two chunks each, and Y has the better rating; Z is in one."""
     result = layer(**layers)

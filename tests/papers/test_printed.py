@@ -8,17 +8,23 @@ import pytest
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.data.dataset import card_names
+from graphrag_bench.config.sources import method_file
+from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.metrics import ANSWER_METRICS
+from graphrag_bench.judging.answers import MEASURES
+from graphrag_bench.judging.pairs import CRITERIA
 from graphrag_bench.papers.choices import table_runs
 from graphrag_bench.papers.printed import (
     FOLDER,
+    Part,
     Recipe,
     load_paper,
     load_table,
     paper_names,
     table_names,
 )
+from graphrag_bench.run.scoring import USAGE
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.csv"))
 
@@ -57,6 +63,49 @@ def test_every_name_of_a_table_stands_for_something_and_an_unprinted_one_has_run
     printed = [cell for cell in table.cells if cell.value is not None]
     assert table_runs(name).pairs or table.shape.kind != "unprinted"
     assert bool(printed) == (table.shape.kind != "unprinted")
+
+
+def given(recipe: Recipe) -> set[str]:
+    """What a column can be filled with from the run of a cell, named as in `paper.yaml`."""
+    words = dict(word.split("=", 1) for word in recipe.words or ())
+    card, file = load_card(words["dataset"]), method_file(words["method"])
+    answers = words.get("answer") != "off"
+    scored = [*card.metrics, *words.get("evaluation.metrics", "").strip("[]").split(",")]
+    metrics = [ANSWER_METRICS[name].gives or (name,) for name in scored if name]
+    names = {f"metric {one}" for of in metrics for one in of if answers}
+    names |= {f"judged_answer {name}" for name in MEASURES if answers}
+    names |= {f"judged {name}" for name in CRITERIA if answers}
+    names |= {f"usage {name}" for name in USAGE if answers} | {"cost usd", "time mean"}
+    stages = {"retrieve", "convert", "generate"} & {name for name in file if file[name]}
+    stages |= {"path.pool"} if words.get("pooling", "off") != "off" else set()
+    names |= {f"{kind} {stage}" for kind in ("seconds", "tokens") for stage in stages}
+    names |= {f"count {what}" for what in ("documents", "tokens", "questions", "chunks")}
+    built = file.get("build", {})
+    if words.get("fidelity") == "paper" and built:
+        built = {**built, **{key: True for key in file.get("fidelity", {})}}
+        names |= {"build tokens"} | {"build report_tokens" for key in built if "reports" in key}
+    names |= {f"graph {what}" for what in ("nodes", "relationships") if "graph" in built}
+    return names | {"layers retrieved" for name in [words["method"]] if "raptor" in name}
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_every_column_is_of_what_the_runs_of_its_cells_have(name: str) -> None:
+    """Without a figure are differences of rows, and cells of methods and sets that are not ours."""
+    table = load_table(name)
+    for cell in table.cells:
+        metric, recipe = table.metric(cell), Recipe(table, cell)
+        if metric.kind == "none" or recipe.words is None:
+            continue
+        wanted = metric.criteria or tuple(metric.value.split("|"))
+        named = {f"{metric.kind} {one}" for one in wanted}
+        sides = [one for part in table.parts(cell) for one in sides_of(part)]
+        for side in sides:
+            found = named & given(side)
+            assert found == named if metric.criteria else found, (cell, side.words)
+
+
+def sides_of(part: Part) -> list[Recipe]:
+    return [part.own, part.other] if part.own.cell.versus else [part.own]
 
 
 @pytest.mark.parametrize("paper", paper_names())
