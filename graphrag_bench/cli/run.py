@@ -42,7 +42,15 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from graphrag_bench.cli.parsing import Parser, is_setting, show_settings
-from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, cells, plain_errors, settings_of
+from graphrag_bench.config.compose import (
+    PRIMARY,
+    VERSION_BASE,
+    cells,
+    composition,
+    parsed,
+    plain_errors,
+    settings_of,
+)
 from graphrag_bench.config.sources import papers
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.report.comparisons import comparison_table
@@ -77,7 +85,8 @@ def run(arguments: Sequence[str], planned: Callable[[Outcomes], None] | None = N
     """
     session.cache_clear()
     session().planned = planned
-    before, sys.argv = sys.argv, ["graphrag-bench", *sorted(arguments, key=is_setting)]
+    words = sorted(_of_cells(arguments), key=is_setting)
+    before, sys.argv = sys.argv, ["graphrag-bench", *words]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
     try:
         with plain_errors():
@@ -91,6 +100,31 @@ def run(arguments: Sequence[str], planned: Callable[[Outcomes], None] | None = N
     elif runs.failure and not runs.cells:
         raise runs.failure
     return int(bool(runs.lacking()) or any(one.error for one in runs.cells))
+
+
+_VARIED = re.compile(r"[,*]|range\(")
+
+
+def _of_cells(arguments: Sequence[str]) -> list[str]:
+    """Return the words of a command; in a sweep over methods, their settings are of the cells.
+
+    Hydra first composes what all cells share, in which `method.alpha=0.8` would be one of the
+    default method. `choice(0.8)` is read as a sweep over one value, so that each cell composes it.
+    """
+    words = list(arguments)
+    own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
+    chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
+    fixed = any(not word.startswith("exp") and not _VARIED.search(word) for word in chosen)
+    if not own or not chosen or fixed:
+        return words
+    swept = {"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(words)
+    if not swept and composition(chosen).hydra.mode != RunMode.MULTIRUN:
+        return words
+    for i, override in zip(own, parsed([words[i] for i in own]), strict=True):
+        if not override.is_sweep_override():
+            name, _, value = words[i].partition("=")
+            words[i] = f"{name}=choice({value})"
+    return words
 
 
 def job(config: DictConfig) -> float | None:
@@ -137,7 +171,7 @@ def job(config: DictConfig) -> float | None:
 
 def _varied(overrides: Sequence[str]) -> list[str]:
     """The overrides of a cell that the command does not give with one value."""
-    fixed = {one.partition("=")[0] for one in sys.argv if not re.search(r"[,(*]", one)}
+    fixed = {one.partition("=")[0] for one in sys.argv if not _VARIED.search(one)}
     return [one for one in overrides if one.partition("=")[0] not in fixed]
 
 
@@ -164,7 +198,10 @@ class Results(Callback):
         _or_exit(lambda: _check(config, [list(config.hydra.overrides.task)], swept=False))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Refuse a sweep in which every cell is wrong, or which sets what none of them reads."""
+        """Refuse a sweep in which every cell is wrong, or which sets what none of them reads.
+
+        Or one with a cell that Hydra cannot compose, at which it would end.
+        """
         _or_exit(lambda: _check(config, cells(config, config.hydra.overrides.task), swept=True))
         for file in Path(config.hydra.sweep.dir).rglob(CELL):  # of an earlier command
             file.unlink()

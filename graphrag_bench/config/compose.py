@@ -184,5 +184,6 @@ def _message(error: HydraException) -> str:
     if path and isinstance(parent, DictConfig):
         group, dot, name = path.rpartition(".")
         hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")
-        return f"There is no setting '{path}'. {hint}"
+        of = f" of method '{parent.get('name')}'" if group == "method" else ""
+        return f"There is no setting '{path}'{of}. {hint}"
     return " ".join(f"{error} {cause or ''}".split())

@@ -93,10 +93,23 @@ class Session:
     def prepared(
         self, cells: Sequence[Sequence[str]], name: str = PRIMARY
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
-        """Yield the overrides of each cell with its checked experiment, or what is wrong."""
-        for overrides in cells:
+        """Yield the overrides of each cell with its checked experiment, or what is wrong.
+
+        Raises UserError, which names the first of them, for cells that cannot be composed.
+        """
+        settings: list[Mapping[str, Any]] = []
+        wrong: list[str] = []
+        for number, overrides in enumerate(cells, 1):
             try:
-                yield overrides, self.experiment(composed(overrides, name=name), swept=True)
+                settings.append(composed(overrides, name=name))
+            except UserError as error:
+                wrong.append(f"cell {number} ({' '.join(overrides)}): {error}")
+        if wrong:
+            more = [f"{len(wrong)} of {len(cells)} cells are wrong."] if wrong[3:] else []
+            raise UserError("\n".join([*wrong[:3], *more]))
+        for overrides, values in zip(cells, settings, strict=True):
+            try:
+                yield overrides, self.experiment(values, swept=True)
             except UserError as error:
                 yield overrides, error
 

@@ -125,7 +125,9 @@ def test_communities_come_by_their_rating_first_and_then_by_the_nodes_they_hold(
     assert entity(ranked(0, 1, 2), rank="rating", top_k=2, **layers).ids.tolist() == [Y, Z]
     reports = layers["reports"]
     equal = Reports(reports.titles, reports.texts, np.array([9.0, 9.0, 9.5, 10.0, 8.0]))
-    result = entity(ranked(0, 1, 2), rank="rating", communities=layers["communities"], reports=equal)
+    result = entity(
+        ranked(0, 1, 2), rank="rating", communities=layers["communities"], reports=equal
+    )
     assert result.ids.tolist() == [Z, X, Y]
 
 

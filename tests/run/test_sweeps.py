@@ -73,6 +73,37 @@ def test_a_sweep_that_is_wrong_in_every_cell_is_refused_before_it_begins(
     assert not (home / "s" / "0").exists()
 
 
+PATHS = "row=pathrag.table3.Path-based,pathrag.table2.Flow-based"
+
+
+@pytest.mark.parametrize(
+    ("words", "n_cells"),
+    [
+        (["-m", PATHS, "method.alpha=0.8"], 2),
+        (["-m", "method=pathrag,pathrag_lt", "method.alpha=0.8"], 2),
+        (["experiment=pathrag/table3", "dataset=toy", "method.alpha=0.8"], 11),
+        (["-m", "row=glob(pathpooling.fig8.S-RAG.*)", "method.scorer=cosine"], 4),
+    ],
+)
+def test_a_sweep_over_methods_sets_what_all_of_them_have(words: list[str], n_cells: int) -> None:
+    ended = command("plan", *words, *QUIET, "limit=1")
+    assert ended.code == 0, ended.err
+    assert f"cells: {n_cells}," in ended.out
+
+
+@pytest.mark.parametrize("swept", ["method.alpha=0.8", "method.alpha=0.8,0.7"])
+def test_a_cell_whose_method_lacks_a_setting_is_named_before_the_first_begins(
+    home: Path, swept: str
+) -> None:
+    words = ["row=pathrag.table3.Path-based,pathrag.table1.NaiveRAG", swept]
+    ended = command("run", "-m", *QUIET, *words, "hydra.sweep.dir=s")
+    assert ended.code == 2
+    assert all(
+        name in ended.err for name in ("row=pathrag.table1.NaiveRAG", "'vanilla'", swept[:12])
+    )
+    assert "Path-based" not in ended.err and not (home / "s" / "0").exists()
+
+
 def test_a_cell_in_which_the_program_fails_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     execute = session.execute
 
