@@ -5,8 +5,8 @@
 `experiment=pathrag/table2` sweeps over the rows and sets of a table. A paper that is like another
 has the models and data sets of that one.
 
-A table that is no grid (RAPTOR has other settings on large sets) also has rows with their data set,
-`zhou2025.table5+musique.RAPTOR`, and its experiment sweeps over these alone.
+A table that is no grid (large sets have RAPTOR-K for RAPTOR) also has rows with their data set,
+`zhou2025.table5+musique.RAPTOR-K`, and its experiment sweeps over these alone.
 """
 
 import json
@@ -125,7 +125,7 @@ def _recipes(table: PaperTable) -> Iterator[tuple[Recipe, list[str]]]:
 
 def _row_name(recipe: Recipe, labels: Sequence[str], words: Sequence[str]) -> str:
     """The method, its model where there are several, the printed settings that set anything."""
-    method = recipe.cell.method
+    method = recipe.method_name
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
     rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
     setting = [item for item, row in rows if recipe.heeded([*row.run, *row.also])]

@@ -59,7 +59,8 @@ class DataSet(_Entry):
 
     `abstract` says that its questions are not those of the card, but made for its corpus;
     `stand_in` is the card that is run where the paper does not name the set. `metrics` say which
-    metrics of ours the paper's names mean for this set, where they differ from the rest.
+    metrics of ours the paper's names mean for this set, where they differ from the rest, and
+    `methods` which other method of the paper is run on it in place of a printed one.
     """
 
     card: str | None
@@ -68,6 +69,7 @@ class DataSet(_Entry):
     abstract: bool = False
     stand_in: str | None = None
     metrics: dict[str, str] = {}
+    methods: dict[str, str] = {}
     note: str = ""
 
     @property
@@ -128,13 +130,16 @@ class Metric(_Entry):
 
 
 class Grid(_Entry):
-    """The cells of a figure whose numbers are not printed: every combination of these names."""
+    """Cells of a figure whose numbers are not printed: every combination of these names.
+
+    `over` are the values of printed settings (`NAME=a,b,c`), one of each for a cell.
+    """
 
     datasets: list[str]
     methods: list[str]
     metrics: list[str]
-    rows: list[str] = [""]
-    llm: str = ""
+    over: list[str] = []
+    llms: list[str] = [""]
 
 
 class Sweep(_Entry):
@@ -163,7 +168,7 @@ class Shape(_Entry):
     caption: str
     shows: str = ""
     sweeps: list[Sweep] = []
-    grid: Grid | None = None
+    grids: list[Grid] = []
     graph: str | None = None
     settings: list[str] = []
     methods: dict[str, Method] = {}

@@ -190,9 +190,14 @@ class Recipe:
     extra: tuple[str, ...] = ()
 
     @property
+    def method_name(self) -> str:
+        """The paper's name of the method that is run: on some sets another than the printed one."""
+        return self.place.methods.get(self.cell.method, self.cell.method)
+
+    @property
     def method(self) -> Method | None:
         """Our method; None for no name or an unknown one."""
-        return self.table.method(self.cell.method)
+        return self.table.method(self.method_name)
 
     @property
     def place(self) -> DataSet:
@@ -363,18 +368,19 @@ def load_table(full_name: str) -> PaperTable:
     paper = load_paper(paper_name)
     shape = paper.tables[name]
     file = FOLDER / paper_name / f"{name}.csv"
-    grid = _unprinted(shape.grid, paper) if shape.grid else []
-    cells = _cells(file) if file.is_file() else grid
+    cells = _cells(file) if file.is_file() else _unprinted(shape.grids, paper)
     table = PaperTable(paper_name, name, paper, shape, tuple(cells))
     return replace(table, cells=(*cells, *_swept(table)))
 
 
-def _unprinted(grid: Grid, paper: Paper) -> list[Printed]:
-    every = product(grid.datasets, grid.rows, grid.methods, grid.metrics)
+def _unprinted(grids: Sequence[Grid], paper: Paper) -> list[Printed]:
     return [
-        Printed(dataset, method, "", metric, grid.llm, _items(row), "",
+        Printed(dataset, method, "", metric, llm, setting, "",
                 _unit(paper.metrics[metric]), "")
-        for dataset, row, method, metric in every
+        for grid in grids
+        for dataset, llm in product(grid.datasets, grid.llms)
+        for setting in product(*map(values_of, grid.over))
+        for method, metric in product(grid.methods, grid.metrics)
     ]  # fmt: skip
 
 

@@ -70,7 +70,8 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[st
     texts[dataset or "data set"] = place.note
     if place.abstract and paper.making and not table.counts:
         texts["questions"] = paper.making.source
-    for name in dict.fromkeys(name for cell in cells for name in (cell.method, cell.versus)):
+    names = dict.fromkeys(name for cell in cells for name in (cell.method, cell.versus))
+    for name in dict.fromkeys(place.methods.get(name, name) for name in names):
         if method := table.method(name):
             own = " ".join(filter(None, [*method.also, method.seeds]))
             texts[name] = "; ".join(text for text in (own, method.source, method.note) if text)

@@ -3,6 +3,7 @@
 import csv
 import re
 from collections import Counter
+from functools import cache
 
 import pytest
 
@@ -17,7 +18,6 @@ from graphrag_bench.judging.pairs import CRITERIA
 from graphrag_bench.papers.choices import table_runs
 from graphrag_bench.papers.printed import (
     FOLDER,
-    Part,
     Recipe,
     load_paper,
     load_table,
@@ -65,9 +65,10 @@ def test_every_name_of_a_table_stands_for_something_and_an_unprinted_one_has_run
     assert bool(printed) == (table.shape.kind != "unprinted")
 
 
-def given(recipe: Recipe) -> set[str]:
-    """What a column can be filled with from the run of a cell, named as in `paper.yaml`."""
-    words = dict(word.split("=", 1) for word in recipe.words or ())
+@cache
+def given(settings: tuple[str, ...]) -> set[str]:
+    """What a column can be filled with from a run, named as in `paper.yaml`."""
+    words = dict(word.split("=", 1) for word in settings)
     card, file = load_card(words["dataset"]), method_file(words["method"])
     answers = words.get("answer") != "off"
     scored = [*card.metrics, *words.get("evaluation.metrics", "").strip("[]").split(",")]
@@ -98,14 +99,10 @@ def test_every_column_is_of_what_the_runs_of_its_cells_have(name: str) -> None:
             continue
         wanted = metric.criteria or tuple(metric.value.split("|"))
         named = {f"{metric.kind} {one}" for one in wanted}
-        sides = [one for part in table.parts(cell) for one in sides_of(part)]
-        for side in sides:
-            found = named & given(side)
-            assert found == named if metric.criteria else found, (cell, side.words)
-
-
-def sides_of(part: Part) -> list[Recipe]:
-    return [part.own, part.other] if part.own.cell.versus else [part.own]
+        for part in table.parts(cell):
+            for side in (part.own, part.other)[: 2 if cell.versus else 1]:
+                found = named & given(side.words or ())
+                assert found == named if metric.criteria else found, (cell, side.words)
 
 
 @pytest.mark.parametrize("paper", paper_names())
