@@ -132,7 +132,8 @@ class Metric(_Entry):
 class Grid(_Entry):
     """Cells of a figure whose numbers are not printed: every combination of these names.
 
-    `over` are the values of printed settings (`NAME=a,b,c`), one of each for a cell.
+    `over` are the values of printed settings (`NAME=a,b,c`), one of each for a cell; `versus` is
+    the other side of win rates.
     """
 
     datasets: list[str]
@@ -140,6 +141,7 @@ class Grid(_Entry):
     metrics: list[str]
     over: list[str] = []
     llms: list[str] = [""]
+    versus: str = ""
 
 
 class Sweep(_Entry):

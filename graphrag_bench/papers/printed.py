@@ -375,7 +375,7 @@ def load_table(full_name: str) -> PaperTable:
 
 def _unprinted(grids: Sequence[Grid], paper: Paper) -> list[Printed]:
     return [
-        Printed(dataset, method, "", metric, llm, setting, "",
+        Printed(dataset, method, grid.versus, metric, llm, setting, "",
                 _unit(paper.metrics[metric]), "")
         for grid in grids
         for dataset, llm in product(grid.datasets, grid.llms)

@@ -59,7 +59,7 @@ def test_a_row_of_random_orders_is_the_mean_over_its_seeds_and_names_those_it_la
     rows = [row for i, w in enumerate((4, 2)) for row in won(f"seed{i}", "flow", "diversity", w)]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
     flow = at("flow", stub("pathrag", "method.path_order=ascending"))
-    one = stub("pathrag", "method.path_select=random", "method.path_order=random")
+    one = stub("pathrag", "method.path_order=random")
     runs = [at(f"seed{i}", with_settings(one, {"method.path_seed": i})) for i in range(3)]
     filled = beside(load_table("pathrag/table2"), [flow, *runs], home=home, dataset="Legal")
     setting = ("evaluator=GPT-4o-mini",)
