@@ -1,6 +1,7 @@
 """Prompts: Jinja2 files whose variables are known, checked and never silently missing.
 
-A prompt file may hold two blocks, `system` and `user`; without blocks it is one user message.
+A prompt file may hold blocks: `system`, a worked `example` with the assistant's `reply` to it, and
+`user`; an empty one is no message. Without blocks it is one user message.
 Corpus and model texts enter as values of variables and are never read as templates.
 """
 
@@ -14,6 +15,9 @@ from typing import Any, Literal
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
+
+_ROLES = {"system": "system", "example": "user", "reply": "assistant", "user": "user"}
+"""The role of the message that a block of a prompt file is, in their order."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +89,12 @@ class Prompt:
 
         template = _template(self.text)
         context = template.new_context(dict(values))
-        roles = [role for role in ("system", "user") if role in template.blocks]
+        blocks = [block for block in _ROLES if block in template.blocks]
         try:
-            if not roles:
+            if not blocks:
                 return (Message("user", template.render(dict(values)).strip()),)
-            return tuple(
-                Message(role, "".join(template.blocks[role](context)).strip()) for role in roles
-            )
+            texts = {name: "".join(template.blocks[name](context)).strip() for name in blocks}
+            return tuple(Message(_ROLES[name], text) for name, text in texts.items() if text)
         except TemplateRuntimeError as error:
             raise UserError(f"Prompt '{self.name}': {error.message}.") from error
 

@@ -28,7 +28,7 @@ from operators.answer.map_reduce import REDUCE, Points, reduce
 
 PARAGRAPH = answer_form("paragraph").manner
 CONTEXT = Context((Piece("chunk", "c", "Mira Holt was taught by Otto Brandt.", 1.0, 9),))
-TRIPLETS = "methods:subgraphrag/prompts/triplets.j2"
+TRIPLETS = "methods:subgraphrag/prompts/system/triplets.j2"
 
 
 class Listening(Scripted):

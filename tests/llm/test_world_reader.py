@@ -140,6 +140,6 @@ def test_it_answers_in_a_name_whatever_form_but_a_list_is_asked_for(form: FormNa
 def test_an_answer_that_is_to_be_a_list_is_a_list_of_one(known: bool) -> None:
     facts = ["(ada marsh, worked for, norvik guild)", "(norvik guild, was founded by, otto brandt)"]
     pieces = [{"text": fact} for fact in facts[: 1 + known]]
-    prompt = "methods:subgraphrag/prompts/triplets.j2"
+    prompt = "methods:subgraphrag/prompts/system/triplets.j2"
     message = replied(prompt, "list", question=QUESTION, pieces=pieces)
     assert message == ("ans: otto brandt" if known else f"ans: {UNKNOWN}")

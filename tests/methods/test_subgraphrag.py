@@ -12,6 +12,7 @@ from toy_runs import asked as prompts
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
+from graphrag_bench.config.compose import composed
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.indices.vector_index import VectorIndex
@@ -21,7 +22,7 @@ from graphrag_bench.values import Context, Piece, Question, Ranked, Relationship
 from methods.subgraphrag.listing import Form, listed, placed, triples_context
 from operators.relationship.triples import triple_scores
 
-PROMPT = Prompt("methods:subgraphrag/prompts/triplets.j2")
+PROMPT = Prompt("methods:subgraphrag/prompts/system/triplets.j2")
 TRIPLES = [("e", "r6", "q"), ("q", "r1", "a"), ("a", "r2", "b"), ("x", "r5", "y"), ("a", "r4", "d")]
 
 
@@ -94,6 +95,23 @@ def answered(reply: str, keep: str) -> str:
     lines = Context((Piece("relationship", "0", "(e, r6, q)", 1.0, 5),))
     model = Scripted([("(e, r6, q)\nQuestion: Who?", reply)])
     return listed(Question("q", "Who?"), lines, llm=model, prompt=PROMPT, keep=keep).text
+
+
+@pytest.mark.parametrize("form", ["triplets", "paths"])
+def test_under_the_papers_profile_the_worked_example_is_two_turns(form: str) -> None:
+    """Six sentences lead to its answers; a form that is no list has no example of a list."""
+    words = ["dataset=toy", "method=subgraphrag", "profile=paper", f"method.form={form}"]
+    prompt = Prompt(composed(words)["method"]["generate"][-1]["prompt"])
+    values = dict.fromkeys(prompt.variables, "") | {"pieces": [{"text": "a line"}]}
+    messages = prompt.render(values | {"form": "list", "question": "Who?"})
+    assert [one.role for one in messages] == ["system", "user", "assistant", "user"]
+    chain, *listed = messages[2].content.splitlines()
+    assert (chain.count(". ") + chain.endswith(":"), listed[0]) == (6, "ans: Ines Calder")
+    example, question = messages[1].content.splitlines(), messages[3].content.splitlines()
+    assert example[0] == question[0] == f"{form.title()}:"
+    assert question[-1] == "Question: Who?"
+    short = prompt.render(values | {"form": "short"})
+    assert [one.role for one in short] == ["system", "user"]
 
 
 def test_a_listed_answer_is_the_reply_or_what_stands_behind_its_marks() -> None:
