@@ -16,6 +16,10 @@ class UserError(Exception):
     exit_code = 2
 
 
+class MissingPackage(UserError):
+    """A package of an extra is not installed; the message has the line that installs it."""
+
+
 class Gathered:
     """The errors of several pieces of work, raised together: what one finds hides no other."""
 

@@ -8,13 +8,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from importlib.util import find_spec
 from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import MissingPackage
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Reduction = Literal["pca", "umap"]
@@ -158,16 +159,19 @@ def reduce(
     return np.asarray(np.round(np.asarray(reduced, np.float64), DECIMALS), np.float64)
 
 
-def _umap(points: FloatArray, dimension: int, neighbours: int, seed: int) -> Any:
-    try:
-        from umap import UMAP
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "umap":
-            raise
-        raise UserError(
+def check_reduction(reduction: Reduction) -> None:
+    """Raise MissingPackage where the package of a reduction is not installed."""
+    if reduction == "umap" and find_spec("umap") is None:
+        raise MissingPackage(
             "reduction=umap needs the package umap-learn: pip install 'graphrag-bench[umap]'. "
             "reduction=pca comes with the installation."
-        ) from None
+        )
+
+
+def _umap(points: FloatArray, dimension: int, neighbours: int, seed: int) -> Any:
+    check_reduction("umap")
+    from umap import UMAP
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns that a seed keeps it on one thread
         return UMAP(

@@ -52,7 +52,7 @@ from graphrag_bench.config.compose import (
     settings_of,
 )
 from graphrag_bench.config.sources import papers
-from graphrag_bench.errors import UserError, caught
+from graphrag_bench.errors import MissingPackage, UserError, caught
 from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.tables import run_table
@@ -200,7 +200,8 @@ class Results(Callback):
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a sweep in which every cell is wrong, or which sets what none of them reads.
 
-        Or one with a cell that Hydra cannot compose, at which it would end.
+        Or one with a cell that Hydra cannot compose, at which it would end, or that needs a package
+        which is not installed.
         """
         _or_exit(lambda: _check(config, cells(config, config.hydra.overrides.task), swept=True))
         for file in Path(config.hydra.sweep.dir).rglob(CELL):  # of an earlier command
@@ -247,6 +248,8 @@ def _check(config: DictConfig, every: list[list[str]] | None, *, swept: bool) ->
         outcomes = list(runs.prepared(every, config.hydra.job.config_name))
     if runs.planned:
         runs.planned(outcomes)
+    elif missing := next((one for _, one in outcomes if isinstance(one, MissingPackage)), None):
+        raise missing
     experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
     if not experiments:
         errors = dict.fromkeys(str(error) for _, error in outcomes)

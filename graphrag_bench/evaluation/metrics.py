@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import MissingPackage, UserError, did_you_mean
 from graphrag_bench.evaluation.answers import (
     Reading,
     accuracy,
@@ -139,7 +139,7 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
             raise UserError(f"{where}: there is no metric '{name}'. {hint}")
         package = ANSWER_METRICS[name].package
         if installed and package and find_spec(_MODULES.get(package, package)) is None:
-            raise UserError(
+            raise MissingPackage(
                 f"{where}: the metric '{name}' needs the package {package}, which is not "
                 "installed: pip install 'graphrag-bench[metrics]'."
             )

@@ -73,8 +73,9 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 def description_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each node: "name: description", the name alone where nothing describes it.
 
-    Source: Zhou et al. 2025, section 5 (they embed the description alone, their code name, type and
-    description); `node_index.text` is the reading of the paper.
+    Source: Zhou et al. 2025, section 5.
+    Deviation: they embed the description alone (`node_index.text`), their code name, type and
+    description.
     """
     return index_texts(named_node_texts(graph), embedder, progress, "node descriptions")
 

@@ -163,7 +163,8 @@ class Shape(_Entry):
     """One table or figure: what it is about, and the sweeps of its lines without numbers.
 
     `shows` says what these lines show. `graph` is the method whose graph a table of sizes is about.
-    `settings` and `methods` hold in this table instead of those of the paper.
+    `settings` and `methods` hold in this table instead of those of the paper. `notes` say of a
+    printed method why figures of this table are far from the printed ones.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]
@@ -174,6 +175,7 @@ class Shape(_Entry):
     graph: str | None = None
     settings: list[str] = []
     methods: dict[str, Method] = {}
+    notes: dict[str, str] = {}
 
 
 class Paper(_Entry):

@@ -7,6 +7,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.algorithms.clustering import check_reduction
 from graphrag_bench.artifacts.plan import Planned, plan
 from graphrag_bench.artifacts.store import Store
 from graphrag_bench.config.compose import raw_method
@@ -103,6 +104,7 @@ class Experiment:
         )  # fmt: skip
         if not method.problems:
             gathered.attempt(lambda: experiment._check_choices(swept))
+            gathered.attempt(experiment._check_packages)
         gathered.refuse()
         return experiment
 
@@ -134,6 +136,12 @@ class Experiment:
             if item.builder.variant == "planted" and self.dataset.world is None
         ]
         refuse(problems, f"the build of method '{self.method.name}'")
+
+    def _check_packages(self) -> None:
+        """Refuse an artifact that is still to be built by a package that is not installed."""
+        for item in self.plan:
+            if "reduction" in item.settings and not self.store().holds(item):
+                check_reduction(item.settings["reduction"])
 
     @cached_property
     def wanted(self) -> frozenset[str]:

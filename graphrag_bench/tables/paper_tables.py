@@ -74,7 +74,8 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[st
     for name in dict.fromkeys(place.methods.get(name, name) for name in names):
         if method := table.method(name):
             own = " ".join(filter(None, [*method.also, method.seeds]))
-            texts[name] = "; ".join(text for text in (own, method.source, method.note) if text)
+            said = (own, method.source, method.note, table.shape.notes.get(name, ""))
+            texts[name] = "; ".join(filter(None, said))
     for cell in cells:
         for item, row in zip(cell.setting, table.rows_of(cell), strict=True):
             texts.setdefault(item, row.source)

@@ -298,7 +298,9 @@ def flow_prune(
     (`hop_first`), or a random selection (`random`), both by `seed`.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
     appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code.
-    Deviation: theta is 0.01 here (v1: 0.05, which profile=paper sets); max_hops is the code's.
+    Deviation: theta is 0.01 here (v1: 0.05, which profile=paper sets); max_hops is the code's, the
+    paper has no bound. A start sends whatever its share is; equation 3 exempts no node. All paths
+    of a pair compete; the paper retains the most reliable ones, and does not say how many.
     """
     from graphrag_bench.algorithms.flow_kernels import Rules
 

@@ -62,7 +62,8 @@ def agent(
     which counts as a fallback.
     Raises CallFailed when the model gives no reply.
     Deviation: at most the first `max_topics` nodes are asked about, and of more than
-    `max_relations` names those with the most weight are shown; ToG bounds neither.
+    `max_relations` names those with the most weight are shown; ToG bounds neither. The one-hop
+    relationships are found here, where Zhou et al. (table 3) name an operator `Onehop` before it.
     Source: Zhou et al. 2025, section 6.1, relationship "Agent"; ToG (Sun et al. 2024), section 2.1.
     """
     among = None if relationships is None else relationships.ids

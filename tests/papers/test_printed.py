@@ -60,6 +60,7 @@ def test_every_name_of_a_table_stands_for_something_and_an_unprinted_one_has_run
         assert printed_items <= set(paper.settings_of_rows)
         assert Recipe(table, cell).words != ()
         assert table.metric(cell).criteria or len(table.parts(cell)) == 1
+    assert set(table.shape.notes) <= {cell.method for cell in table.cells}
     printed = [cell for cell in table.cells if cell.value is not None]
     assert table_runs(name).pairs or table.shape.kind != "unprinted"
     assert bool(printed) == (table.shape.kind != "unprinted")

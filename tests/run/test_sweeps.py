@@ -9,6 +9,7 @@ import pytest
 from hydra.types import RunMode
 from toy_runs import TOY, asked, command, metrics, ran, run_folder, write_set
 
+from graphrag_bench.algorithms import clustering
 from graphrag_bench.config import compose
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
@@ -102,6 +103,19 @@ def test_a_cell_whose_method_lacks_a_setting_is_named_before_the_first_begins(
         name in ended.err for name in ("row=pathrag.table1.NaiveRAG", "'vanilla'", swept[:12])
     )
     assert "Path-based" not in ended.err and not (home / "s" / "0").exists()
+
+
+def test_a_package_that_one_cell_lacks_is_named_before_the_first_begins(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clustering, "find_spec", lambda name: None)
+    words = [*QUIET, "profile=zhou2025", "method=bm25,raptor", "hydra.sweep.dir=s"]
+    ended = command("run", "-m", *words)
+    assert ended.code == 2 and "graphrag-bench[umap]" in ended.err
+    assert not (home / "s" / "0").exists()
+    planned = command("plan", "-m", *words)
+    assert planned.code == 1 and "graphrag-bench[umap]" in planned.out
+    assert command("plan", *QUIET, "method=raptor").code == 0
 
 
 def test_a_cell_in_which_the_program_fails_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,21 @@ def test_a_table_ends_with_one_command_where_a_run_is_missing() -> None:
     assert not any("graphrag-bench " in note for note in whole.notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "methods"),
+    [
+        ("pathrag/table6", {"PathRAG", "PathRAG-lt"}),
+        ("pathcorag/table4", {"PathCoRAG"}),
+        ("zhou2025/table10", {"GGraphRAG"}),
+    ],
+)
+def test_tokens_far_from_the_printed_ones_have_a_note(name: str, methods: set[str]) -> None:
+    table = load_table(name)
+    for shown in comparison_tables(table, filled(table)):
+        noted = {note.partition(":")[0] for note in shown.notes if "results/regime.md" in note}
+        assert noted == methods
+
+
 def test_a_doubtful_cell_has_a_dagger_with_its_note() -> None:
     table = replace(TABLE5, cells=tuple(c for c in TABLE5.cells if c.dataset == "HotpotQA"))
     (shown,) = comparison_tables(table, filled(table))
