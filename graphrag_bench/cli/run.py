@@ -110,6 +110,7 @@ def _of_cells(arguments: Sequence[str]) -> list[str]:
 
     Hydra first composes what all cells share, in which `method.alpha=0.8` would be one of the
     default method. `choice(0.8)` is read as a sweep over one value, so that each cell composes it.
+    It cannot hold null, which is added to what is shared; the check of a cell refuses it.
     """
     words = list(arguments)
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
@@ -123,7 +124,7 @@ def _of_cells(arguments: Sequence[str]) -> list[str]:
     for i, override in zip(own, parsed([words[i] for i in own]), strict=True):
         if not override.is_sweep_override():
             name, _, value = words[i].partition("=")
-            words[i] = f"{name}=choice({value})"
+            words[i] = f"{name}=choice({value})" if value != "null" else f"++{words[i]}"
     return words
 
 

@@ -82,6 +82,7 @@ PATHS = "row=pathrag.table3.Path-based,pathrag.table2.Flow-based"
     [
         (["-m", PATHS, "method.alpha=0.8"], 2),
         (["-m", "method=pathrag,pathrag_lt", "method.alpha=0.8"], 2),
+        (["-m", "method=pathcorag,pathcorag", "method.max_path_edges=null"], 2),
         (["experiment=pathrag/table3", "dataset=toy", "method.alpha=0.8"], 11),
         (["-m", "row=glob(pathpooling.fig8.S-RAG.*)", "method.scorer=cosine"], 4),
     ],
