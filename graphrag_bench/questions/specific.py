@@ -4,7 +4,7 @@ The last name of a chain is the only one that it can end in.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,13 +102,13 @@ class Chains:
         return reached <= self._alike[nodes[-1]]
 
 
-def _alike(names: Sequence[str]) -> list[set[int]]:
+def _alike(names: Iterable[str]) -> list[set[int]]:
     """For each name the rows of those that may mean the same: one has the other's words."""
     rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
     words = [tuple(normalise_name(name).split()) for name in names]
     for row, own in enumerate(words):
         rows[own].append(row)
-    alike: list[set[int]] = [{row} for row in range(len(names))]
+    alike: list[set[int]] = [{row} for row in range(len(words))]
     for row, own in enumerate(words):
         parts = {own[i:j] for i in range(len(own)) for j in range(i + 1, len(own) + 1)}
         for other in (other for part in parts for other in rows.get(part, ())):
