@@ -117,6 +117,7 @@ class Builder(Registered):
     calls: int | CallsOf = 0
     tokens: TokensOf | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    trained_on: Callable[[Mapping[str, Any]], str] | None = None
 
     @cached_property
     def code(self) -> str:
@@ -253,13 +254,15 @@ def artifact(
     calls: int | CallsOf = 0,
     tokens: TokensOf | None = None,
     fixed: Mapping[str, Any] = MappingProxyType({}),
+    trained_on: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[F], F]:
     """Register an offline builder under `resource` or `resource.variant`.
 
     Several registrations of one function differ in their `fixed` parameters, which are neither
     needs nor settings: a twin without a language model fixes `llm_build` to None. `provides` names
     the graph attributes that what it builds has; `calls` is the number of LLM calls for each chunk,
-    or estimates that of all, and `tokens` what one of them costs.
+    or estimates that of all, and `tokens` what one of them costs. `trained_on` says in words, from
+    the settings, what a trained artifact is trained on.
     """
 
     def register(function: F) -> F:
@@ -269,7 +272,16 @@ def artifact(
         if not isinstance(produces, type) or not hasattr(produces, "load"):
             raise ContractError(f"{function.__qualname__} must return a type with save and load")
         builder = Builder(
-            name, own, needs, settings, produces, frozenset(provides), calls, tokens, dict(fixed)
+            name,
+            own,
+            needs,
+            settings,
+            produces,
+            frozenset(provides),
+            calls,
+            tokens,
+            dict(fixed),
+            trained_on,
         )
         builders.add(builder)
         return function

@@ -45,10 +45,11 @@ def rog_folder(
     folder: Path,
     rows: Iterable[Mapping[str, object]] = ROWS,
     training: Iterable[Mapping[str, object]] = (),
+    validation: Iterable[Mapping[str, object]] = (),
 ) -> Path:
-    """A folder with `test.jsonl`, and `train.jsonl` where there are rows for it."""
+    """A folder with `test.jsonl`, and `train.jsonl` and `validation.jsonl` where they have rows."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in (("test", rows), ("train", training)):
+    for name, content in (("test", rows), ("train", training), ("validation", validation)):
         lines = [json.dumps(row) + "\n" for row in content]
         if lines:
             (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -98,7 +98,7 @@ def inputs(home: Path) -> dict[str, Any]:
     model = Obliging()
     return {
         "corpus": CORPUS,
-        "training": TrainingSet("tiny", lambda _: LEARNT),
+        "training": TrainingSet("tiny", lambda _: LEARNT, lambda: len(LEARNT.questions)),
         "openie": home / "openie.json",
         "embedder": Hashing(32),
         "nlp": Capitals(),

@@ -1,6 +1,7 @@
 """The trained triple scorer of SubgraphRAG: its features and its inference, without torch."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.views import inverse
-from graphrag_bench.columns import Columns, in_order, load_array, save_array
+from graphrag_bench.columns import NOT_STORED, Columns, in_order, load_array, save_array
 from graphrag_bench.values import FloatArray, IntArray
 
 Vectors = NDArray[np.float32]
+Rows = NDArray[np.integer[Any]]
 Means = tuple[Any, Any]
 ROUNDS = 2
 """Rounds of propagation along the triples, and as many against them."""
@@ -38,7 +40,8 @@ class MlpWeights(Columns):
     """A layer of ReLU and a sigmoid, float32: `hidden` (4 d + 20, h), `bias` (h,), `out` (h,).
 
     Inputs in order: question, head, relation, tail (d each), distances of head and of tail.
-    `unreadable` (d,) is the vector of every node without readable text.
+    `unreadable` (d,) is the vector of every node without readable text. `statistics` are what the
+    weights were trained on, in numbers and words, and what their epoch reached.
     """
 
     hidden: Vectors
@@ -46,6 +49,7 @@ class MlpWeights(Columns):
     out: Vectors
     out_bias: Vectors
     unreadable: Vectors
+    statistics: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_STORED)
 
     @property
     def dimension(self) -> int:
@@ -141,7 +145,7 @@ class MlpTripleScorer:
         return cls(MlpWeights.load(folder), names, readable, relations, relation)
 
 
-def means_of(source: IntArray, target: IntArray, n_nodes: int) -> Means:
+def means_of(source: Rows, target: Rows, n_nodes: int) -> Means:
     """What takes the mean over each node's incoming rows, and over its outgoing ones."""
     return _means(target, source, n_nodes), _means(source, target, n_nodes)
 
@@ -163,7 +167,7 @@ def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
     return np.concatenate(rounds, axis=1)
 
 
-def _means(to: IntArray, of: IntArray, n: int) -> Any:
+def _means(to: Rows, of: Rows, n: int) -> Any:
     from scipy.sparse import csr_matrix, diags
 
     sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))

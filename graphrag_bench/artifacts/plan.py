@@ -51,6 +51,11 @@ class Planned:
         return self.builder.resource
 
     @property
+    def trained_on(self) -> str:
+        """What it is trained on, in words; "" for what is not trained."""
+        return self.builder.trained_on(self.settings) if self.builder.trained_on else ""
+
+    @property
     def recipe(self) -> dict[str, Any]:
         """What the key was made of, for `recipe.json`."""
         return {**self._parts, "inputs": dict(self.inputs), "key": self.key}

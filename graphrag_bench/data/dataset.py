@@ -218,7 +218,8 @@ class Dataset:
     """Documents, questions and gold of one set; `gold` has a row for every question.
 
     `world` is what a synthetic set was made of; operators never see it. `subgraphs` are the triples
-    that the set gives for its documents, `training` the file that a scorer may learn from.
+    that the set gives for its documents, `training` the file that a scorer may learn from, and
+    `validation` that by which a trained model is chosen.
     `questions_file` holds the questions where they are not the set's own, but made for its corpus.
     """
 
@@ -232,6 +233,7 @@ class Dataset:
     world: World | None = None
     subgraphs: "Subgraphs | None" = None
     training: Path | None = None
+    validation: Path | None = None
     questions_file: Path | None = None
 
     @property

@@ -228,6 +228,18 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
             yield place, shaped(place, content, shape)
 
 
+def n_records(path: Path) -> int:
+    """Return the number of objects of the parquet files, or JSON lines, of that name."""
+
+    def n_rows(file: Path) -> int:
+        if file.suffix == ".parquet":
+            return int(pyarrow("pyarrow.parquet").read_metadata(file).num_rows)
+        with file.open("rb") as lines:
+            return sum(1 for line in lines if line.strip())
+
+    return sum(map(n_rows, files_of(path)))
+
+
 def files_of(path: Path) -> list[Path]:
     """Return the file or folder of that name, or the files that match it as a pattern, sorted.
 

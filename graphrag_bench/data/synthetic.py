@@ -5,11 +5,13 @@ Those are never questions of the run, whose gold nothing sees.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from graphrag_bench.data.dataset import Card, Dataset, Document, Gold
-from graphrag_bench.data.rows import files_of
+from graphrag_bench.data.rows import files_of, n_records
 from graphrag_bench.data.subgraphs import rog
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest, file_digest
@@ -18,7 +20,9 @@ from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
 
 OTHER_SEED = 1_000_003
-"""What is added to a world's seed for its training questions."""
+"""What is added to a world's seed for its training questions; twice of it for validation."""
+MOST_TRAINING, MOST_VALIDATION = 300, 100
+"""The most questions of a synthetic world of either kind."""
 
 
 def synthetic(card: Card, files: Mapping[str, object], settings: Mapping[str, object]) -> Dataset:
@@ -71,18 +75,25 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions: their part of keys, and a reader of the first so many."""
+    """Training questions: their part of keys, a reader of the first so many, and their number.
+
+    `read` gives all for None. `validation` reads the questions by which a model is chosen, and is
+    None where the set has none.
+    """
 
     identity: str
-    read: Callable[[int], Dataset]
+    read: Callable[[int | None], Dataset]
+    size: Callable[[], int]
+    validation: Callable[[], Dataset] | None = None
 
 
 def training_set(dataset: Dataset) -> TrainingSet:
     """Return the training questions of a data set.
 
     Of a synthetic world those of a world with the same settings and another seed, a half, a quarter
-    or less of them where it has room for no more; otherwise those of the training file. Raises
-    UserError for a set that has neither, and, when read, for a question that the run asks.
+    or less of 300 where it has room for no more; otherwise those of the training file. Validation
+    questions are those of a third world, or of the validation file. Raises UserError for a set
+    without training questions, and, when read, for a question that the run asks.
     """
     if dataset.world is not None:
         return _other_world(dataset, dataset.world.settings)
@@ -92,10 +103,10 @@ def training_set(dataset: Dataset) -> TrainingSet:
             f"Data set '{dataset.name}' has no training questions ({wanted}); a trained scorer "
             "needs them, method.scorer=cosine does not."
         )
-    path = dataset.training
+    training, validation = dataset.training, dataset.validation
     ids = {question.id for question in dataset.questions}
 
-    def read(n_questions: int) -> Dataset:
+    def read(path: Path, n_questions: int | None = None) -> Dataset:
         rows = rog(path, path, n_questions)
         for name in sorted(ids & rows.questions.keys()):
             raise UserError(f"{rows.places['question', name]}: '{name}' is a question of the run.")
@@ -104,21 +115,35 @@ def training_set(dataset: Dataset) -> TrainingSet:
             tuple(rows.questions.values()), rows.gold, dataset.card, subgraphs=rows.subgraphs,
         )  # fmt: skip
 
-    return TrainingSet(digest([file_digest(file) for file in files_of(path)]), read)
+    files = [files_of(path) for path in (training, validation) if path is not None]
+    return TrainingSet(
+        digest([[file_digest(file) for file in each] for each in files]),
+        partial(read, training),
+        partial(n_records, training),
+        None if validation is None else partial(read, validation),
+    )
 
 
 def _other_world(dataset: Dataset, settings: WorldSettings) -> TrainingSet:
-    other = settings.model_copy(update={"seed": settings.seed + OTHER_SEED})
-
-    def read(n_questions: int) -> Dataset:
+    def world(place: int, n_questions: int) -> Dataset:
+        seed = settings.seed + place * OTHER_SEED
         while True:
+            sizes = {"seed": seed, "n_questions": n_questions}
             try:
-                world = make_world(other.model_copy(update={"n_questions": n_questions}))
+                made = make_world(settings.model_copy(update=sizes))
             except UserError:  # the world is too small for so many different questions
                 if n_questions == 1:
                     raise
                 n_questions //= 2
             else:
-                return world_dataset(dataset.card, world)
+                return world_dataset(dataset.card, made)
 
-    return TrainingSet(f"{other.name} {read(other.n_questions).corpus_digest}", read)
+    def read(n_questions: int | None) -> Dataset:
+        return world(1, min(n_questions or MOST_TRAINING, MOST_TRAINING))
+
+    def validation() -> Dataset:
+        return world(2, MOST_VALIDATION)
+
+    one = world(1, settings.n_questions)
+    identity = f"{one.name} {one.corpus_digest} {MOST_TRAINING} {MOST_VALIDATION}"
+    return TrainingSet(identity, read, lambda: len(read(None).questions), validation)

@@ -90,6 +90,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         *_unequal_contexts(runs),
         *same_contexts(runs),
         *_rankings_beside_contexts(runs),
+        *training_notes(runs),
         *_notes_of(runs, _OF_A_RUN),
         *(f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())),
         *verified_notes(runs),
@@ -236,6 +237,13 @@ def _answer_forms(runs: Sequence[Run]) -> Iterator[str]:
                 yield f"! {dataset}: answer forms differ between runs; {_titles(group)}: {forms}"
             elif set(group[0]["answer_forms"]) != {"short"}:
                 yield f"{dataset}: answer forms (questions): {forms}"
+
+
+def training_notes(runs: Sequence[Run]) -> list[str]:
+    """Return what each trained artifact was trained on, where that is not all there is."""
+    parts = (part for run in runs for part in run.get("training", {}).items())
+    lines = (f"! {name} trained on {row['trained_on']}" for name, row in parts if not row["whole"])
+    return list(dict.fromkeys(lines))
 
 
 _UNKNOWN = "(not known"

@@ -51,6 +51,8 @@ def _artifact_lines(experiment: Experiment) -> Iterator[str]:
         state = "reuse" if store.holds(item) else "build"
         own = ", ".join(f"{k}={v}" for k, v in item.own_settings.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
+        if item.trained_on:
+            yield f"         trained on {item.trained_on}"
         limits = [item.settings[name] for name in reply_limits(item.settings)]
         if item.builder.calls and None in limits:
             yield f"         replies: at most {MOST_TOKENS:,} tokens, or what the window leaves"

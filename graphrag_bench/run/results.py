@@ -70,6 +70,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "extraction_statistics": _statistics(experiment),
         **_models(experiment),
         "long_texts": _long_texts(experiment, selected),
+        "training": _training(experiment, selected),
         "selected": len(selected),
         "build_rates": _build_rates(experiment, selected),
         "cost": cost(experiment, selected),
@@ -124,6 +125,16 @@ def _long_texts(experiment: Experiment, selected: Sequence[Question]) -> list[di
             earlier, fit = fits.get(item.builder.name), Fit.of(row)
             fits[item.builder.name] = (row["what"], earlier[1].plus(fit) if earlier else fit)
     return [{"what": what, **fit.row} for what, fit in fits.values()]
+
+
+def _training(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
+    """What each trained artifact was trained on, and whether that was all there is."""
+    rows = {
+        item.resource: recipe["statistics"]
+        for item, recipe in _recipes(experiment, selected)
+        if item.trained_on
+    }
+    return {name: {k: row[k] for k in ("trained_on", "whole")} for name, row in rows.items()}
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:

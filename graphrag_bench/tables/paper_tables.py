@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphrag_bench.papers.printed import PaperTable, Printed
+from graphrag_bench.report.notes import training_notes
 from graphrag_bench.report.rendering import MISSING, Table
 from graphrag_bench.report.rows import INFLATED, grouped, mark, regime_of
 from graphrag_bench.tables.commands import commands
@@ -53,6 +54,7 @@ def comparison_notes(
         *shared,
         *by_words(zip(figures, own, strict=True), "grade, further"),
         *doubts,
+        *training_notes([figure.metrics for figure in figures.values()]),
         *(["! some questions failed: the mean is over the rest"] if failed else []),
         *([f"! regimes differ: {', '.join(regimes)}"] if len(regimes) > 1 else []),
         *by_words([(cell, figure.judge) for cell, figure in figures.items()], "judge"),

@@ -1,19 +1,23 @@
-"""What scores the triples of a graph: the index of their texts, or a scorer trained on paths.
-
-Training questions become examples: triples, distances to the topic entities, and labels.
-"""
+"""What scores the triples of a graph: the index of their texts, or a scorer trained on paths."""
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights, distances, means_of
+from graphrag_bench.algorithms.triple_scorer import (
+    N_DISTANCES,
+    MlpTripleScorer,
+    MlpWeights,
+    Rows,
+    distances,
+    means_of,
+)
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.synthetic import TrainingSet
@@ -24,8 +28,13 @@ from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import FloatArray, IntArray
+from graphrag_bench.values import IntArray
 from graphrag_bench.world.facts import World
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Weights = Mapping[str, Tensor]
 
 _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
 Float32 = NDArray[np.float32]
@@ -72,12 +81,14 @@ def mlp_scorer(
     """
     kinds: dict[str, int] = {}
     relation = np.array([kinds.setdefault(name, len(kinds)) for name in graph.relations], np.int64)
-    names, readable, relations = _vectors(graph.names, kinds, embedder, progress, "names")
-    if names.shape[1] != triple_weights.dimension:
+    if embedder.dimension != triple_weights.dimension:
         raise UserError(
             f"The triple scorer was trained with vectors of {triple_weights.dimension} numbers; "
-            f"the embedder gives {names.shape[1]}."
+            f"the embedder gives {embedder.dimension}."
         )
+    known, readable, relations = _vectors(graph.names, kinds, embedder, progress, "names")
+    names = np.zeros((len(readable), embedder.dimension), np.float32)
+    names[readable] = known
     return MlpTripleScorer(triple_weights, names, readable, relations, relation)
 
 
@@ -85,179 +96,273 @@ def _vectors(
     names: Iterable[str], relations: Iterable[str], embedder: Embedder, progress: Progress,
     label: str,
 ) -> tuple[Float32, NDArray[np.bool_], Float32]:  # fmt: skip
-    """Unit vectors of names, which of them are readable, and those of relations."""
+    """Unit vectors of the readable names, which names are readable, and vectors of relations."""
     shown = [triple_text(name, "", "") for name in names]
-    texts = [*shown, *(triple_text("", name, "") for name in relations)]
+    readable = [text for text in shown if text]
+    texts = [*readable, *(triple_text("", name, "") for name in relations)]
     vectors = index_texts(texts, embedder, progress, label).vectors
-    return vectors[: len(shown)], np.array(list(map(bool, shown)), bool), vectors[len(shown) :]
+    return (
+        vectors[: len(readable)],
+        np.array(list(map(bool, shown)), bool),
+        vectors[len(readable) :],
+    )
 
 
-@artifact("triple_weights")
+LEARNING_RATE, PATIENCE, MOST_EPOCHS, RECALL_AT = 1e-3, 10, 10_000, 100
+"""Of Adam; the epochs without a better recall that end training; the most epochs; the k of recall.
+
+Source: SubgraphRAG's released code, retrieve/configs/retriever (commit 5ad168f).
+"""
+HELD_OUT = 0.1
+"""The share of the training questions that choose the model where a set has no others for that."""
+SEED = 0
+
+
+def trained_on(settings: Mapping[str, Any]) -> str:
+    """Say what the weights are trained on, from the settings of their artifact."""
+    n = settings["questions"]
+    first = "all training questions" if n is None else f"the first {n:,} training questions"
+    return (
+        f"{first}, all triples of their subgraphs; model by recall@{RECALL_AT} on the set's "
+        f"validation questions, or, without these, on {HELD_OUT:.0%} of the training questions"
+    )
+
+
+@artifact("triple_weights", trained_on=trained_on)
 def triple_weights(
     *,
     training: TrainingSet,
     embedder: Embedder,
     progress: Progress,
-    hidden: PositiveInt = 1024,
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-3,
-    patience: PositiveInt = 10,
-    epochs: PositiveInt = 200,
-    batch: PositiveInt = 256,
-    questions: PositiveInt = 1000,
-    negatives: NonNegativeInt = 50,
-    dev_share: Annotated[float, Field(gt=0, lt=1)] = 0.1,
-    training_seed: NonNegativeInt = 0,
+    questions: PositiveInt | None = None,
 ) -> MlpWeights:
     """The weights that tell triples on shortest paths from topic entity to answer from others.
 
-    Of each of the first `questions` training questions all positive triples are taken, and
-    `negatives` others (0 for all), half of them near the topic entities. Training ends when the
-    loss on `dev_share` of the questions has not fallen for `patience` epochs; the best weights are
-    kept, ties to the earlier epoch. They begin uniform within 1 / sqrt(inputs). Raises UserError
-    for no example of both kinds, or one question. The same bytes on the same kind of machine.
-    Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code (1024 hidden units, Adam, 1e-3,
-    patience 10).
-    Deviation: negatives are sampled, and the development questions are some of those for training.
+    They learn from all triples of all training questions, or of the first `questions`. The
+    epoch with the best recall@100 of such triples on the validation questions is kept, ties to
+    the lower loss, then to the earlier epoch; training ends after 10 epochs without a better
+    recall. Raises UserError where fewer than two questions have a path from topic entity to
+    answer, or all triples lie on one. The same bytes on the same kind of machine.
+    Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code: as many hidden units as the
+    embedding has numbers, one question a step, Adam.
+    Deviation: a set without validation questions holds out a tenth of the training questions.
+    """
+    data = training.read(questions)
+    learnt = lessons_of(data, embedder, progress, "training names")
+    chance = np.random.default_rng(SEED)
+    if training.validation is not None:
+        chosen_by = lessons_of(training.validation(), embedder, progress, "validation names")
+    else:
+        order = chance.permutation(len(learnt.questions))
+        n_held_out = max(1, round(HELD_OUT * len(order)))
+        chosen_by = learnt.some(np.sort(order[:n_held_out]))
+        learnt = learnt.some(np.sort(order[n_held_out:]))
+    labels = [one.label for one in learnt.questions]
+    if not labels or not chosen_by.questions or all(label.all() for label in labels):
+        raise UserError(
+            f"Data set '{data.name}': {len(labels)} training questions and "
+            f"{len(chosen_by.questions)} to choose a model by have topic entities and answers in "
+            "their graphs; one of each is needed, and triples on and off the paths between."
+        )
+    weights = trained(learnt, chosen_by, chance, progress)
+    n, n_all = len(data.questions), training.size() if questions else len(data.questions)
+    by = "validation" if training.validation else "held-out training"
+    told = (
+        f"{n:,} of {n_all:,} questions, all triples; model by recall@{RECALL_AT} on {by} questions"
+    )
+    whole = n == n_all and training.validation is not None
+    counts = {"learnt": len(learnt.questions), "chosen_by": len(chosen_by.questions)}
+    statistics = {**weights.statistics, **counts, "trained_on": told, "whole": whole}
+    return replace(weights, statistics=statistics)
+
+
+class Lesson(NamedTuple):
+    """A training question: the triples of its graph, and which of them lie on the way.
+
+    `nodes` int32 (n_nodes,) are rows of the names, `head` and `tail` int32 (n,) places in
+    `nodes`, `relation` int32 (n,) rows of the relations, `near` float32 (n_nodes, 10) the
+    distances to its topic entities, `label` bool (n,). They take 13 bytes for each triple and 44
+    for each node; questions of a synthetic world share all but `near` and `label`.
+    """
+
+    text: str
+    nodes: NDArray[np.int32]
+    head: NDArray[np.int32]
+    relation: NDArray[np.int32]
+    tail: NDArray[np.int32]
+    near: Float32
+    label: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """Training questions with unit vectors, float32: of questions, readable names, relations.
+
+    `place` int32 (n_names,) is 1 + the row of a name in `names`, 0 for one that is not readable.
+    """
+
+    questions: Sequence[Lesson]
+    vectors: Float32
+    names: Float32
+    place: NDArray[np.int32]
+    relations: Float32
+
+    def some(self, rows: IntArray) -> "Lessons":
+        """Return the questions of some rows."""
+        questions = [self.questions[row] for row in rows.tolist()]
+        return replace(self, questions=questions, vectors=self.vectors[rows])
+
+
+def lessons_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Lessons:
+    """Return the questions of a set that have a triple on the way to an answer, in order."""
+    names, relations, questions = questions_of(data)
+    lessons = [one for one in questions if one.label.any()]
+    known, readable, kinds = _vectors(names, relations, embedder, progress, label)
+    place = np.where(readable, np.cumsum(readable), 0).astype(np.int32)
+    texts = [one.text for one in lessons]
+    return Lessons(lessons, embedder.encode(texts, kind="question"), known, place, kinds)
+
+
+def trained(
+    learnt: Lessons,
+    chosen_by: Lessons,
+    chance: np.random.Generator,
+    progress: Progress,
+    epochs: int = MOST_EPOCHS,
+) -> MlpWeights:
+    """Return the weights of the epoch that `chosen_by` has the best recall in.
+
+    They begin uniform within 1 / sqrt(inputs). Statistics: the epoch, its recall and loss on
+    `chosen_by`, and the number of epochs trained.
     """
     import torch
 
-    data = training.read(questions)
-    chance = np.random.default_rng(training_seed)
-    examples = examples_of(questions_of(data), negatives, chance)
-    n = len(examples.texts)
-    if n < 2 or not 0 < examples.label.sum() < len(examples.label):
-        raise UserError(
-            f"Data set '{data.name}': {n} training questions have topic entities and answers "
-            "in their graphs; two at least are needed, and triples on and off the paths between."
-        )
-    read = _vectors(examples.names, examples.relations, embedder, progress, "training names")
-    vectors = Vectors(embedder.encode(list(examples.texts), kind="question"), *read)
-    n_dev = min(max(1, round(dev_share * n)), n - 1)
-    is_dev = np.isin(examples.question, chance.permutation(n)[:n_dev])
-    weights = _first_weights(embedder.dimension, hidden, chance)
-    steps = torch.optim.Adam(list(weights.values()), lr=learning_rate)
-    best, since, best_weights = np.inf, 0, _arrays(weights)
-    with one_thread(), progress.task("training epochs", epochs) as advance:
-        for _ in range(epochs):
-            for rows in _batches(chance.permutation(np.flatnonzero(~is_dev)), batch):
-                steps.zero_grad()
-                _loss(weights, examples, vectors, rows).backward()
-                steps.step()
-            with torch.no_grad():
-                dev = _batches(np.flatnonzero(is_dev), batch)
-                losses = [_loss(weights, examples, vectors, rows, "sum") for rows in dev]
-            loss = sum(map(float, losses)) / int(is_dev.sum())
-            advance(1)
-            if loss < best:
-                best, since, best_weights = loss, 0, _arrays(weights)
-            elif (since := since + 1) >= patience:
-                break
-    return MlpWeights(**best_weights)
+    weights = first_weights(learnt.names.shape[1], chance)
+    steps = torch.optim.Adam(list(weights.values()), lr=LEARNING_RATE, fused=True)
+    best, epoch, since = _stored(weights, {}), 0, 0
+    reached = (-1.0, -np.inf)
+    n = len(learnt.questions)
+    with one_thread():
+        while epoch < epochs and since < PATIENCE:
+            epoch, since = epoch + 1, since + 1
+            with progress.task(f"training epoch {epoch}", n) as advance:
+                for row in chance.permutation(n).tolist():
+                    steps.zero_grad()
+                    loss_of(logits(weights, learnt, row), learnt.questions[row]).backward()
+                    steps.step()
+                    advance(1)
+            recall, loss = measured(weights, chosen_by)
+            since = 0 if recall > reached[0] else since
+            if (recall, -loss) > reached:
+                reached = (recall, -loss)
+                told = {"epoch": epoch, "recall": round(recall, 6), "loss": round(loss, 6)}
+                best = _stored(weights, told)
+    return replace(best, statistics={**best.statistics, "epochs": epoch})
 
 
-def _batches(rows: IntArray, size: int) -> list[IntArray]:
-    return [rows[at : at + size] for at in range(0, len(rows), size)]
-
-
-class Vectors(NamedTuple):
-    """Unit vectors of the questions, of the names (with those that are readable), of relations."""
-
-    questions: Float32
-    names: Float32
-    readable: NDArray[np.bool_]
-    relations: Float32
-
-
-def _first_weights(d: int, h: int, chance: np.random.Generator) -> dict[str, Any]:
+def first_weights(d: int, chance: np.random.Generator) -> "Weights":
+    """Return weights to begin with, for vectors of d numbers."""
     import torch
 
-    n_inputs = 4 * d + 20
-    shapes = {"hidden": (n_inputs, h), "bias": (h,), "out": (h,), "out_bias": (1,)}
+    n_inputs = 4 * d + 2 * N_DISTANCES
+    shapes = {"hidden": (n_inputs, d), "bias": (d,), "out": (d,), "out_bias": (1,)}
     weights = {}
     for name, shape in shapes.items():
-        most = (n_inputs if name in ("hidden", "bias") else h) ** -0.5
+        most = (n_inputs if name in ("hidden", "bias") else d) ** -0.5
         weights[name] = chance.uniform(-most, most, shape).astype(np.float32)
     weights["unreadable"] = (chance.standard_normal(d) * d**-0.5).astype(np.float32)
     return {name: torch.from_numpy(one).requires_grad_() for name, one in weights.items()}
 
 
-def _loss(
-    weights: dict[str, Any],
-    examples: "Examples",
-    vectors: Vectors,
-    rows: IntArray,
-    how: str = "mean",
-) -> Any:
+def logits(weights: "Weights", lessons: Lessons, row: int) -> "Tensor":
+    """Return the logit of each triple of a question, (n,).
+
+    Each node and relation is multiplied with its part of the hidden weights once, and triples
+    add up the products of their parts: a triple's inputs are never side by side.
+    """
+    import torch
+    from torch.nn.functional import embedding as rows_of
+
+    lesson, d = lessons.questions[row], lessons.names.shape[1]
+    parts = torch.split(weights["hidden"], [d, d, d, d, N_DISTANCES, N_DISTANCES])
+    question, head, relation, tail, head_near, tail_near = parts
+    place = lessons.place[lesson.nodes]
+    known = lessons.names[place[place > 0] - 1]
+    table = torch.cat([weights["unreadable"][None], torch.from_numpy(known)])
+    slot = torch.from_numpy(np.where(place > 0, np.cumsum(place > 0), 0))
+    near = torch.from_numpy(lesson.near)
+    kinds, kind = np.unique(lesson.relation, return_inverse=True)
+    asked = torch.from_numpy(lessons.vectors[row]) @ question + weights["bias"]
+    said = torch.from_numpy(lessons.relations[kinds]) @ relation + asked
+    inner = rows_of(torch.from_numpy(kind), said)
+    for ends, part, far in ((lesson.head, head, head_near), (lesson.tail, tail, tail_near)):
+        of_nodes = rows_of(slot, table @ part) + near @ far
+        inner = inner + rows_of(torch.from_numpy(ends), of_nodes)
+    return torch.relu(inner) @ weights["out"] + weights["out_bias"]
+
+
+def loss_of(scores: "Tensor", lesson: Lesson) -> "Tensor":
+    """Return the mean cross-entropy of a question's triples."""
+    import torch
+    from torch.nn.functional import binary_cross_entropy_with_logits
+
+    return binary_cross_entropy_with_logits(scores, torch.from_numpy(lesson.label).float())
+
+
+def measured(weights: "Weights", lessons: Lessons) -> tuple[float, float]:
+    """Return the means over questions of recall@100 of the triples on the way, and of the loss.
+
+    Ties in score go to the earlier triple.
+    """
     import torch
 
-    def ends(nodes: IntArray) -> Any:
-        readable = torch.from_numpy(vectors.readable[nodes, None])
-        known = torch.from_numpy(vectors.names[nodes])
-        return torch.where(readable, known, weights["unreadable"])
-
-    inputs = torch.cat(
-        [
-            torch.from_numpy(vectors.questions[examples.question[rows]]),
-            ends(examples.head[rows]),
-            torch.from_numpy(vectors.relations[examples.relation[rows]]),
-            ends(examples.tail[rows]),
-            torch.from_numpy(examples.near[rows]),
-        ],
-        dim=1,
-    )
-    inner = torch.relu(inputs @ weights["hidden"] + weights["bias"])
-    logits = inner @ weights["out"] + weights["out_bias"]
-    labels = torch.from_numpy(examples.label[rows].astype(np.float32))
-    return torch.nn.functional.binary_cross_entropy_with_logits(logits, labels, reduction=how)
+    recalls, losses = [], []
+    with torch.no_grad():
+        for row, lesson in enumerate(lessons.questions):
+            scores = logits(weights, lessons, row)
+            best = np.argsort(-scores.numpy(), kind="stable")[:RECALL_AT]
+            recalls.append(lesson.label[best].sum() / lesson.label.sum())
+            losses.append(float(loss_of(scores, lesson)))
+    return float(np.mean(recalls)), float(np.mean(losses))
 
 
-def _arrays(weights: dict[str, Any]) -> dict[str, Float32]:
-    return {name: tensor.detach().numpy().copy() for name, tensor in weights.items()}
-
-
-class Labelled(NamedTuple):
-    """A training question: its triples by rows of names, and which of them lie on the way.
-
-    `head`, `relation`, `tail` are (n,), `topics` the rows of its topic entities, `label` bool (n,).
-    """
-
-    text: str
-    head: IntArray
-    relation: IntArray
-    tail: IntArray
-    topics: IntArray
-    label: NDArray[np.bool_]
+def _stored(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWeights:
+    names = ("hidden", "bias", "out", "out_bias", "unreadable")
+    arrays = [weights[name].detach().numpy().copy() for name in names]
+    return replace(MlpWeights(*arrays), statistics=statistics)
 
 
 class Questions(NamedTuple):
     """The names and relations that all questions share, and the questions, made one at a time."""
 
-    names: tuple[str, ...]
-    relations: tuple[str, ...]
-    labelled: Iterator[Labelled]
+    names: Sequence[str]
+    relations: Sequence[str]
+    lessons: Iterator[Lesson]
 
 
-@dataclass(frozen=True, eq=False)
-class Examples:
-    """Rows of `texts`, `names` and `relations` for each example, (n,) all of them.
+class _Triples:
+    """The distinct triples of a graph: global rows, and ends as places among its own nodes."""
 
-    `near` float32 (n, 20) are the distances of head and tail, `label` bool (n,).
-    """
+    def __init__(self, head: Rows, relation: Rows, tail: Rows) -> None:
+        columns = np.stack([head, relation, tail]).astype(np.int32)
+        head, kinds, tail = np.unique(columns, axis=1)
+        self.relation = kinds.astype(np.int32)
+        nodes, place = np.unique(np.stack([head, tail]), return_inverse=True)
+        self.nodes = nodes.astype(np.int32)
+        self.head, self.tail = place.reshape(2, -1).astype(np.int32)
+        self.means = means_of(self.head, self.tail, len(self.nodes))
 
-    texts: tuple[str, ...]
-    names: tuple[str, ...]
-    relations: tuple[str, ...]
-    question: IntArray
-    head: IntArray
-    relation: IntArray
-    tail: IntArray
-    near: NDArray[np.float32]
-    label: NDArray[np.bool_]
+    def lesson(self, text: str, topics: Sequence[int], answers: Sequence[int]) -> Lesson:
+        is_topic, is_answer = (np.isin(self.nodes, rows) for rows in (topics, answers))
+        starts, ends = (np.flatnonzero(flags).tolist() for flags in (is_topic, is_answer))
+        label = on_shortest_paths(self.head, self.tail, len(self.nodes), starts, ends)
+        near = distances(self.means, is_topic)
+        return Lesson(text, self.nodes, self.head, self.relation, self.tail, near, label)
 
 
 def questions_of(data: Dataset) -> Questions:
     """The training questions of a set with a subgraph for each, or of a synthetic world."""
-    return _of_subgraphs(data) if data.world is None else _of_world(data, data.world)
+    return _of_subgraphs(data) if data.world is None else _of_world(data.world)
 
 
 def _of_subgraphs(data: Dataset) -> Questions:
@@ -265,97 +370,34 @@ def _of_subgraphs(data: Dataset) -> Questions:
     assert graphs is not None  # a training set has subgraphs or is a world
     row_of = {name: row for row, name in enumerate(graphs.names)}
 
-    def labelled() -> Iterator[Labelled]:
+    def lessons() -> Iterator[Lesson]:
         for question in data.questions:
             here = graphs.rows(question.id)
-            triples = np.stack([graphs.head[here], graphs.relation[here], graphs.tail[here]])
-            head, relation, tail = np.unique(triples.astype(np.int64), axis=1)
-            answers = data.gold[question.id].answer_entities
-            topics, ends = (
+            topics, answers = (
                 [row_of[name] for name in names if name in row_of]
-                for names in (question.entities, answers)
+                for names in (question.entities, data.gold[question.id].answer_entities)
             )
-            yield _labelled(question.text, (head, relation, tail), topics, ends)
+            triples = _Triples(graphs.head[here], graphs.relation[here], graphs.tail[here])
+            yield triples.lesson(question.text, topics, answers)
 
-    return Questions(graphs.names, graphs.relations, labelled())
+    return Questions(graphs.names, graphs.relations, lessons())
 
 
-def _of_world(data: Dataset, world: World) -> Questions:
-    names = tuple(normalise_name(one.name) for one in world.entities)
+def _of_world(world: World) -> Questions:
+    names = [normalise_name(one.name) for one in world.entities]
     kinds: dict[str, int] = {}
     stated = [
         (fact.head, kinds.setdefault(normalise_name(fact.phrase), len(kinds)), fact.tail)
         for fact in world.facts
         if fact.passage is not None
     ]
-    head, relation, tail = np.array(stated, np.int64).reshape(-1, 3).T
-
-    def labelled() -> Iterator[Labelled]:
-        for chain in world.chains:
-            ends = [chain.answer]
-            yield _labelled(chain.text, (head, relation, tail), [chain.start], ends)
-
-    return Questions(names, tuple(kinds), labelled())
-
-
-def _labelled(
-    text: str, triples: tuple[IntArray, IntArray, IntArray], topics: list[int], ends: list[int]
-) -> Labelled:
-    head, relation, tail = triples
-    nodes, place = np.unique(np.stack([head, tail]), return_inverse=True)
-    own_head, own_tail = place.reshape(2, -1)
-    starts, stops = (np.flatnonzero(np.isin(nodes, rows)).tolist() for rows in (topics, ends))
-    label = on_shortest_paths(own_head, own_tail, len(nodes), starts, stops)
-    return Labelled(text, head, relation, tail, np.array(sorted(set(topics)), np.int64), label)
-
-
-def examples_of(questions: Questions, negatives: int, chance: np.random.Generator) -> Examples:
-    """The examples of the questions that have a positive triple, in order.
-
-    Of the other triples `negatives` are drawn, all for 0: half of them among those within reach of
-    the topic entities' distances, as far as there are any, the rest among all.
-    """
-    texts: list[str] = []
-    columns: list[tuple[NDArray[Any], ...]] = []
-    near: list[FloatArray] = []
-    for one in questions.labelled:
-        if not one.label.any():
-            continue
-        nodes, place = np.unique(np.stack([one.head, one.tail]), return_inverse=True)
-        head, tail = place.reshape(2, -1)
-        reach = distances(means_of(head, tail, len(nodes)), np.isin(nodes, one.topics))
-        both = np.concatenate([reach[ends] for ends in (head, tail)], axis=1)
-        rows = _drawn(one.label, both, negatives, chance)
-        question = np.full(len(rows), len(texts))
-        columns.append((question, *(c[rows] for c in (one.head, one.relation, one.tail)),
-                        one.label[rows]))  # fmt: skip
-        near.append(both[rows])
-        texts.append(one.text)
-    parts = [np.concatenate(part) for part in zip(*columns, strict=True)] if columns else []
-    question, head, relation, tail, label = parts or [np.empty(0, np.int64)] * 5
-    reaches = np.concatenate(near) if near else np.empty((0, 0))
-    return Examples(
-        tuple(texts), questions.names, questions.relations,
-        question, head, relation, tail, reaches.astype(np.float32), label.astype(bool),
-    )  # fmt: skip
-
-
-def _drawn(
-    label: NDArray[np.bool_], near: FloatArray, negatives: int, chance: np.random.Generator
-) -> IntArray:
-    others = np.flatnonzero(~label)
-    if not negatives or len(others) <= negatives:
-        return np.arange(len(label))
-    half = near.shape[1] // 2
-    reach = np.concatenate([near[:, 1:half:2], near[:, half + 1 :: 2]], axis=1)
-    close = others[reach[others].any(axis=1)]
-    drawn = chance.permutation(close)[: negatives // 2]
-    rest = chance.permutation(np.setdiff1d(others, drawn))[: negatives - len(drawn)]
-    return np.sort(np.concatenate([np.flatnonzero(label), drawn, rest]))
+    triples = _Triples(*np.array(stated, np.int32).reshape(-1, 3).T)
+    lessons = (triples.lesson(one.text, [one.start], [one.answer]) for one in world.chains)
+    return Questions(names, list(kinds), lessons)
 
 
 def on_shortest_paths(
-    source: IntArray, target: IntArray, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
+    source: Rows, target: Rows, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
 ) -> NDArray[np.bool_]:
     """Which triples lie on a shortest path between a start and an end, bool (n_triples,).
 

@@ -124,8 +124,8 @@ def test_a_file_of_your_own_is_not_overwritten(server: FileServer, tmp_path: Pat
 
 
 def test_a_pattern_fetches_every_shard(server: FileServer, tmp_path: Path) -> None:
-    files = {f"data/{part}-{at:05}-of-00002-ab.parquet": b"x" for part in ("test", "train")
-             for at in (0, 1)}  # fmt: skip
+    parts = ("test", "train", "validation")
+    files = {f"data/{part}-{at:05}-of-00002-ab.parquet": b"x" for part in parts for at in (0, 1)}
     hub(server, "rmanluo/RoG-cwq", files, large=True)
     result = fetched("cwq", server, tmp_path)
     assert sorted(name for one in result for name in one.holds) == sorted(

@@ -102,6 +102,8 @@ def test_every_card_names_itself_a_reader_and_metrics_that_exist(name: str) -> N
     assert set(card.metrics) <= set(ANSWER_METRICS)
     files = {"questions"} if card.reader == FOLDER else {"corpus", "questions"}
     for layout in card.shapes:
-        assert set(layout.files) - {"training"} == (set() if card.reader == SYNTHETIC else files)
+        assert set(layout.files) - {"training", "validation"} == (
+            set() if card.reader == SYNTHETIC else files
+        )
     assert card.license
     assert card.citation

@@ -1,5 +1,6 @@
 """Triple scorers: texts, shortest paths, examples by hand, and learning from another world."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights
+from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
@@ -25,11 +27,17 @@ from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Ranked
+from methods.subgraphrag import triple_scorers
 from methods.subgraphrag.triple_scorers import (
-    examples_of,
+    Lessons,
+    first_weights,
+    lessons_of,
+    logits,
+    loss_of,
+    measured,
     mlp_scorer,
     on_shortest_paths,
-    questions_of,
+    trained,
     triple_index,
     triple_text,
     triple_weights,
@@ -96,13 +104,28 @@ def world() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def weights(world: Dataset) -> MlpWeights:
-    return learnt(training_set(world))
+def lessons(world: Dataset) -> Lessons:
+    return lessons_of(training_set(world).read(60), WORDS, QUIET, "")
 
 
-def learnt(training: TrainingSet, **other: int) -> MlpWeights:
-    chosen = {"hidden": 32, "questions": 120, "negatives": 30, "epochs": 12, **other}
-    return triple_weights(training=training, embedder=WORDS, progress=QUIET, **chosen)
+@pytest.fixture(scope="module")
+def weights(lessons: Lessons, world: Dataset) -> MlpWeights:
+    learnt, chosen_by = (lessons.some(np.arange(*rows)) for rows in ((50,), (50, 60)))
+    return trained(learnt, chosen_by, np.random.default_rng(0), QUIET, epochs=4)
+
+
+def learnt(training: TrainingSet, questions: int | None = None) -> MlpWeights:
+    return triple_weights(
+        training=training, embedder=Hashing(16), progress=QUIET, questions=questions
+    )
+
+
+def rog_training(
+    folder: Path, n: int = 4, validation: Sequence[Mapping[str, object]] = ()
+) -> TrainingSet:
+    """Training questions as TEAM, none of the run; RIVER is one without a path."""
+    own = [{**TEAM, "id": f"t{at}"} for at in range(n - 1)] + [{**RIVER, "id": "t-river"}]
+    return training_set(read_dataset("cwq", rog_folder(folder, ROWS, own, validation)))
 
 
 # ---- training questions
@@ -128,16 +151,33 @@ def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the
         training_set(read_dataset("cwq", rog_folder(tmp_path)))
 
 
-# ---- examples
+def test_the_questions_that_choose_a_model_are_another_world_or_the_validation_file(
+    tmp_path: Path, world: Dataset
+) -> None:
+    texts = [
+        {question.text for question in one.questions}
+        for one in (world, training_set(world).read(None), training_set(world).validation())
+    ]
+    assert not texts[0] & texts[1] and not texts[2] & (texts[0] | texts[1])
+    result = rog_training(tmp_path / "a", validation=[{**TEAM, "id": "v0"}])
+    assert [question.id for question in result.validation().questions] == ["v0"]
+    assert result.size() == 4
+    without = rog_training(tmp_path / "b")
+    assert without.validation is None
+    assert without.identity != result.identity
+
+
+# ---- lessons
 
 
 def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (EMPTY, RIVER, TEAM)))
-    result = examples_of(questions_of(data), 0, np.random.default_rng(0))
-    assert result.texts == (TEAM["question"],)  # the others have no answer in their subgraph
+    (lesson,) = lessons_of(data, WORDS, QUIET, "").questions  # the others have no path
+    assert lesson.text == TEAM["question"]
+    names = [data.subgraphs.names[row] for row in lesson.nodes]
     labels = {
-        (result.names[head], result.names[tail]): bool(label)
-        for head, tail, label in zip(result.head, result.tail, result.label, strict=True)
+        (names[head], names[tail]): bool(label)
+        for head, tail, label in zip(lesson.head, lesson.tail, lesson.label, strict=True)
     }
     assert labels == {
         ("Rolf the Ram", "Norvik F.C."): True,
@@ -146,25 +186,123 @@ def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> 
         ("Norvik F.C.", "Norvik"): False,
         ("m.011zsc4_", "Norvik"): False,
     }
-    assert result.near.shape == (5, 20)
-
-
-def test_negatives_are_drawn_half_of_them_near_the_topic_entities(world: Dataset) -> None:
-    result = examples_of(questions_of(world), 6, np.random.default_rng(0))
-    n_others = np.bincount(result.question[~result.label])
-    assert set(n_others.tolist()) == {6}
-    topics = result.near[:, 1::2].any(axis=1)
-    assert np.bincount(result.question[~result.label & topics]).min() >= 1
-    assert np.bincount(result.question[result.label]).min() >= 1
+    assert lesson.near.shape == (6, 10)
 
 
 # ---- training
 
 
+def test_loss_and_gradient_are_those_of_all_inputs_side_by_side(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
+    lessons = lessons_of(data, Hashing(8), QUIET, "")
+    weights = first_weights(8, np.random.default_rng(1))
+    names = Hashing(8).encode([*data.subgraphs.names], kind="passage")
+    kinds = [triple_text("", name, "") for name in data.subgraphs.relations]
+    relations = Hashing(8).encode(kinds, kind="passage")
+    (lesson,) = lessons.questions
+    (question,) = torch.from_numpy(lessons.vectors)
+
+    def end(place: int) -> list["torch.Tensor"]:
+        row = lesson.nodes[place]
+        readable = data.subgraphs.names[row] != "m.011zsc4_"
+        return [torch.from_numpy(names[row]) if readable else weights["unreadable"]]
+
+    losses = []
+    for head, kind, tail, label in zip(
+        lesson.head, lesson.relation, lesson.tail, lesson.label, strict=True
+    ):
+        near = [torch.from_numpy(lesson.near[place]) for place in (head, tail)]
+        middle = torch.from_numpy(relations[kind])
+        inputs = torch.cat([question, *end(head), middle, *end(tail), *near])
+        inner = torch.relu(inputs @ weights["hidden"] + weights["bias"])
+        chance = torch.sigmoid(inner @ weights["out"] + weights["out_bias"])
+        losses.append(-torch.log(chance if label else 1 - chance))
+    wanted = torch.cat(losses).mean()
+    result = loss_of(logits(weights, lessons, 0), lesson)
+    assert float(result.detach()) == pytest.approx(float(wanted.detach()), rel=1e-5)
+    leaves = list(weights.values())
+    gradients = (torch.autograd.grad(loss, leaves) for loss in (result, wanted))
+    for ours, theirs in zip(*gradients, strict=True):
+        assert ours.numpy() == pytest.approx(theirs.numpy(), abs=1e-6)
+
+
+def test_recall_is_the_share_of_the_triples_on_the_way_among_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all scores equal the earlier of the five triples are the best."""
+    data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
+    lessons = lessons_of(data, Hashing(8), QUIET, "")
+    weights = first_weights(8, np.random.default_rng(1))
+    weights["out"].detach().zero_()
+    (lesson,) = lessons.questions
+    for k in (1, 3, 5):
+        monkeypatch.setattr(triple_scorers, "RECALL_AT", k)
+        assert measured(weights, lessons)[0] == pytest.approx(lesson.label[:k].sum() / 3)
+
+
+@pytest.mark.parametrize(
+    ("course", "kept", "n_epochs"),
+    [
+        ([(0.2, 1.0), (0.6, 2.0), (0.5, 0.1)], 2, 12),  # recall decides, not loss; 10 more epochs
+        ([(0.6, 2.0), (0.6, 1.0), (0.6, 1.0)], 2, 11),  # ties: the lower loss, the earlier epoch
+    ],
+)
+def test_the_model_is_chosen_by_recall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, course, kept: int, n_epochs: int
+) -> None:
+    data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
+    lessons = lessons_of(data, Hashing(8), QUIET, "")
+    seen: list[np.ndarray] = []
+
+    def told(weights, _) -> tuple[float, float]:
+        seen.append(weights["hidden"].detach().numpy().copy())
+        return [*course, *[(0.1, 1.0)] * 20][len(seen) - 1]
+
+    monkeypatch.setattr(triple_scorers, "measured", told)
+    result = trained(lessons, lessons, np.random.default_rng(0), QUIET)
+    assert (result.statistics["epoch"], result.statistics["epochs"]) == (kept, n_epochs)
+    assert np.array_equal(result.hidden, seen[kept - 1])
+
+
+def test_the_same_questions_give_the_same_bytes(tmp_path: Path) -> None:
+    training = rog_training(tmp_path, validation=[{**TEAM, "id": "v0"}])
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        learnt(training).save(tmp_path / place)
+    files = sorted(file.name for file in (tmp_path / "one").iterdir())
+    assert files
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_the_weights_say_what_they_were_trained_on(tmp_path: Path) -> None:
+    training = rog_training(tmp_path / "a", validation=[{**TEAM, "id": "v0"}])
+    result = learnt(training).statistics
+    assert (result["learnt"], result["chosen_by"], result["whole"]) == (3, 1, True)
+    assert result["trained_on"].startswith("4 of 4 questions")
+    result = learnt(training, 2).statistics
+    assert (result["learnt"], result["whole"]) == (2, False)
+    assert result["trained_on"].startswith("2 of 4 questions")
+    result = learnt(rog_training(tmp_path / "b")).statistics
+    assert (result["learnt"], result["chosen_by"], result["whole"]) == (2, 1, False)
+    assert "held-out" in result["trained_on"]
+
+
+def test_a_plan_says_what_the_scorer_is_trained_on() -> None:
+    identities = {name: lambda: "" for name in ("training", "embedder")}
+    choices = {"some": {"questions": 1000}, "all": {}}
+    (some,), (whole,) = (plan(["triple_weights"], {"triple_weights": choices[name]}, identities)
+                         for name in choices)  # fmt: skip
+    assert "first 1,000 training questions" in some.trained_on
+    assert "all training questions" in whole.trained_on
+    assert "recall@100" in whole.trained_on
+
+
 def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
     with pytest.raises(UserError, match="0 training questions"):
-        learnt(TrainingSet("none", lambda _: data))
+        learnt(TrainingSet("none", lambda _: data, lambda: 2))
 
 
 def test_weights_of_another_embedder_are_refused(weights: MlpWeights) -> None:

@@ -71,6 +71,14 @@ def test_cut_replies_of_an_extraction_are_a_warning_with_their_share() -> None:
     assert any("3 of 200" in note for note in notes if note.startswith("!"))
 
 
+def test_what_a_trained_scorer_has_not_seen_is_a_warning() -> None:
+    part = {"triple_weights": {"trained_on": "40 of 300 questions", "whole": False}}
+    notes = run_notes([run("Part", training=part)])
+    assert any("40 of 300" in note for note in notes if note.startswith("!"))
+    whole = {"triple_weights": {"trained_on": "300 of 300 questions", "whole": True}}
+    assert not any("300" in note for note in run_notes([run("Whole", training=whole)]))
+
+
 def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> None:
     result = table(run("Vanilla"), run("Better", [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]), run("Same"))
     assert result.heads == (

@@ -78,6 +78,13 @@ def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
     assert "grade, further, ZeroShot: documents: 1,890, not 29,898" in notes
 
 
+def test_what_a_trained_scorer_has_not_seen_is_said() -> None:
+    part = {"triple_weights": {"trained_on": "40 of 300 questions", "whole": False}}
+    figure = replace(FIGURE, metrics={**FIGURE.metrics, "training": part})
+    notes = comparison_tables(popqa(), filled(popqa(), ZeroShot=figure))[0].notes
+    assert any("40 of 300" in note for note in notes)
+
+
 def test_a_figure_that_was_chosen_on_its_own_questions_says_so() -> None:
     mark = "(selected on this split, 8 configurations)"
     selected = [{"split": "all", "dev_share": 0.5, "n_configurations": 8}]

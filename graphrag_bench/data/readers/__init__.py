@@ -94,7 +94,9 @@ def _read(
         reader: Callable[[Path, Path], Rows] = getattr(module, layout.reader)
         rows = reader(*_files(folder, layout))
         rows.check(_files(folder, layout)[0])
-    training = layout.files.get("training")
+    names = {part: layout.files.get(part) for part in ("training", "validation")}
+    extra = {part: folder / name for part, name in names.items() if name}
+    there = {part: path for part, path in extra.items() if is_there(path)}
     own = root is not None and card.name in _OWN
     dataset = Dataset(
         name=f"{card.name}-{folder.resolve().name}" if own else card.name,
@@ -105,7 +107,8 @@ def _read(
         openie=_openie_file(folder, openie),
         root=str(root) if root else None,
         subgraphs=rows.subgraphs,
-        training=folder / training if training and is_there(folder / training) else None,
+        training=there.get("training"),
+        validation=there.get("validation"),
     )
     if questions is None:
         return dataset
