@@ -175,10 +175,10 @@ UNBOUNDED = ContextBudget()
 """No bound."""
 
 
-FormName = Literal["short", "list", "choice", "paragraph", "summary"]
+FormName = Literal["short", "free", "list", "choice", "paragraph", "summary"]
 Regime = Literal["house", "published"]
 """Whose conditions hold: the house's, equal for all methods, or those of the published source."""
-OPEN: tuple[FormName, ...] = ("list", "paragraph", "summary")
+OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
 """The forms of answers that are as long as the question makes them."""
 FORMS = Path(__file__).with_name("answer_forms.yaml")
 REFUSAL = "unanswerable"
@@ -200,13 +200,16 @@ class AnswerForm:
     prose: bool = False
 
 
-def answer_form(name: FormName, open_tokens: int | None = None) -> AnswerForm:
+def answer_form(
+    name: FormName, open_tokens: int | None = None, *, every: bool = False
+) -> AnswerForm:
     """The form of that name, an open one with as many tokens as the run gives it, if it does.
 
-    Raises KeyError for a name that is none.
+    With `every` a closed one has them too. Raises KeyError for a name that is none.
     """
     form = _forms()[name]
-    return replace(form, max_tokens=open_tokens) if open_tokens and name in OPEN else form
+    given = open_tokens and (every or name in OPEN)
+    return replace(form, max_tokens=open_tokens) if given else form
 
 
 @cache

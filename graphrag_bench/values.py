@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphrag_bench.prompts import FormName
+from graphrag_bench.prompts import AnswerForm, FormName, answer_form
 from graphrag_bench.text import show_briefly
 
 IntArray = NDArray[np.int64]
@@ -25,9 +25,9 @@ class Question:
 
     `scope` names the part of the corpus (a book, a script) the question is asked of, if any;
     `entities` are the names that it is about, where the data set gives them with the question.
-    `form` is the form of answer that it wants, `open_tokens` the most tokens of a list, a paragraph
-    or a summary where the run says. `abstract` says whether it asks about the corpus as a whole,
-    where the data set knows better than the form.
+    `form` is the form of answer that it wants, `open_tokens` the most tokens of an open one where
+    the run says, of every one as published. `abstract` says whether it asks about the corpus as a
+    whole, where the data set knows better than the form.
     """
 
     id: str
@@ -36,7 +36,13 @@ class Question:
     entities: tuple[str, ...] = ()
     form: FormName = "short"
     open_tokens: int | None = None
+    published: bool = False
     abstract: bool | None = None
+
+    @property
+    def answer_form(self) -> AnswerForm:
+        """The form of answer that it wants, with its words and the most tokens."""
+        return answer_form(self.form, self.open_tokens, every=self.published)
 
 
 class Node:

@@ -155,6 +155,17 @@ def test_a_source_s_profile_gives_open_answers_more_tokens(profile: str, most: i
     assert experiment(f"profile={profile}", "answer_tokens=900").key != result.key
 
 
+def test_free_takes_the_place_of_short_and_as_published_no_form_ends_early() -> None:
+    toy = [q.form for q in experiment("answers=free").dataset.questions]
+    assert toy == [*["free"] * 5, "paragraph"]
+    assert "explain" not in answer_form("free").manner
+    runs = [experiment("profile=paper", f"regime={one}", method="zeroshot")
+            for one in ("house", "published")]  # fmt: skip
+    shorts = [run.dataset.questions[0].answer_form for run in runs]
+    assert [(form.name, form.max_tokens) for form in shorts] == [("short", 48), ("short", 2048)]
+    assert runs[0].key != runs[1].key
+
+
 def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:
     """Of 8,192 tokens 1.15 x 2,000 are the prompt's, which leaves 23 steps of 256; but at least
     a sixteenth of the window, 512, which is what the context leaves room for."""

@@ -33,8 +33,11 @@ LEAST_IN_PROCESSES = 500
 BUDGETS = {"zhou2025": 7500}
 """Tokens of context of every method under a profile whose paper gives all one window, where a
 method's file has no number for it: what answer and instructions leave of 8,096 (section 7.1)."""
+WINDOWS = {"zhou2025": 8096}
+"""Tokens of prompt and answer, whatever the model, as a source has published it: Zhou et al. 2025,
+section 7.1."""
 ANSWER_TOKENS = {"zhou2025": 4096, "paper": 2048, "upstream": 2048}
-"""Tokens of a list, a paragraph or a summary under a source's profile: Zhou et al. 2025 end replies
+"""Tokens of an open answer under a source's profile: Zhou et al. 2025 end replies
 at 4,096 (LLMConfig of their code, 4e87938); no other source ends an answer."""
 NLP = {"_target_": "graphrag_bench.embedding.nlp.Spacy"}
 CROSS_ENCODER = {"_target_": "graphrag_bench.embedding.cross_encoder.CrossEncoder"}
@@ -143,9 +146,10 @@ class RunSettings(_Settings):
     dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE  # of the questions in split=dev
     objective: str | None = None  # in a sweep: the metric of the best cell, e.g. evidence_recall@5
     answer: Switch | PositiveInt = "on"  # off: stop at the packed context; N: the first N questions
-    answers: Literal["auto"] | FormName = "auto"  # their form; auto: as the data set's card says
-    # most tokens of a list, a paragraph or a summary; auto: 512, under a profile 2,048 (zhou2025:
-    # 4,096), or what the reader's window leaves of them
+    # their form; auto: as the data set's card says; free: the same, but no short answer has to be
+    answers: Literal["auto"] | FormName = "auto"
+    # most tokens of an open answer (regime=published: of any); auto: 512, under a profile 2,048
+    # (zhou2025: 4,096), or what the reader's window leaves of them
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
     # house: one clause in every method's prompt, one prompt for prose, budgets filled; published:
     # each method's own prompt and clause, its own k, and a number of tokens only as a cap
@@ -195,7 +199,7 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """The most tokens of an answer in an open form; None for those of its form."""
+        """The most tokens of an open answer, as published of any; None for those of its form."""
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 

@@ -288,23 +288,29 @@ class Dataset:
         ]
         return tuple(question for _, _, question in sorted(places, key=lambda place: place[:2]))
 
-    def in_form(self, form: FormName | None, open_tokens: int | None = None) -> "Dataset":
+    def in_form(
+        self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
+    ) -> "Dataset":
         """Return the same set with every question in that form of answer; for None, in its own.
 
-        A question with options wants a choice, any other what the card says of its type. A list, a
-        paragraph or a summary has `open_tokens` at most; for None, those of the form. Where
-        the card says whether a question is abstract, no form changes that.
+        A question with options wants a choice, any other what the card says of its type. The free
+        form takes the place of the short one alone. An open form has `open_tokens` at most, as
+        published every form; for None, those of the form. Where the card says whether a question
+        is abstract, no form changes that.
         """
 
-        def own(question: Question) -> FormName:
+        def wanted(question: Question) -> FormName:
             gold = self.gold[question.id]
-            return "choice" if gold.options else self.card.form_of(gold.type)
+            own = "choice" if gold.options else self.card.form_of(gold.type)
+            return own if form is None or (form == "free" and own != "short") else form
 
         def formed(question: Question) -> Question:
-            wanted = form or own(question)
+            own = wanted(question)
             abstract = self.card.abstract_type(self.gold[question.id].type)
-            known = None if abstract == answer_form(wanted).prose else abstract
-            return replace(question, form=wanted, open_tokens=open_tokens, abstract=known)
+            known = None if abstract == answer_form(own).prose else abstract
+            return replace(
+                question, form=own, open_tokens=open_tokens, published=published, abstract=known
+            )
 
         return replace(self, questions=tuple(map(formed, self.questions)))
 

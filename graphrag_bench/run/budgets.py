@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.config.compose import raw_method
-from graphrag_bench.config.settings import BUDGETS, RunSettings
+from graphrag_bench.config.settings import BUDGETS, WINDOWS, RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
@@ -26,7 +26,7 @@ from graphrag_bench.llm.windows import STAND_IN, sure_tokens
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep, Step
-from graphrag_bench.prompts import ContextBudget, Filling, answer_form
+from graphrag_bench.prompts import ContextBudget, Filling
 from graphrag_bench.run.method import Method
 from graphrag_bench.run.models import Models
 from graphrag_bench.text import count_tokens
@@ -106,12 +106,16 @@ class Room:
 
 
 def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
-    """Return the room of a run's prompts. No model is loaded; a server may be asked its window."""
+    """Return the room of a run's prompts. No model is loaded; a server may be asked its window.
+
+    As published no window is larger than that of the source.
+    """
     margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
     llm = models.bare("llm")
     window = llm.window if isinstance(llm, ChatModel) else None
-    forms = {(question.form, question.open_tokens) for question in dataset.questions}
-    most = max((answer_form(*form).max_tokens for form in forms), default=0)
+    if settings.regime == "published" and (whole := WINDOWS.get(settings.profile)):
+        window = min(window or whole, whole)
+    most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
     reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
     return Room(chunk_size(settings, dataset), window, reserved, margin)
 

@@ -172,15 +172,11 @@ def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
     """The usual and the longest lengths of the questions."""
     if not questions:
         return _Lengths(SHOWN, PROSE), _Lengths(SHOWN, answer_form("paragraph").max_tokens)
-    forms = {
-        one: answer_form(*one) for one in dict.fromkeys((q.form, q.open_tokens) for q in questions)
-    }
-    words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms.values()]
+    forms = list(dict.fromkeys(question.answer_form for question in questions))
+    words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
     texts = [count_tokens(one.text) for one in questions]
-    usual = fmean(
-        min(ANSWER.get(q.form, PROSE), forms[q.form, q.open_tokens].max_tokens) for q in questions
-    )
-    longest = max(form.max_tokens for form in forms.values())
+    usual = fmean(min(ANSWER.get(q.form, PROSE), q.answer_form.max_tokens) for q in questions)
+    longest = max(form.max_tokens for form in forms)
     return (
         _Lengths(fmean(texts) + fmean(words), usual),
         _Lengths(max(texts) + max(words), longest),

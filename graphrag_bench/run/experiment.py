@@ -310,7 +310,8 @@ def _checked_inputs(
         data = data or gathered.attempt(lambda: dataset_of(settings.dataset, settings.paths.home))
         if data is not None:
             form = None if settings.answers == "auto" else settings.answers
-            in_form = data.in_form(form, settings.open_tokens)
+            published = settings.regime == "published"
+            in_form = data.in_form(form, settings.open_tokens, published=published)
             data = scored = data if in_form.questions == data.questions else in_form
             gathered.attempt(lambda: check_scoring(scored, settings.evaluation, settings.answering))
     method = values.get("method")
@@ -372,7 +373,8 @@ def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any
     contents = [vars(answer_form(name)) for name in sorted(used)]
     forms = [[question.id, question.form] for question in questions]
     limits = {n for question in questions if (n := question.open_tokens)}
-    return [forms, contents, *sorted(limits)]
+    every = ["every form"] * (bool(limits) and questions[0].published)
+    return [forms, contents, *sorted(limits), *every]
 
 
 def answering_steps(pipeline: Pipeline) -> Iterator[OperatorStep]:

@@ -122,7 +122,7 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
     """Yield for each form that the questions want how many do, its words, and the most tokens."""
     for name, n in forms_of(questions).items():
-        form = answer_form(name, questions[0].open_tokens)
+        form = next(one for one in questions if one.form == name).answer_form
         own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
         limits = sorted({form.max_tokens if limit is None else int(limit) for limit in own})
         most = ", ".join(f"{limit:,}" for limit in limits)

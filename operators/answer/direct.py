@@ -10,7 +10,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.windows import reply_tokens
-from graphrag_bench.prompts import Prompt, answer_form
+from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Answer, Context, Piece, Question
 from operators.context.rows import HEADS
@@ -34,7 +34,7 @@ def reader_values(
     and `cue` the prompt. `licence` is the form's clause on what the context does not hold, and
     empty for a closed book: where `pieces` is None and there are no dependencies.
     """
-    form = answer_form(question.form, question.open_tokens)
+    form = question.answer_form
     dependencies = tuple(dependencies)
     closed = pieces is None and not dependencies
     pieces = pieces or ()
@@ -63,8 +63,7 @@ def answered(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | N
     It has `max_tokens`, or those of the question's form that the model's window leaves.
     """
     if max_tokens is None:
-        form = answer_form(question.form, question.open_tokens)
-        max_tokens = reply_tokens(llm, chat, form.max_tokens)
+        max_tokens = reply_tokens(llm, chat, question.answer_form.max_tokens)
     message = reply(llm, chat, max_tokens=max_tokens)
     return Answer(message.text.strip(), message.finish == "length")
 

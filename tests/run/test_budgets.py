@@ -211,6 +211,18 @@ def test_as_published_a_number_is_a_cap_and_never_a_target() -> None:
     assert blocks.models.context_budget.tokens == 90
 
 
+def test_as_published_no_window_is_larger_than_the_source_s() -> None:
+    windows = {
+        (own, regime): served("vanilla", own, "profile=zhou2025", f"regime={regime}").room.window
+        for own in (None, 4096, 128_000)
+        for regime in ("house", "published")
+    }
+    assert windows == {
+        (None, "house"): None, (None, "published"): 8096, (4096, "house"): 4096,
+        (4096, "published"): 4096, (128_000, "house"): 128_000, (128_000, "published"): 8096,
+    }  # fmt: skip
+
+
 def test_a_budget_of_the_methods_own_makes_it_native() -> None:
     folder = run_folder(*QUIET, "method=lgraphrag", "method.budget=90")
     assert metrics(folder)["budget_context"] is None

@@ -60,17 +60,15 @@ def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str)
         assert (text == wording(COMMON, form)) == answer_form(form).prose
 
 
-def test_as_published_is_the_wording_of_the_source() -> None:
+def test_as_published_is_the_wording_of_the_source_and_no_clause_without_one() -> None:
     for method, wanted in (("lgraphrag", "general knowledge"), ("pathrag", "general knowledge"),
-                           ("tog", "from what you know"),
-                           ("vanilla", "from them with a few words")):  # fmt: skip
+                           ("tog", "from what you know"), ("vanilla", ""), ("pathcorag", ""),
+                           ("pankrag", ""), ("subgraphrag", ""), ("zeroshot", "")):  # fmt: skip
         for form in ("short", "summary"):
             text = wording(final_prompt(method, "published"), form)
             assert REFUSAL not in text
-            assert wanted in text or form == "summary" and method == "vanilla"
-    for method in ("pathcorag", "pankrag"):
-        text = wording(final_prompt(method, "published"), "short")
-        assert not any(words in text for words in (REFUSAL, "do not know", " only", "nothing else"))
+            assert wanted in text
+            assert wanted or not any(word in text for word in ("do not know", " only", "nothing"))
 
 
 def test_a_refusal_is_one_and_scores_nothing_where_the_answer_is_yes_or_no() -> None:
