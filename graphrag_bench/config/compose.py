@@ -101,7 +101,8 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings in what Hydra composed, for `check_settings`; `hydra` is its own node.
 
     Interpolations are resolved; one that leads nowhere stays, for the check of the method. `given`
-    are the paths of the method's settings that were named by an override, or differ from its file.
+    are the paths of the method's settings that were named by an override, or differ from its file,
+    `row` is the row of a paper that was chosen.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
@@ -116,7 +117,7 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     paths = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
     paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
     given = [path for path in dict.fromkeys(paths) if path.startswith("method.")]
-    return {**_resolved(plain), "given": given}
+    return {**_resolved(plain), "given": given, "row": choices.get("row")}
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from graphrag_bench.terminal import refuse_secrets
 
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
 Fidelity = Literal["default", "paper"]
-NO_SETTINGS = {"given", "budget_asked", "fill_context"}
-"""Derived fields, not settings: which method parameters and whether the budget were overridden, and
-whether rows fill it."""
+NO_SETTINGS = {"given", "row", "budget_asked", "fill_context"}
+"""Derived fields, not settings: which method parameters and whether the budget were overridden, the
+row of a paper that was chosen, and whether rows fill the budget."""
 LEAST_IN_PROCESSES = 500
 """New texts in a list from which on `nlp_workers=auto` starts processes."""
 BUDGETS = {"zhou2025": 7500}
@@ -179,6 +179,7 @@ class RunSettings(_Settings):
     evaluation: EvaluationSettings = EvaluationSettings()
     columns: Literal["main", "all"] = "main"  # all: every column of the table, and costs
     given: list[str] = []  # paths of the method's parameters that were set; not a setting
+    row: str | None = None  # row of a paper that was chosen; not a setting
     budget_asked: bool = False  # whether the run set its budget; not a setting
     fill_context: Switch | None = None  # whether rows fill the budget; not a setting
 

@@ -90,7 +90,7 @@ def _finish(
     folder = experiment.folder
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
-    unstated = {"paths", "shard", "given", "budget_asked"}
+    unstated = {"paths", "shard", "given", "row", "budget_asked"}
     folder.write_config(experiment.settings.model_dump(exclude=unstated))
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))

@@ -17,6 +17,7 @@ from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.reader_prompts import READERS, common_forms, own_answers, unlicensed
 from graphrag_bench.prompts import FormName, Prompt, answer_form
 from graphrag_bench.run import budgets
+from graphrag_bench.run.conditions import condition_lines
 from graphrag_bench.run.estimates import (
     ESTIMATE_HEAD,
     estimate_line,
@@ -30,8 +31,15 @@ from graphrag_bench.values import Question
 
 def describe(experiment: Experiment) -> str:
     """Return the plan: artifacts to build or reuse, steps, questions that remain, LLM calls."""
-    parts = (_method_lines, _artifact_lines, _step_lines, _extent)
-    return "\n\n".join("\n".join(lines(experiment)) for lines in parts)
+    parts = (_method_lines, _artifact_lines, _step_lines, _extent, _condition_lines)
+    blocks = ["\n".join(lines(experiment)) for lines in parts]
+    return "\n\n".join(filter(None, blocks))
+
+
+def _condition_lines(experiment: Experiment) -> Iterator[str]:
+    settings = experiment.settings
+    if settings.row:
+        yield from condition_lines(settings.row, settings, experiment.method.pipeline)
 
 
 def _method_lines(experiment: Experiment) -> Iterator[str]:

@@ -8,17 +8,16 @@ from statistics import fmean, stdev
 from typing import Any
 
 from graphrag_bench.artifacts.plan import Planned
-from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.config.sources import FILE
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import grouped, models_of, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import context_budget, holds_corpus
+from graphrag_bench.run.conditions import deciding
 from graphrag_bench.run.estimates import estimates
 from graphrag_bench.run.experiment import Experiment, forms_of
-from graphrag_bench.run.folder import REFERENCES, DamagedRun, RunFolder, paths_of, read_json
+from graphrag_bench.run.folder import REFERENCES, DamagedRun, RunFolder, read_json
 from graphrag_bench.run.method import EXTRACTIONS
 from graphrag_bench.run.scoring import score, scoring_of, shares
 from graphrag_bench.run.stored import StoredRun
@@ -28,11 +27,6 @@ from graphrag_bench.version import commit
 
 _OF_CHUNKS = EXTRACTIONS | {"pseudo_questions"}
 """The artifacts that are read out of the chunks."""
-_DECIDING = {
-    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
-    "regime",
-}  # fmt: skip
-"""The settings that can change an answer, models aside, whose identities are stored."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 _OF_EVIDENCE = ("evidence", "all_evidence")
 
@@ -84,12 +78,6 @@ def _models(experiment: Experiment) -> dict[str, str]:
     users = {"llm": needs, "llm_build": built, "embedder": needs | built, "tokenizer": needs}
     identity = experiment.models.identity
     return {name: identity(name) if name in of else "" for name, of in users.items()}
-
-
-def deciding(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings that can change an answer, by path; models aside."""
-    values = paths_of(settings.model_dump(include=_DECIDING), lists=True)
-    return {path: one for path, one in values.items() if path != f"method.{FILE}"}
 
 
 def _statistics(experiment: Experiment) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from graphrag_bench.papers.printed import (
     printed_sizes,
 )
 from graphrag_bench.report.rendering import MISSING
-from graphrag_bench.run.results import deciding
+from graphrag_bench.run.conditions import deciding
 from graphrag_bench.run.stored import StoredRun
 
 REGIME = "regime"

@@ -1,0 +1,111 @@
+"""What decides a run's figures, and, of a row of a paper, beside the paper's conditions."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os.path import commonprefix
+from typing import Any
+
+from graphrag_bench.config.settings import BUDGETS, WINDOWS, RunSettings
+from graphrag_bench.config.sources import FILE
+from graphrag_bench.papers.conditions import Condition, conditions_of
+from graphrag_bench.pipeline.pipeline import Pipeline
+from graphrag_bench.pipeline.reader_prompts import LICENCE
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.run.folder import paths_of
+from graphrag_bench.values import Piece
+
+_DECIDING = {
+    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
+    "regime",
+}  # fmt: skip
+"""The settings that can change an answer, models aside, whose identities are stored."""
+_QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
+
+
+@dataclass(frozen=True)
+class AnswerPrompt:
+    """The prompt of the last answer: its files, where the question is in it, and its own clause.
+
+    `question` is `last` where only the cue of the answer follows it, else `first`. `clause` is what
+    it says of what the context does not hold where the house says nothing; "" for nothing.
+    """
+
+    files: str
+    question: str
+    clause: str
+
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> "AnswerPrompt | None":
+        """Return that of a pipeline; None where its last answer has no prompt as a setting."""
+        steps = [op for step in pipeline.generate for op in step.operators()]
+        prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
+        prompt = prompts[-1] if prompts else None
+        if not isinstance(prompt, Prompt):
+            return None
+        own, house = _shown(prompt, ""), _shown(Prompt(prompt.name, prompt.folder), _HOUSE)
+        start = len(commonprefix([own, house]))
+        end = len(commonprefix([own[start:][::-1], house[start:][::-1]]))
+        clause = own[start : len(own) - end].strip()
+        last = own.endswith(f"{_QUESTION}\n{_CUE}") or own.endswith(_QUESTION)
+        files = ", ".join(file.name for file in prompt.files)
+        return cls(files, "last" if last else "first", clause)
+
+
+def _shown(prompt: Prompt, licence: str) -> str:
+    piece = Piece("chunk", "1", "<context>", 1.0, 1)
+    block = {"kind": "chunk", "head": "", "rows": [piece.text], "table": False}
+    known = {
+        "question": _QUESTION, "pieces": [piece], "blocks": [block], "form": "short",
+        "manner": "<manner>", "cue": _CUE, LICENCE: licence,
+    }  # fmt: skip
+    values: dict[str, Any] = {name: () for name in prompt.variables} | known
+    return "\n".join(message.content for message in prompt.render(values))
+
+
+def deciding(settings: RunSettings) -> dict[str, Any]:
+    """Return the settings that can change an answer, by path; models aside."""
+    values = paths_of(settings.model_dump(include=_DECIDING), lists=True)
+    return {path: one for path, one in values.items() if path != f"method.{FILE}"}
+
+
+def resolved(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
+    """Return what decides a run's figures by name: its settings by path, and what they come to.
+
+    These are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the
+    `budget` of its context, the `window` that its source gives every model, and the `protocol` of
+    the judge; a bound that there is none of is None.
+    """
+    published, own = settings.regime == "published", settings.method.get("budget")
+    bounds = [own or BUDGETS.get(settings.profile), settings.budget_context]
+    prompt = AnswerPrompt.of(pipeline)
+    return {
+        **deciding(settings),
+        **settings.model_dump(include={"profile", "fidelity", "limit", "answer", "budget_context"}),
+        "method": settings.method["name"],
+        "pooling": (settings.pooling or {}).get("mode", "off"),
+        "reference_rows": settings.reference_rows,
+        "prompt": prompt.files if prompt else None,
+        "question": prompt.question if prompt else None,
+        "clause": (prompt.clause or "none") if prompt else None,
+        "answer_tokens": settings.method.get("max_tokens") or settings.open_tokens,
+        "budget": min((n for n in bounds if isinstance(n, int)), default=None),
+        "window": WINDOWS.get(settings.profile) if published else None,
+        "protocol": "paper" if published else "house",
+    }
+
+
+def condition_lines(row: str, settings: RunSettings, pipeline: Pipeline) -> Iterator[str]:
+    """Yield each condition of a row with the value of the run, and what the paper says of it."""
+    yield f"conditions of {row}, as the run has them"
+    values = resolved(settings, pipeline)
+    for one in conditions_of(row):
+        yield f"  {one.name}: {'; '.join(filter(None, [_value(one, values), one.source]))}"
+
+
+def _value(one: Condition, values: Mapping[str, object]) -> str:
+    if one.setting not in values:
+        return ""
+    ours = values[one.setting]
+    shown = "none" if ours is None else str(ours)
+    other = f", not {one.value}" if one.differs(values) else ""
+    return f"{shown}{other} ({one.setting})"

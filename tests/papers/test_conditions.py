@@ -1,0 +1,158 @@
+"""Every row of every table resolves to the paper's conditions, and holds nothing beside them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import check_settings
+from graphrag_bench.config.sources import applied, method_file
+from graphrag_bench.papers.choices import table_runs
+from graphrag_bench.papers.conditions import NOT_STATED, Condition, conditions_of, load_conditions
+from graphrag_bench.papers.printed import paper_names, table_names
+from graphrag_bench.pipeline.pipeline import STAGES, StepOptions
+from graphrag_bench.run.conditions import condition_lines, resolved
+from graphrag_bench.run.folder import paths_of
+from graphrag_bench.run.method import read_method
+
+MODELS = ("llm", "embedder", "dataset")
+"""Words of a row that this machine may not have the models and sets of."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plugins() -> None:
+    load_plugins()
+
+
+def of_row(row: str) -> tuple[str, ...]:
+    """The words of a row, as `row=` names it."""
+    return table_runs("/".join(row.replace("+", ".").split(".")[:2])).rows[row]
+
+
+def named(word: str) -> str:
+    return word.partition("=")[0]
+
+
+def values(words: tuple[str, ...]) -> Mapping[str, object]:
+    """What a row's words resolve to."""
+    return _values(tuple(word for word in words if named(word) not in MODELS))
+
+
+@cache
+def _values(words: tuple[str, ...]) -> Mapping[str, object]:
+    settings = check_settings(composed(words))
+    profiled = settings.profile != "default"
+    options = StepOptions(pooling=settings.pooling, regime=settings.regime, all_rows=profiled)
+    method = read_method(settings.method, options)
+    assert not method.problems
+    return resolved(settings, method.pipeline)
+
+
+def changed_by_sources(words: tuple[str, ...]) -> Iterator[str]:
+    """The parameters that a row's profile and fidelity change in its method's file, by path."""
+    own = dict(word.split("=", 1) for word in words)
+    file, profile = method_file(own["method"]), own.get("profile", "default")
+    plain, sourced = (
+        paths_of({name: one for name, one in applied(file, *of).items() if name not in STAGES})
+        for of in (("default", "default"), (profile, own.get("fidelity", "default")))
+    )
+    yield from (f"method.{path}" for path in sourced if sourced[path] != plain.get(path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", table_names())
+def test_every_row_has_the_stated_values_and_no_setting_without_a_condition(table: str) -> None:
+    wrong, without = [], []
+    for row, words in table_runs(table).rows.items():
+        conditions = conditions_of(row)
+        wrong += [
+            f"{row}: {one.name}: {values(words).get(one.setting)}, not {one.value}"
+            for one in conditions
+            if one.differs(values(words))
+        ]
+        without += [
+            f"{row}: {word}"
+            for word in words
+            if not any(one.setting == named(word) for one in conditions)
+        ]
+        without += [
+            f"{row}: {name} of its profile"
+            for name in changed_by_sources(words)
+            if not any(one.covers(name) for one in conditions)
+        ]
+    assert (wrong, without) == ([], [])
+
+
+@pytest.mark.parametrize("paper", paper_names())
+def test_every_condition_is_of_a_row_and_of_a_setting(paper: str) -> None:
+    tables = [name for name in table_names() if name.startswith(f"{paper}/")]
+    rows = [row for table in tables for row in table_runs(table).rows]
+    own = load_conditions(paper)
+    assert own
+    if paper != "zhou2025tr":  # it has those of the other text, of whose tables some are about
+        unused = [one.name for one in own if not any(one.is_of(row) for row in rows)]
+        assert paper == "zhou2025" or unused == []
+    assert not any(re.search(r"[a-z]\. [A-Z]", one.paper) for one in own)  # one sentence
+
+
+def test_the_prompts_of_pathrag_have_the_question_first_and_the_best_path_last() -> None:
+    tables = ("table1", "table2", "table3", "table4", "table5", "table6", "fig3")
+    own = [
+        row
+        for table in tables
+        for row, words in table_runs(f"pathrag/{table}").rows.items()
+        if {"method=pathrag", "method=pathrag_lt"} & {*words}
+    ]
+    assert {row.split(".")[1] for row in own} == {*tables}
+    for row in own:
+        found = values(of_row(row))
+        assert (found["question"], found["prompt"]) == ("first", "methods:pathrag/prompts/paper.j2")
+        ordered = any(name in row for name in ("Random", "Hop-first"))
+        assert ordered or found["method.path_order"] == "ascending"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("zhou2025.table5.ZeroShot", {"clause": "none", "answers": "free", "answer_tokens": 4096,
+                                      "window": 8096}),
+        ("pankrag.table2.NaiveRAG", {"method.top_k": 4, "budget": 7500, "answers": "free"}),
+        ("pankrag.table1.PankRAG", {"clause": "none", "question": "last", "answers": "auto"}),
+        ("pathrag.table1.HippoRAG", {"method.top_k": 5, "budget": 8000, "clause": "none"}),
+        ("pathrag.table1.LightRAG", {"method.top_k": 60, "budget": 8000}),
+        ("pathcorag.table2.PathCoRAG", {"clause": "none", "budget": None}),
+        ("pathpooling.table3.S-RAG.Llama-8b.triples-500",
+         {"budget": None, "method.max_tokens": 4000, "method.top_k": 500}),
+    ],
+)  # fmt: skip
+def test_rows_by_hand(row: str, expected: dict[str, object]) -> None:
+    found = values(of_row(row))
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_a_plan_shows_the_value_of_the_run_and_where_the_paper_has_another() -> None:
+    row = "pathrag.table1.NaiveRAG"
+    settings = check_settings(composed([*of_row(row)[:4], "regime=published", "method.top_k=9"]))
+    lines = list(condition_lines(row, settings, read_method(settings.method).pipeline))
+    (k,) = [line for line in lines if line.startswith("  k:")]
+    assert "9, not 4 (method.top_k)" in k and NOT_STATED in k
+    (context,) = [line for line in lines if line.startswith("  context:")]
+    assert "8000 (budget_context)" in context and "Implementation Details" in context
+    assert any(line.startswith("  protocol of the judge: paper") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"paper": "a sentence"}, {"paper": NOT_STATED}, {"paper": NOT_STATED, "place": "1", "by": "x"},
+     {"paper": NOT_STATED, "by": "x", "valu": 3}],
+)  # fmt: skip
+def test_a_sentence_needs_its_place_and_a_value_without_one_its_source(
+    fields: dict[str, Any],
+) -> None:
+    with pytest.raises(ValidationError):
+        Condition.model_validate({"name": "k", **fields})
