@@ -208,8 +208,9 @@ def answer_form(
     With `every` a closed one has them too. Raises KeyError for a name that is none.
     """
     form = _forms()[name]
-    given = open_tokens and (every or name in OPEN)
-    return replace(form, max_tokens=open_tokens) if given else form
+    if open_tokens and (every or name in OPEN):
+        return replace(form, max_tokens=open_tokens)
+    return form
 
 
 @cache
