@@ -63,6 +63,7 @@ def run_table(runs: Sequence[Run]) -> Table:
     columns.append(("fallback calls", lambda run: _share(run, "fallbacks")))
     if any(run.get("fallbacks") for run in ordered):
         columns.append(("fallback questions", _fell_back))
+    columns.append(("regime", lambda run: regime_of(run) or MISSING))
     return _table(ordered, columns, [*run_notes(ordered), ABOUT])
 
 

@@ -164,7 +164,10 @@ def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -
 
 def test_runs_of_several_regimes_are_warned_of_with_the_titles_of_each() -> None:
     published = run("B", regime="published")
-    assert "regime: house, published;" in run_table([run("A"), published]).caption
+    table = run_table([run("A"), published])
+    assert "regime: house, published;" in table.caption
+    at = table.heads.index("regime")
+    assert [row[at] for row in table.rows] == ["house", "published"]
     assert (
         "! regimes differ, house: A; published: B (regime)"
         in run_table([run("A"), published]).notes
