@@ -11,7 +11,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import wraps
 from types import MappingProxyType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -119,10 +119,10 @@ class Builder(Registered):
     fixed: Mapping[str, Any] = field(default_factory=dict)
     trained_on: Callable[[Mapping[str, Any]], str] | None = None
 
-    @cached_property
+    @property
     def code(self) -> str:
         """The fingerprint of the code, and of the parameters that are fixed."""
-        own = fingerprint.code(self.function)
+        own = super().code
         return fingerprint.digest(own, repr(sorted(self.fixed.items()))) if self.fixed else own
 
     @property
@@ -143,7 +143,7 @@ class Builder(Registered):
 
 
 operators: Registry[Operator] = Registry("operator")
-builders: Registry[Builder] = Registry("builder", "artifact")
+builders: Registry[Builder] = Registry("builder")
 
 
 def paper_first(items: Iterable[Operator]) -> list[Operator]:

@@ -105,13 +105,6 @@ def unknown(kind: str, name: str, valid: Iterable[str]) -> UserError:
     return UserError(f"No {kind} '{name}'. {did_you_mean(name, sorted(set(valid)))}")
 
 
-def not_loaded(kind: str, name: str, package: str) -> UserError:
-    """Return the error for a name that is in a package which is not among the plug-ins."""
-    return UserError(
-        f"No {kind} '{name}'. The package '{package}' here has it: add plugins=[{package}]."
-    )
-
-
 def by_beginning(
     name: str,
     values: Mapping[str, T],

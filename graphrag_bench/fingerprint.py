@@ -1,35 +1,43 @@
 """Fingerprints of content and of code, from which every run and artifact key is made.
 
-A function's fingerprint covers its syntax tree without comments and docstrings, and in the same
-way every function, class and constant of the same code base that it refers to, directly or through
-others. Editing a line that can change a result changes it; editing a comment does not, and neither
-does editing what registers functions, reports progress, counts long texts or words errors.
+The fingerprint of a function covers its whole module and every module that this one reaches by
+imports: in any form, at any place, directly or through others. Installed libraries are left out,
+but not this project or the package of the function itself. A module counts as the syntax tree of
+what was loaded, without comments and docstrings. Code without a file, as in a cell of a notebook,
+counts as its instructions and the globals that they read.
 """
 
 import ast
+import dis
 import hashlib
-import importlib
 import inspect
 import json
+import pickle
 import sys
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from importlib.machinery import ModuleSpec
+from importlib.util import resolve_name, spec_from_file_location
+from operator import is_
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from graphrag_bench.errors import caught
+
 KEY_LENGTH = 12
-_CORE = ("graphrag_bench", "operators", "methods")
-_APART = (
-    "graphrag_bench.contract",
-    "graphrag_bench.registry",
-    "graphrag_bench.progress",
-    "graphrag_bench.errors",
-    "graphrag_bench.embedding.long_texts",
-)
-_REGISTER = ("operator", "artifact")
-"""Decorators that say how a function is registered."""
-_PLAIN = (str, int, float, bool, bytes, tuple, frozenset, type(None))
+CORE = ("graphrag_bench", "operators", "methods")
+"""The packages of this project."""
+_INSTALLED = {"site-packages", "dist-packages"}
+_LOADERS = {"import_module", "__import__"}
+_COMPUTED = _LOADERS | {
+    "spec_from_file_location", "SourceFileLoader", "run_path", "run_module", "iter_modules",
+    "walk_packages", "resolve_name",
+}  # fmt: skip
+"""What imports a module whose name may be computed: the whole package of its caller counts."""
+_UNCODED = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
+_PLAIN = (str, int, float, complex, bool, bytes, type(None), type(...))
 
 
 def digest(*parts: object) -> str:
@@ -44,169 +52,305 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:KEY_LENGTH]
 
 
-def code(function: Callable[..., Any]) -> str:
-    """The fingerprint of a function or class and of all it refers to in the same code base."""
-    root = (function.__module__ or "").partition(".")[0]
-    roots = frozenset({*_CORE, root})
-    parts: dict[str, str] = {}
-    _collect(inspect.unwrap(function), roots, parts)
-    return digest(sorted(parts.items()))
+def code(item: Callable[..., Any]) -> str:
+    """Return the fingerprint of a function or class, and of every module that its own reaches."""
+    reached = Reached.by(item)
+    return digest(reached.described, sorted(reached.modules.items()))
 
 
-def _collect(item: Any, roots: frozenset[str], parts: dict[str, str]) -> None:
-    name = f"{item.__module__}:{item.__qualname__}"
-    if name not in parts and item.__module__ not in _APART:
-        tree = _tree(item)
-        namespace = _namespace(item, tree, roots)
-        _follow(name, tree, item.__module__, namespace, roots, parts)
+def is_core(module: str) -> bool:
+    """Return whether a module is part of this project."""
+    return module.partition(".")[0] in CORE
 
 
-def _follow(
-    name: str,
-    tree: ast.AST,
-    module: str,
-    namespace: dict[str, Any],
-    roots: frozenset[str],
-    parts: dict[str, str],
-) -> None:
-    parts[name] = _dump(tree)
-    for path in _references(tree):
-        if path[0] == "__file__":
-            continue  # where the project lies is not what it does
-        target = _resolve(path, namespace)
-        if isinstance(target, FunctionType | type) or hasattr(target, "__wrapped__"):
-            target = inspect.unwrap(target)
-            if (target.__module__ or "").partition(".")[0] in roots:
-                _collect(target, roots, parts)
-        elif isinstance(target, _PLAIN) and path[0] in namespace:
-            parts[f"{name}/{'.'.join(path)}"] = repr(
-                sorted(target, key=repr) if isinstance(target, frozenset) else target
-            )
-        elif not isinstance(target, ModuleType):
-            for home, label, value in _assigned(module, path, namespace, roots):
-                if f"{home}={label}" not in parts and home not in _APART:
-                    inside = vars(sys.modules[home])
-                    _follow(f"{home}={label}", value, home, inside, roots, parts)
+def signed(model: Any) -> str:
+    """Return a model's identity, and the fingerprint of its class unless it is of this project."""
+    while hasattr(model, "inner") and is_core(type(model).__module__):
+        model = model.inner
+    own = is_core(type(model).__module__)
+    return str(model.identity) if own else f"{model.identity}:{code(type(model))}"
 
 
-def _assigned(
-    module: str, path: tuple[str, ...], namespace: dict[str, Any], roots: frozenset[str]
-) -> Iterator[tuple[str, str, ast.AST]]:
-    if len(path) == 2:
-        inside = namespace.get(path[0])
-        if not isinstance(inside, ModuleType):
-            return
-        module, path = inside.__name__, path[1:]
-    node = _definitions(module).get(path[0]) if module.partition(".")[0] in roots else None
-    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        names = {alias.asname or alias.name: alias.name for alias in node.names}
-        yield from _assigned(node.module, (names[path[0]],), {}, roots)
-    elif isinstance(node, ast.expr):
-        yield module, path[0], node
+class Reached:
+    """What a value reaches: the digests of `modules` by name, and what was `described` as JSON."""
+
+    def __init__(self, package: str) -> None:
+        self.modules: dict[str, str] = {}
+        self.described: Any = None
+        self._counted = dict.fromkeys([*CORE, package], True)
+        self._seen: dict[int, Any] = {}
+
+    @classmethod
+    def by(cls, item: Callable[..., Any]) -> "Reached":
+        """Return what a function or class reaches."""
+        reached = cls((item.__module__ or "").partition(".")[0])
+        reached.described = reached.value(item)
+        return reached
+
+    def module(self, name: str) -> None:
+        """Add a module and all that it reaches, unless it is installed or has no file."""
+        todo = [name]
+        while todo:
+            name = todo.pop()
+            if name in self.modules or not self._counts(name):
+                continue
+            if (module := _module(name)) is not None:
+                self.modules[name] = module.digest
+                todo += module.reaches
+
+    def _counts(self, name: str) -> bool:
+        top = name.partition(".")[0]
+        if top not in self._counted:
+            spec = None if top in sys.stdlib_module_names else _spec(top)
+            places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec else []
+            installed = any(_INSTALLED & {*Path(place).parts} for place in places)
+            self._counted[top] = bool(spec) and not installed
+        return self._counted[top]
+
+    def value(self, value: Any) -> Any:
+        """Return a function, class or other value as JSON, and add what it reaches."""
+        value = inspect.unwrap(value) if callable(value) else value
+        if isinstance(value, _PLAIN):
+            return repr(value)
+        if id(value) in self._seen:
+            return ["again", [*self._seen].index(id(value))]
+        self._seen[id(value)] = value  # held, or another value may get its id
+        if isinstance(value, ModuleType):
+            self.module(value.__name__)
+            return value.__name__
+        if isinstance(value, FunctionType):
+            return [value.__module__, value.__qualname__, *self._function(value)]
+        if isinstance(value, type):
+            return [value.__module__, value.__qualname__, *self._class(value)]
+        if isinstance(value, MethodType | staticmethod | classmethod):
+            return self.value(value.__func__)
+        if isinstance(value, property):
+            return self.value((value.fget, value.fset))
+        if isinstance(value, partial):
+            return self.value((value.func, value.args, value.keywords))
+        if isinstance(value, Mapping):
+            return [[self.value(name), self.value(one)] for name, one in value.items()]
+        if isinstance(value, Set):
+            return sorted(map(self.value, value), key=repr)
+        if isinstance(value, Sequence):
+            return [self.value(one) for one in value]
+        return [self.value(type(value)), self._content(value)]
+
+    def _function(self, function: FunctionType) -> Iterator[Any]:
+        file = _file(function.__module__ or "")
+        self.module(function.__module__ or "")
+        if file is None or Path(function.__code__.co_filename).resolve() != file:
+            yield self._instructions(function.__code__, function)
+        elif "<locals>" not in function.__qualname__:
+            return  # its module says all of it
+        cells = [_cell_value(cell) for cell in function.__closure__ or ()]
+        yield self.value((function.__defaults__, function.__kwdefaults__, *cells))
+
+    def _class(self, kind: type) -> Iterator[Any]:
+        self.module(kind.__module__)
+        if kind.__module__ in sys.modules and _file(kind.__module__) is None and self._own(kind):
+            own = {name: one for name, one in vars(kind).items() if name not in _UNCODED}
+            yield self.value((own, kind.__bases__))
+
+    def _own(self, kind: type) -> bool:
+        return kind.__module__ == "__main__" or self._counts(kind.__module__)
+
+    def _content(self, value: Any) -> Any:
+        if self._own(type(value)) and hasattr(value, "__dict__"):
+            made = {
+                name: one
+                for name, one in vars(value).items()
+                if not isinstance(inspect.getattr_static(type(value), name, None), cached_property)
+            }
+            return self.value(made)
+        written = caught(lambda: pickle.dumps(value, 4))
+        return hashlib.sha256(written).hexdigest() if isinstance(written, bytes) else "unknown"
+
+    def _instructions(self, of: CodeType, function: FunctionType) -> list[Any]:
+        lines: list[Any] = [of.co_exceptiontable.hex(), of.co_varnames]
+        home, known = "", function.__globals__
+        for one in dis.get_instructions(of):
+            given = one.argval
+            if isinstance(given, CodeType):
+                given = self._instructions(given, function)
+            elif one.opname in ("LOAD_GLOBAL", "LOAD_NAME") and given in known:
+                given = [given, self.value(known[given])]
+            elif one.opname == "LOAD_CONST":
+                if isinstance(given, str) and _LOADERS & {*of.co_names}:
+                    self.module(given)
+                given = self.value(given)
+            elif one.opname == "IMPORT_NAME":
+                home = str(given)
+                self.module(home)
+            elif one.opname == "IMPORT_FROM":
+                self.module(f"{home}.{given}")
+            lines.append([one.opname, given if isinstance(given, list) else repr(given)])
+        return lines
 
 
-def _namespace(item: Any, tree: ast.AST, roots: frozenset[str]) -> dict[str, Any]:
-    module = sys.modules.get(item.__module__)
-    names: dict[str, Any] = dict(vars(module)) if module else {}
-    if isinstance(item, FunctionType):
-        names.update(item.__globals__)
-        cells = zip(item.__code__.co_freevars, item.__closure__ or (), strict=True)
-        names.update({name: cell.cell_contents for name, cell in cells})
-    for home, name, label in _imports(tree):
-        if home.partition(".")[0] in roots:
-            names[label] = getattr(importlib.import_module(home), name, None)
-    return names
+def _cell_value(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None
 
 
-@lru_cache(maxsize=None)
-def _nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(tree))
+@dataclass(frozen=True)
+class _Module:
+    """The digest of a module, and the names of what may be the modules that it imports."""
+
+    digest: str
+    reaches: tuple[str, ...]
 
 
-@lru_cache(maxsize=None)
-def _imports(tree: ast.AST) -> tuple[tuple[str, str, str], ...]:
-    nodes = [node for node in _nodes(tree) if isinstance(node, ast.ImportFrom)]
-    return tuple(
-        (node.module, alias.name, alias.asname or alias.name)
-        for node in nodes
-        if node.module and not node.level
-        for alias in node.names
-    )
+_loaded: dict[str, tuple[list[object], _Module]] = {}
 
 
-@lru_cache(maxsize=None)
-def _references(tree: ast.AST) -> tuple[tuple[str, ...], ...]:
-    names: set[tuple[str, ...]] = set()
-    for node in _nodes(tree):
-        if isinstance(node, ast.Name):
-            names.add((node.id,))
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            names.add((node.value.id, node.attr))
-    return tuple(sorted(names))
+def _module(name: str) -> _Module | None:
+    """Return a module, a loaded one as it was when first asked for; None for one without a file.
 
-
-def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
-    target = namespace.get(path[0], inspect)
-    if len(path) == 2:
-        return getattr(target, path[1], inspect) if isinstance(target, ModuleType) else inspect
-    return target
-
-
-def _tree(item: Any) -> ast.AST:
-    node = _definitions(item.__module__).get(item.__qualname__)
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return _bare(node)
-    return _parsed(inspect.getsource(item))
-
-
-@lru_cache(maxsize=None)
-def _parsed(source: str) -> ast.AST:
-    flush = inspect.cleandoc("\n" + source) if source[0].isspace() else source
-    return _bare(ast.parse(flush))
-
-
-@lru_cache(maxsize=None)
-def _bare(tree: ast.AST) -> ast.AST:
-    """The tree without docstrings, and without what registers functions."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
-            node.decorator_list = [one for one in node.decorator_list if not _registers(one)]
-    return tree
-
-
-def _registers(decorator: ast.expr) -> bool:
-    function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    name = getattr(function, "attr", None) or getattr(function, "id", None)
-    return name in _REGISTER
-
-
-@lru_cache(maxsize=None)
-def _definitions(module_name: str) -> dict[str, ast.AST]:
-    """The top-level definitions of a module, by name; nothing where it has no file.
-
-    Functions and classes, the expressions that names are assigned, and `from` imports.
+    An edit of its file is what runs only after a reload, which gives it another spec, or after
+    `%autoreload` has replaced code in place.
     """
-    module = sys.modules.get(module_name)
-    path = getattr(module, "__file__", None)
-    if not path or module_name == "__main__":
-        return {}
-    definitions: dict[str, ast.AST] = {}
-    for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            definitions[node.name] = node
-        elif isinstance(node, ast.ImportFrom):
-            definitions.update({alias.asname or alias.name: node for alias in node.names})
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            parts = [part for target in targets for part in ast.walk(target)]
-            names = [part.id for part in parts if isinstance(part, ast.Name)]
-            definitions.update(dict.fromkeys(names, node.value))
-    return definitions
+    if (spec := _spec(name)) is None:
+        return None
+    there = sys.modules.get(name)
+    held = _held(there) if there is not None else []
+    known, module = _loaded.get(name, ([], None))
+    if module and len(known) == len(held) and all(map(is_, known, held)):
+        return module
+    if (file := _origin(spec)) is None:
+        return None
+    parsed = _parsed(file.read_bytes())
+    names = [*_packages(name), *(one for base in parsed.imports for one in _named(*base, spec))]
+    names += [f"{name}.{one}" for one in parsed.exported]
+    if is_core(name):
+        names = [one for one in names if is_core(one) and _file(one)]
+    elif parsed.computed:
+        names += _beside(name, file)
+    module = _Module(parsed.digest, tuple(dict.fromkeys(names)))
+    if held:
+        _loaded[name] = held, module
+    return module
+
+
+def _held(module: ModuleType) -> list[object]:
+    """Return what a reload or an edit in place replaces: the spec, values, code of functions."""
+    own = [*vars(module).values()]
+    kinds = [one for one in own if isinstance(one, type) and one.__module__ == module.__name__]
+    own += [one for kind in kinds for one in vars(kind).values()]
+    return [getattr(one, "__code__", one) for one in own]
+
+
+def _named(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]:
+    """Yield what may be the modules of an import in a module, with the packages they are in."""
+    try:
+        base = resolve_name(base, spec.parent)
+    except ImportError:  # beyond the top-level package
+        return
+    inside = [f"{base}.{name}" for name in names]
+    if not inside or base not in CORE or None in map(_spec, inside):
+        yield base  # of the roots of this project, submodules alone
+    yield from inside
+    yield from _packages(base)
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    digest: str
+    imports: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What is imported and the names from it; dots in front are levels."""
+
+    exported: tuple[str, ...] = ()
+    computed: bool = False
 
 
 @lru_cache(maxsize=None)
-def _dump(tree: ast.AST) -> str:
-    return ast.dump(tree)
+def _parsed(source: bytes) -> _Parsed:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):  # compiled, or broken
+        return _Parsed(hashlib.sha256(source).hexdigest())
+    imports: list[tuple[str, tuple[str, ...]]] = []
+    exported: list[str] = []
+    read = b"__doc__" in source or b"getdoc" in source
+    loaders, n_computed = set(_COMPUTED), 0
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            imports += [(alias.name, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            imports.append((base, tuple(alias.name for alias in node.names)))
+            loaders |= {one.asname for one in node.names if one.asname and one.name in _COMPUTED}
+        elif isinstance(node, ast.Name | ast.Attribute):
+            n_computed += _last_name(node) in loaders
+        elif isinstance(node, ast.Call) and _last_name(node.func) in loaders - _COMPUTED | _LOADERS:
+            if node.args and isinstance(name := node.args[0], ast.Constant):
+                imports.append((str(name.value), ()))
+                n_computed -= 1
+        elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if "__all__" in map(_last_name, targets) and node.value is not None:
+                parts = ast.walk(node.value)
+                exported += [str(one.value) for one in parts if isinstance(one, ast.Constant)]
+        if isinstance(body := getattr(node, "body", None), list) and not read:
+            node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+    written = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return _Parsed(written, tuple(imports), tuple(exported), n_computed > 0)
+
+
+def _last_name(node: ast.expr) -> str:
+    return getattr(node, "attr", None) or getattr(node, "id", None) or ""
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _packages(name: str) -> list[str]:
+    """Return the packages that a module is in; they run before it. Our own root holds no code."""
+    parts = name.split(".")[:-1]
+    every = [".".join(parts[: end + 1]) for end in range(len(parts))]
+    return [one for one in every if one not in CORE]
+
+
+def _beside(name: str, file: Path) -> list[str]:
+    """Return all modules of the top-level package of a module, or of its folder without one."""
+    top = name.partition(".")[0]
+    spec = _spec(top)
+    folders = spec.submodule_search_locations if spec else None
+    if not folders:
+        return [path.stem for path in sorted(file.parent.glob("*.py"))]
+    inner = [
+        (path, Path(folder)) for folder in folders for path in sorted(Path(folder).rglob("*.py"))
+    ]
+    named = [".".join((top, *path.relative_to(at).with_suffix("").parts)) for path, at in inner]
+    return [one.removesuffix(".__init__") for one in named]
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    """Return how a module was loaded, or would be; imports nothing."""
+    module = sys.modules.get(name)
+    if isinstance(spec := getattr(module, "__spec__", None), ModuleSpec):
+        return spec
+    if file := getattr(module, "__file__", None):  # a script
+        return spec_from_file_location(name, file)
+    parent = name.rpartition(".")[0]
+    above = _spec(parent) if parent else None
+    if parent and (above is None or above.submodule_search_locations is None):
+        return None
+    places = above.submodule_search_locations if above else None
+    finders = [finder.find_spec for finder in sys.meta_path if hasattr(finder, "find_spec")]
+    return next(filter(None, (find(name, places) for find in finders)), None)
+
+
+def _origin(spec: ModuleSpec) -> Path | None:
+    path = Path(spec.origin or "")
+    return path if spec.origin and path.is_file() else None
+
+
+def _file(name: str) -> Path | None:
+    spec = _spec(name)
+    file = _origin(spec) if spec else None
+    return file.resolve() if file else None

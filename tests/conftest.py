@@ -85,7 +85,6 @@ def open_registries(monkeypatch):
     for registry in (operators, builders):
         registry.all()
         monkeypatch.setattr(registry, "_items", dict(registry._items))
-        monkeypatch.setattr(registry, "_frozen", False)
 
 
 @pytest.fixture(scope="session")

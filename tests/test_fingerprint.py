@@ -2,173 +2,242 @@
 
 import importlib
 import sys
+from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphrag_bench import contract, fingerprint
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.fingerprint import KEY_LENGTH, code, digest
-from graphrag_bench.graphs.chunking import token
-from graphrag_bench.registry import Registry
 
-LAB = '''
-"""A laboratory's plug-in: `pick` stands for an operator."""
+HELPERS = '''
+"""Helpers of a laboratory."""
 
-import re
-from collections.abc import Callable
-
-from graphrag_bench.contract import operator
-from graphrag_bench.values import Query, Question
-from lab import words
-from lab.words import STOP, cut as cut_words
-
-WEIGHT = 2
-NAMES = ("a", "b")
-PATTERN = re.compile("[a-z]+")
-RULES = {"longest": lambda found: max(found), "first": lambda found: first(found)}
+TABLE = {"sign": lambda x: sign(x)}
 
 
-def first(found):
-    """The first word."""
-    return found[0]
+def sign(x):
+    """The sign."""
+    return x  # as it is
 
 
-def pick(text, rule: Callable = first):
-    """The picked word.
+class Scale:
+    """A scale."""
 
-    It is picked by a rule.
-    """
-    from lab.late import last
-
-    # why: the rule decides
-    found = [word for word in cut_words(text, words.SEPARATOR) if word not in STOP]
-    named = PATTERN.findall(rule(found)) or RULES["longest"](found)
-    return named * WEIGHT, last(found), Picker().names
-
-
-class Picker:
-    """Picks."""
-
-    names = NAMES
-
-    def shout(self, text):
-        """A loud word."""
-        return text.upper()
-
-
-@operator("question.picked", unordered="as picked")
-def picked(question: Question) -> Query:
-    """The picked word as a query."""
-    return Query((str(pick(question.text)),))
-
-
-def unused(text):
-    return text.lower()
+    factor = 1.0
 '''
-WORDS = '''
-SEPARATOR = ","
-STOP = ["the"]
+FORMS = {
+    "import a.b": "import lab.helpers\ndef op(x):\n    return lab.helpers.sign(x)",
+    "import a.b as c": "import lab.helpers as h\ndef op(x):\n    return h.sign(x)",
+    "from a import b": "from lab import helpers\ndef op(x):\n    return helpers.sign(x)",
+    "from a.b import c": "from lab.helpers import sign\ndef op(x):\n    return sign(x)",
+    "from . import b": "from . import helpers\ndef op(x):\n    return helpers.sign(x)",
+    "from .b import c as d": "from .helpers import sign as s\ndef op(x):\n    return s(x)",
+    "from b import *": "from lab.helpers import *\ndef op(x):\n    return sign(x)",
+    "through a dict": "from lab.helpers import TABLE\ndef op(x):\n    return TABLE['sign'](x)",
+    "in a function": "def op(x):\n    from .helpers import sign\n    return sign(x)",
+    "in a method": (
+        "class A:\n    def f(self, x):\n        import lab.helpers as h\n        return h.sign(x)\n"
+        "def op(x):\n    return A().f(x)"
+    ),
+    "in a class": "class A:\n    from .helpers import sign\ndef op(x):\n    return A.sign(x)",
+    "a parent class": "from .helpers import Scale\nclass A(Scale): ...\ndef op(x): return A()",
+    "in an if": "if True:\n    from .helpers import sign\ndef op(x):\n    return sign(x)",
+    "in a try": (
+        "try:\n    from nowhere_ import sign\nexcept ImportError:\n    from .helpers import sign\n"
+        "def op(x):\n    return sign(x)"
+    ),
+    "a default": "from .helpers import sign\ndef op(x, by=sign):\n    return by(x)",
+    "a constant": "from .helpers import sign\nK = sign(2)\ndef op(x):\n    return K * x",
+    "a decorator": (
+        "from .helpers import TABLE\n@TABLE.setdefault(0, staticmethod)\ndef op(x):\n    return x"
+    ),
+    "import_module": (
+        "import importlib\ndef op(x):\n    return importlib.import_module('lab.helpers').sign(x)"
+    ),
+    "import_module of a level": (
+        "from importlib import import_module as load\n"
+        "def op(x):\n    return load('.helpers', __package__).sign(x)"
+    ),
+    "import_module of a computed name": (
+        "from importlib import import_module\nNAME = 'helpers'\n"
+        "def op(x):\n    return import_module(f'lab.{NAME}').sign(x)"
+    ),
+    "__import__": "def op(x):\n    return __import__('lab.helpers').helpers.sign(x)",
+    "a chain": "from .middle import again\ndef op(x):\n    return again(x)",
+    "exported by a package": "from lab.inner import exported\ndef op(x):\n    return exported(x)",
+    "* of a package": "from lab.inner import *\ndef op(x):\n    return again.sign(x)",
+}
+PACKAGE = {
+    "__init__.py": "",
+    "middle.py": "def again(x):\n    from lab import helpers\n    return helpers.sign(x)\n",
+    "inner/__init__.py": "from ..helpers import sign as exported\n__all__ = ['again']\n",
+    "inner/again.py": "from ..helpers import sign\n",
+    "other.py": "def sign(x):\n    return 1\n",
+    "helpers.py": HELPERS,
+}
+_numbers = count()
 
 
-def cut(text, separator):
-    """The parts of a text."""
-    return [strip(part) for part in text.split(separator)]
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """The fingerprint of `op` in `lab.ops` of a package of these files, imported afresh."""
+    root = tmp_path_factory.mktemp("laboratory")
+
+    def fingerprint_of(ops: str, **edited: str) -> str:
+        return imported(root, {**PACKAGE, "ops.py": ops, **edited})
+
+    return fingerprint_of
 
 
-def strip(text):
-    return text.strip()
-'''
-LATE = """
-def last(found):
-    return found[-1]
-"""
+def imported(root: Path, files: Mapping[str, str | bytes]) -> str:
+    folder = root / str(next(_numbers))
+    for name, text in files.items():
+        path = folder / "lab" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
+            patch.delitem(sys.modules, name)
+        patch.setattr(sys, "dont_write_bytecode", True)
+        patch.syspath_prepend(str(folder))
+        result = code(importlib.import_module("lab.ops").op)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
+            patch.delitem(sys.modules, name)
+    return result
 
 
-@pytest.fixture
-def fingerprint_of(tmp_path, monkeypatch):
-    """The fingerprint of something in the plug-in, with one text of its files replaced."""
-
-    def compute(name: str, old: str = "", new: str = "") -> str:
-        folder = tmp_path / digest(old, new) / "lab"
-        folder.mkdir(parents=True, exist_ok=True)
-        sources = {"__init__": LAB, "words": WORDS, "late": LATE}
-        assert any(old in source for source in sources.values())
-        for stem, source in sources.items():
-            edited = source.replace(old, new) if old else source
-            (folder / f"{stem}.py").write_text(edited)
-        monkeypatch.setattr(contract, "operators", Registry("operator"))
-        monkeypatch.syspath_prepend(str(folder.parent))
-        for module in [module for module in sys.modules if module.partition(".")[0] == "lab"]:
-            monkeypatch.delitem(sys.modules, module)
-        fingerprint._definitions.cache_clear()
-        return code(getattr(importlib.import_module("lab"), name))
-
-    yield compute
-    fingerprint._definitions.cache_clear()
+@pytest.mark.parametrize("form", FORMS)
+def test_code_that_is_reached_by_any_form_of_import_is_in_the_fingerprint(laboratory, form):
+    first = laboratory(FORMS[form])
+    for old, new in (("return x", "return -x"), ("factor = 1.0", "factor = 2.0")):
+        assert laboratory(FORMS[form], **{"helpers.py": HELPERS.replace(old, new)}) != first
+    words = HELPERS.replace('"""The sign."""', '"""The sign: 1 or -1."""').replace("# as it", "# a")
+    assert laboratory(FORMS[form], **{"helpers.py": f"{words}\n\n"}) == first
+    other = laboratory(FORMS[form], **{"other.py": "def sign(x):\n    return 2\n"})
+    assert (other == first) == ("computed" not in form)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        pytest.param("named * WEIGHT", "WEIGHT * named", id="a line of the function"),
-        pytest.param("rule: Callable = first", "rule: Callable = max", id="a default"),
-        pytest.param("return found[0]", "return found[1]", id="a function it calls"),
-        pytest.param("text.split(", "text.rsplit(", id="an imported function"),
-        pytest.param("text.strip()", "text.rstrip()", id="a function that one calls"),
-        pytest.param("found[-1]", "found[-2]", id="a function it imports for itself"),
-        pytest.param("text.upper()", "text.title()", id="a class it makes"),
-        pytest.param("WEIGHT = 2", "WEIGHT = 3", id="a number"),
-        pytest.param('("a", "b")', '("a", "c")', id="a tuple in a class it makes"),
-        pytest.param("[a-z]+", "[a-y]+", id="a pattern"),
-        pytest.param("max(found)", "min(found)", id="a table of functions"),
-        pytest.param('SEPARATOR = ","', 'SEPARATOR = ";"', id="a constant of another module"),
-        pytest.param('["the"]', '["the", "an"]', id="an imported list"),
-    ],
+EDITS: Mapping[str, tuple[Callable[[str], str], bool]] = {
+    "a constant": (lambda text: text.replace("K = 1", "K = 2"), True),
+    "a function": (lambda text: text.replace("x + K", "x - K"), True),
+    "a default": (lambda text: text.replace("x=0", "x=1"), True),
+    "a comment": (lambda text: text.replace("# why", "# because"), False),
+    "a docstring": (lambda text: text.replace('"""Says."""', '"""Says more."""'), False),
+    "another docstring": (lambda text: text.replace("K = 1", 'K = 1\n"""A number."""'), False),
+    "spaces": (lambda text: text.replace("x + K", "(x  +  K)"), False),
+}
+IMPORTS = (
+    "import lab.{0}",
+    "from . import {0}",
+    "from lab.{0} import f as {0}",
+    "    import lab.{0}",
 )
-def test_an_edit_that_can_change_the_result_changes_the_fingerprint(fingerprint_of, old, new):
-    assert fingerprint_of("pick", old, new) != fingerprint_of("pick")
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        pytest.param("# why: the rule decides", "# because", id="a comment"),
-        pytest.param("It is picked by a rule.", "By a rule.", id="its docstring"),
-        pytest.param("The parts of a text.", "Parts.", id="the docstring of what it calls"),
-        pytest.param('"""Picks."""', '"""A picker."""', id="the docstring of a class"),
-        pytest.param("    return text.lower()", "    return 7", id="a function it does not call"),
-        pytest.param("text.split(separator)", "text.split( separator )", id="spaces"),
-    ],
-)
-def test_an_edit_that_cannot_change_the_result_changes_nothing(fingerprint_of, old, new):
-    assert fingerprint_of("pick", old, new) == fingerprint_of("pick")
+@st.composite
+def packages(draw: st.DrawFn) -> tuple[dict[str, str], set[int]]:
+    """Modules `m0` to `m5` that import each other in random forms, and which of them m0 reaches."""
+    reaches: dict[int, set[int]] = {}
+    files = {}
+    for row in range(6):
+        reaches[row] = draw(st.sets(st.sampled_from(range(row + 1, 7)), max_size=2)) - {6}
+        forms = [draw(st.sampled_from(IMPORTS)).format(f"m{one}") for one in sorted(reaches[row])]
+        head = [form for form in forms if not form.startswith(" ")]
+        inner = [form for form in forms if form.startswith(" ")]
+        said = ["    # why", '    """Says."""', *inner, "    return x + K"]
+        lines = [*head, "K = 1", "def f(x=0):", *said, "" if row else "op = f"]
+        files["ops.py" if row == 0 else f"m{row}.py"] = "\n".join(lines)
+    found = {0}
+    for row in range(6):
+        found |= reaches[row] if row in found else set()
+    return files, found
+
+
+@settings(max_examples=40, deadline=None)
+@given(packages(), st.integers(0, 5), st.sampled_from(sorted(EDITS)))
+def test_an_edit_counts_where_it_is_code_and_is_reached(laboratory, package, row, kind):
+    files, reached = package
+    name = "ops.py" if row == 0 else f"m{row}.py"
+    edit, is_code = EDITS[kind]
+    edited = {**files, name: edit(files[name])}
+    assert edited != files
+    ops, other = files.pop("ops.py"), edited.pop("ops.py")
+    same = laboratory(ops, **files) == laboratory(other, **edited)
+    assert same == (not is_code or row not in reached)
+
+
+def test_files_that_are_not_utf8_or_not_python_count_by_their_bytes(laboratory):
+    latin = "# -*- coding: latin-1 -*-\nE = '{}'\n"
+    keys = {
+        laboratory(
+            "from . import bad\nop = str", **{"bad.py": latin.format(sign).encode("latin-1")}
+        )
+        for sign in "éè"
+    }
+    assert len(keys) == 1  # `op` is of the standard library
+    ops = "try:\n    from . import bad\nexcept SyntaxError:\n    pass\ndef op(x):\n    return x"
+    bad = [latin.format("é").encode("latin-1"), latin.format("è").encode("latin-1"), "a b", "a c"]
+    assert len({laboratory(ops, **{"bad.py": text}) for text in bad}) == 4
+
+
+def test_a_module_that_reads_docstrings_has_them_in_its_fingerprint(laboratory):
+    ops = 'def op(x):\n    """{}"""\n    return op.__doc__'
+    assert laboratory(ops.format("Answer.")) != laboratory(ops.format("Answer briefly."))
+
+
+def scaled(by: Any) -> Callable[[int], int]:
+    def scale(x: int) -> int:
+        return x * by() if callable(by) else x * by
+
+    return scale
 
 
 def test_functions_that_differ_in_what_they_close_over_differ():
-    def scaled(by: int):
-        def scale(x: int) -> int:
-            return x * by
-
-        return scale
-
     assert code(scaled(2)) != code(scaled(3))
     assert code(scaled(2)) == code(scaled(2))
+    assert code(scaled(scaled(2))) != code(scaled(scaled(3)))
 
 
-def test_how_an_operator_is_registered_is_no_part_of_it(fingerprint_of):
-    same = fingerprint_of("picked")
-    assert fingerprint_of("picked", "as picked", "by luck") == same
-    assert fingerprint_of("picked", "str(pick", "repr(pick") != same
+def defined(text: str, **known: Any) -> str:
+    """The fingerprint of `op` in a cell: code without a file, in a module without one."""
+    module = ModuleType("cell")
+    vars(module).update(known)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cell", module)
+        exec(text, vars(module))
+        return code(module.op)
 
 
-def test_the_registry_the_progress_bar_and_the_wording_of_errors_are_no_part_of_a_builder():
-    texts: dict[str, str] = {}
-    fingerprint._collect(token, frozenset({"graphrag_bench"}), texts)
-    modules = {name.partition(":")[0].partition("=")[0] for name in texts}
-    assert "graphrag_bench.text" in modules
-    assert not modules & {"graphrag_bench.contract", "graphrag_bench.registry"}
-    assert not modules & {"graphrag_bench.progress", "graphrag_bench.errors"}
+CELL = """
+import json
+from graphrag_bench import text
+K, STOP = 1, {"the", "a"}
+class Scale:
+    factor = 1.0
+    def of(self, x): return helper(x) * self.factor
+def helper(x):
+    return x + K
+def op(x, *, top=3):
+    "Scale."
+    return op if x in STOP else Scale().of(x), text, "a" in {"b", "c"}
+"""
+
+
+def test_code_of_a_cell_counts_with_the_globals_it_reads():
+    first = defined(CELL)
+    edits = ["x + K/x - K", "K, STOP = 1/K, STOP = 2", '"a"}/"an"}', "factor = 1/factor = 2",
+             "helper(x) */helper(x) +", "top=3/top=4", '{"b"/{"d"']  # fmt: skip
+    pairs = [edit.split("/") for edit in edits]
+    assert all(defined(CELL.replace(old, new)) != first for old, new in pairs)
+    same = CELL.replace('    "Scale."\n', "    # a scale\n\n").replace("import json", "import re")
+    assert defined(same) == first == defined(CELL, unread=2)
 
 
 def test_a_digest_is_twelve_hex_digits_of_the_canonical_json():
@@ -177,12 +246,12 @@ def test_a_digest_is_twelve_hex_digits_of_the_canonical_json():
     assert len(digest()) == KEY_LENGTH == 12
 
 
-def test_no_fingerprint_depends_on_where_the_project_lies() -> None:
+def test_no_operator_reaches_the_front_doors_of_the_framework() -> None:
+    """Or each edit of a command would change every key."""
     load_plugins()
-    here = str(Path(fingerprint.__file__).parents[1])
     for item in [*contract.operators.all(), *contract.builders.all()]:
-        function = getattr(item, "batch", None) or item.function
-        texts: dict[str, str] = {}
-        fingerprint._collect(function, frozenset({"graphrag_bench", "operators", "methods"}), texts)
-        assert texts
-        assert not [name for name, text in texts.items() if here in text], item.name
+        names = fingerprint.Reached.by(item.function).modules
+        assert not [
+            name for name in names if name.startswith(("graphrag_bench.cli", "graphrag_bench.run"))
+        ]
+        assert item.function.__module__ in names and "graphrag_bench.values" in names

@@ -38,7 +38,7 @@ from omegaconf import OmegaConf
 
 from graphrag_bench.config.settings import Fidelity, Profile, defaults
 from graphrag_bench.data.dataset import card_names
-from graphrag_bench.errors import UserError, did_you_mean, not_loaded, unknown
+from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.files import project_folder, read_yaml
 
 GROUPS = (
@@ -122,7 +122,10 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
     """
     for init in sorted(Path().glob("*/__init__.py")):
         if (init.parent / "configs" / group / f"{name}.yaml").is_file():
-            return not_loaded(group, name, init.parent.name)
+            return UserError(
+                f"No {group} '{name}'. The package '{init.parent.name}' here has it: add "
+                f"plugins=[{init.parent.name}]."
+            )
     return unknown(group, name, valid or names(group))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from graphrag_bench.embedding.embedder import AroundAnother, Embedder, Kind, Vectors
 from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence
 from graphrag_bench.embedding.workers import ParallelTagger
+from graphrag_bench.fingerprint import signed
 from graphrag_bench.llm.cache import KEY_DIGITS, Cache, StoredReading, StoredVector, vector_key
 
 _AT_ONCE = 128
@@ -23,19 +24,23 @@ _What = Literal["sentences", "entities"]
 class CachedEmbedder(AroundAnother):
     """The embedder inside, given only the texts whose vectors the cache does not hold.
 
-    A vector is found by the embedder's identity, its kind and its text, so that artifacts and data
-    sets share it. What `encode` returned is stored.
+    A vector is found by the embedder's identity, with the code of one of your own, its kind and its
+    text, so that artifacts and data sets share it. What `encode` returned is stored.
     """
 
     def __init__(self, inner: Embedder, cache: Cache) -> None:
         self.inner = inner
         self.cache = cache
 
+    @cached_property
+    def _signed(self) -> str:
+        return signed(self.inner)
+
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Return float32 (n, dimension), unit rows in the order of the texts; equal texts once."""
         if not texts:
             return self.inner.encode(texts, kind=kind)
-        identity = self.identity
+        identity = self._signed
         keys = {text: vector_key(identity, kind, text) for text in texts}
         stored = self.cache.some(StoredVector, [*keys.values()])
         if missing := [text for text, key in keys.items() if key not in stored]:
@@ -66,10 +71,14 @@ class CachedTagger:
         self.inner = inner
         self.cache = cache
 
-    @cached_property
+    @property
     def identity(self) -> str:
         """That of the tagger inside."""
         return self.inner.identity
+
+    @cached_property
+    def _signed(self) -> str:
+        return signed(self.inner)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         """Return the sentences of each text, in order; new ones are stored as they come."""
@@ -104,7 +113,7 @@ class CachedTagger:
         return names
 
     def _key(self, what: _What, text: str) -> str:
-        written = json.dumps([_READING_VERSION, what, self.identity, text]).encode()
+        written = json.dumps([_READING_VERSION, what, self._signed, text]).encode()
         return hashlib.sha256(written).hexdigest()[:KEY_DIGITS]
 
     def _stored(self, keys: Sequence[str]) -> dict[str, bytes]:
@@ -114,7 +123,7 @@ class CachedTagger:
         if readings:
             rows = [
                 StoredReading(
-                    key, self.identity, zlib.compress(json.dumps(one, default=sorted).encode(), 1)
+                    key, self._signed, zlib.compress(json.dumps(one, default=sorted).encode(), 1)
                 )
                 for key, one in readings.items()
             ]

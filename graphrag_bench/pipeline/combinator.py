@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any
 
 from graphrag_bench.fingerprint import code
-from graphrag_bench.pipeline.merge import merge
 from graphrag_bench.pipeline.steps import Step, Steps
 
 Item = dict[str, Any]
@@ -31,9 +30,9 @@ class Nested(Step):
         return [one for some in lists for one in some if _is_steps(one)]
 
     def describe(self) -> dict[str, Any]:
-        """Return the fields with their steps described, and the code that merges."""
+        """Return the fields with their steps described, and the code of the combinator."""
         own = {one.name: _described(getattr(self, one.name)) for one in fields(self) if one.compare}
-        return {"step": type(self).__name__, **own, "code": code(merge)}
+        return {"step": type(self).__name__, **own, "code": code(type(self))}
 
 
 def _is_steps(value: Any) -> bool:

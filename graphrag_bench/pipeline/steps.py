@@ -11,6 +11,7 @@ from typing import Any
 
 from graphrag_bench.contract import Operator, WrongReturn, by_slot
 from graphrag_bench.errors import caught
+from graphrag_bench.fingerprint import code
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
@@ -287,13 +288,18 @@ class OperatorStep(Step):
         """Name, code, settings with prompts by digest, and the optional reads used."""
         return {
             "op": self.operator.name,
-            "code": self.operator.code,
+            "code": [self.operator.code, *self._code_of_prompts],
             "settings": {
                 name: value.digest if hasattr(value, "digest") else value
                 for name, value in self.settings.items()
             },
             "use": list(self.use),
         }
+
+    @property
+    def _code_of_prompts(self) -> list[str]:
+        kinds = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
+        return sorted(map(code, kinds))
 
     def operators(self) -> "list[OperatorStep]":
         """Itself."""

@@ -156,7 +156,7 @@ class Experiment:
 
     def plan_for(self, models: Models) -> list[Planned]:
         """The plan over another corpus: that of one scope."""
-        identities = {name: partial(models.identity, name) for name in Models.NAMES}
+        identities = {name: partial(models.signed, name) for name in Models.NAMES}
         try:
             return plan(self.wanted, self.choices, identities)
         except UserError as error:
@@ -201,7 +201,7 @@ class Experiment:
         pipeline = self.method.pipeline
         inputs = {item.resource: item.key for item in self.plan if item.resource in self.wanted}
         for name in sorted(pipeline.needs() & set(Models.NAMES)):
-            inputs[name] = self.models.identity(name)
+            inputs[name] = self.models.signed(name)
         gold = []
         if self.method.keys.given:
             gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]

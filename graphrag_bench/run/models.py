@@ -22,7 +22,7 @@ from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, Recipe, Workers
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import file_digest
+from graphrag_bench.fingerprint import file_digest, signed
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Budget, Ledger, spent
@@ -46,6 +46,8 @@ _RELEASED = (*_CHARGED, "nlp", "cross_encoder", "llm_judge", "tokenizer", "repli
 """What a finished run lets go of."""
 _BARE = ("llm", "llm_build", "llm_judge", "embedder", "nlp")
 """Models whose identity needs no cache."""
+_CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
+"""Models that a `_target_` of the user's may make."""
 
 
 class Models(Mapping[str, Any]):
@@ -287,6 +289,10 @@ class Models(Mapping[str, Any]):
             name = "llm"
         model = self.bare(name) if name in _BARE else self[name]
         return str(model.identity)
+
+    def signed(self, name: str) -> str:
+        """Return the object's part of keys of runs and artifacts, with the code of one of yours."""
+        return signed(self.bare(name)) if name in _CODED else self.identity(name)
 
 
 class Shared:

@@ -1,5 +1,6 @@
 """Methods, data sets, models and packages of one's own, used from outside the checkout."""
 
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,11 @@ from toy_runs import command, refused
 
 import graphrag_bench as gb
 from graphrag_bench.cli.parsing import with_folders
+from graphrag_bench.config import plugins
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.inventing.skeleton import Skeleton
 
 METHOD = """name: {name}
 title: {title}
@@ -49,15 +51,64 @@ def test_a_method_of_ones_own_is_found_wherever_it_is(place: str, home: Path) ->
     assert composed(with_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
 
 
-def test_the_package_here_that_has_a_choice_or_an_operator_is_named(home: Path) -> None:
-    Skeleton.of_operator("rerank.near").write(home)
-    (home / "own.yaml").write_text(
-        (home / "near/configs/method/near.yaml").read_text().replace("name: near", "name: own")
-    )
-    for name in ("near", "./own.yaml"):
-        message = refused("dataset=toy", f"method={name}")
-        assert "plugins=[near]" in message and "Did you mean" not in message
+def test_the_package_here_that_has_a_method_is_named(home: Path) -> None:
+    write(home / "near" / "configs" / "method" / "near.yaml", "near")
+    (home / "near" / "__init__.py").touch()
+    message = refused("dataset=toy", "method=near")
+    assert "plugins=[near]" in message and "Did you mean" not in message
     assert "plugins" not in refused("dataset=toy", "method=far")
+
+
+def test_a_misspelt_operator_has_the_nearest_ones_beside_any_package(home: Path) -> None:
+    file = write(home / "mine.yaml", "mine")
+    file.write_text(file.read_text().replace("chunk.bm25", "chunk.bm52"))
+    (home / "other").mkdir()
+    (home / "other" / "__init__.py").write_bytes(b"# -*- coding: latin-1 -*-\nx = '\xe9'\n")
+    message = refused("dataset=toy", "method=./mine.yaml")
+    assert "chunk.bm52" in message and "'chunk.bm25'" in message
+
+
+OPERATOR = """
+from graphrag_bench.contract import operator
+from graphrag_bench.values import Query, Question
+
+@operator("question.{0}")
+def words(question: Question) -> Query:
+    raise NotImplementedError
+"""
+
+
+def plug_in(folder: Path, name: str) -> None:
+    write(folder / name / "configs" / "method" / f"{name}.yaml", name)
+    (folder / name / "__init__.py").write_text(OPERATOR.format(name))
+
+
+@pytest.mark.usefixtures("open_registries")
+def test_a_package_is_a_plug_in_by_its_path(home: Path) -> None:
+    plug_in(home / "else", "pathlab")
+    load_plugins(["./else/pathlab"])
+    assert "question.pathlab" in operators
+    values = composed(with_folders(["method=pathlab", "plugins=[./else/pathlab]"]))
+    assert values["method"]["title"] == "Pathlab"
+    (home / "pathlab").mkdir()
+    with pytest.raises(UserError, match="else/pathlab.* not .*pathlab"):
+        load_plugins(["./pathlab"])
+
+
+@pytest.mark.usefixtures("open_registries")
+def test_an_installed_package_is_a_plug_in_by_its_entry_point(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plug_in(home, "pointlab")
+    point = EntryPoint("any", "pointlab", "graphrag_bench.plugins")
+    monkeypatch.setattr(
+        plugins, "entry_points", lambda group: [point] if group == point.group else []
+    )
+    plugins.installed.cache_clear()
+    load_plugins()
+    assert "question.pointlab" in operators
+    assert composed(with_folders(["method=pointlab"]))["method"]["title"] == "Pointlab"
+    plugins.installed.cache_clear()
 
 
 def test_python_finds_it_by_its_path_and_by_its_name(home: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tiny_builders import Numbers, built, forget, loaded, planned, resources
 
-from graphrag_bench import fingerprint
 from graphrag_bench.artifacts.store import RECIPE, Store
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
@@ -121,12 +120,10 @@ def squares(tmp_path, monkeypatch, store):
         (folder / "squaring.py").write_text(PLUG_IN.replace(old, new) if old else PLUG_IN)
         monkeypatch.syspath_prepend(str(folder))
         monkeypatch.delitem(sys.modules, "squaring", raising=False)
-        fingerprint._definitions.cache_clear()
         importlib.import_module("squaring")
         return resources(store, "squares", source=[1, 2])["squares"].values
 
-    yield make
-    fingerprint._definitions.cache_clear()
+    return make
 
 
 def test_an_edited_comment_recomputes_nothing_and_an_edited_line_what_it_is_in(squares):
