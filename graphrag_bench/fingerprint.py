@@ -271,16 +271,19 @@ def _parsed(source: bytes) -> _Parsed:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):  # compiled, or broken
         return _Parsed(hashlib.sha256(source).hexdigest())
-    written, statements = _written(tree, b"__doc__" in source or b"getdoc" in source)
-    imports = [one for node in statements for one in _imported(node)]
+    imports: list[tuple[str, tuple[str, ...]]] = []
     exported: list[str] = []
-    n_computed = 0
-    loaders = _COMPUTED | {
-        one.asname for node in statements for one in node.names if one.name in _COMPUTED
-    }
-    special = any(name.encode() in source for name in ("__all__", *_COMPUTED))
-    for node in ast.walk(tree) if special else ():
-        if isinstance(node, ast.Name | ast.Attribute):
+    read = b"__doc__" in source or b"getdoc" in source
+    loaders, n_computed = set(_COMPUTED), 0
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            imports += [(alias.name, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            imports.append((base, tuple(alias.name for alias in node.names)))
+            loaders |= {one.asname for one in node.names if one.asname and one.name in _COMPUTED}
+        elif isinstance(node, ast.Name | ast.Attribute):
             n_computed += _last_name(node) in loaders
         elif isinstance(node, ast.Call) and _last_name(node.func) in loaders - _COMPUTED | _LOADERS:
             if node.args and isinstance(name := node.args[0], ast.Constant):
@@ -291,45 +294,10 @@ def _parsed(source: bytes) -> _Parsed:
             if "__all__" in map(_last_name, targets) and node.value is not None:
                 parts = ast.walk(node.value)
                 exported += [str(one.value) for one in parts if isinstance(one, ast.Constant)]
-    return _Parsed(
-        hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest(),
-        tuple(imports), tuple(exported), n_computed > 0,
-    )  # fmt: skip
-
-
-def _written(tree: ast.AST, docstrings: bool) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
-    """Return a tree as text, as `ast.dump` in half the time, and its import statements."""
-    words: list[str] = []
-    statements = []
-
-    def write(node: ast.AST) -> None:
-        words.append(type(node).__name__)
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            statements.append(node)
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if isinstance(value, list):
-                words.append("[")
-                for one in value:
-                    if not isinstance(one, ast.AST):
-                        words.append(repr(one))
-                    elif docstrings or not _is_text(one):
-                        write(one)
-                words.append("]")
-            elif not isinstance(value, ast.AST):
-                words.append(repr(value))
-            elif field != "ctx":
-                write(value)
-
-    write(tree)
-    return " ".join(words), statements
-
-
-def _imported(node: ast.Import | ast.ImportFrom) -> list[tuple[str, tuple[str, ...]]]:
-    names = tuple(alias.name for alias in node.names)
-    if isinstance(node, ast.Import):
-        return [(name, ()) for name in names]
-    return [("." * node.level + (node.module or ""), names)]
+        if isinstance(body := getattr(node, "body", None), list) and not read:
+            node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+    written = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return _Parsed(written, tuple(imports), tuple(exported), n_computed > 0)
 
 
 def _last_name(node: ast.expr) -> str:
