@@ -1,9 +1,8 @@
 """The settings of one run, checked: unknown names are answered with the nearest valid ones.
 
-The comment on a setting is its help.
+The text below a setting is its help.
 """
 
-import inspect
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -50,17 +49,23 @@ Switch = Annotated[Literal["on", "off"], ON_OFF]
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+    )
 
 
 class DatasetSettings(_Settings):
     """Which data set, and its folder; a synthetic set checks its own settings."""
 
     model_config = ConfigDict(extra="allow")
-    name: str  # name of a card in datasets/
-    root: Text | None = None  # folder of the set's files, if not the card's own
-    openie: Text | None = None  # OpenIE file, where the folder holds several
-    questions: Text | None = None  # made by graphrag-bench questions, in place of its own
+    name: str
+    """Name of a card in datasets/."""
+    root: Text | None = None
+    """Folder of the set's files, if not the card's own."""
+    openie: Text | None = None
+    """OpenIE file, where the folder holds several."""
+    questions: Text | None = None
+    """Made by graphrag-bench questions, in place of its own."""
 
     @property
     def own(self) -> dict[str, Any]:
@@ -71,117 +76,160 @@ class DatasetSettings(_Settings):
 class GraphSettings(_Settings):
     """What one graph is built from."""
 
-    per: Literal["all", "partition"] = "all"  # one graph of the corpus, or one per scope
-    import_from: Text | None = None  # graph to import: GraphRAG folder, .graphml
-    checkpoint: Text | None = None  # of build.gnn_weights=released: folder, or name on the hub
-    checkpoint_revision: str = ""  # revision of graph.checkpoint on the hub
+    per: Literal["all", "partition"] = "all"
+    """One graph of the corpus, or one per scope."""
+    import_from: Text | None = None
+    """Graph to import: GraphRAG folder, .graphml."""
+    checkpoint: Text | None = None
+    """Of build.gnn_weights=released: folder, or name on the hub."""
+    checkpoint_revision: str = ""
+    """Revision of graph.checkpoint on the hub."""
 
 
 class PathSettings(_Settings):
     """Where results are stored."""
 
-    home: Text = "."  # folder that holds runs/ and artifacts/
-    shared_artifacts: Text | None = None  # a shared artifacts/ folder, read and never written
+    home: Text = "."
+    """Folder that holds runs/ and artifacts/."""
+    shared_artifacts: Text | None = None
+    """A shared artifacts/ folder, read and never written."""
 
 
 class EvaluationSettings(_Settings):
     """How stored answers and evidence are scored."""
 
-    cuts: list[PositiveInt] = [2, 5, 10]  # the cutoffs k of evidence_recall@k
-    # how accuracy finds a gold answer: by characters or whole words
+    cuts: list[PositiveInt] = [2, 5, 10]
+    """The cutoffs k of evidence_recall@k."""
     containment: Literal["substring", "token_boundary"] = "substring"
-    metrics: list[str] = []  # answer metrics in addition to those of the card: [rouge_l,meteor]
-    evidence_tokens: list[PositiveInt] = [500, 1000, 2000]  # the cutoffs B of evidence_at_tokens@B
-    # punctuation of every script, or ASCII only as in papers' scripts
+    """How accuracy finds a gold answer: by characters or whole words."""
+    metrics: list[str] = []
+    """Answer metrics in addition to those of the card: [rouge_l,meteor]."""
+    evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
+    """The cutoffs B of evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
-    baseline: str = "vanilla"  # the method that all others are compared with, or none
-    compared: list[str] = []  # metrics to compare; empty: accuracy, f1 and evidence recall
+    """Punctuation of every script, or ASCII only as in papers' scripts."""
+    baseline: str = "vanilla"
+    """The method that all others are compared with, or none."""
+    compared: list[str] = []
+    """Metrics to compare; empty: accuracy, f1 and evidence recall."""
 
 
 class CacheSettings(_Settings):
     """How replies of language models and embedding services are stored and reused."""
 
-    # reuse and store; only reuse; neither
     mode: Annotated[Literal["write", "read", "off"], ON_OFF] = "write"
-    path: str | None = None  # file of the replies; HOME/cache/replies.sqlite
+    """Reuse and store; only reuse; neither."""
+    path: str | None = None
+    """File of the replies; HOME/cache/replies.sqlite."""
 
 
 class BudgetSettings(_Settings):
     """Where a run stops before it costs more; it can be resumed with a larger budget."""
 
-    tokens: PositiveInt | None = None  # prompt and completion tokens together
-    usd: Annotated[float, Field(gt=0)] | None = None  # US dollars, at the model's configured prices
+    tokens: PositiveInt | None = None
+    """Prompt and completion tokens together."""
+    usd: Annotated[float, Field(gt=0)] | None = None
+    """US dollars, at the model's configured prices."""
 
 
 class FailureSettings(_Settings):
     """When the failures of one step stop the run."""
 
-    limit: Share = 0.2  # share of a step's calls that may fail
-    after: PositiveInt = 50  # the share is computed over at least this many calls
-    # share of an extraction's replies that may be cut at their limit; true: all
+    limit: Share = 0.2
+    """Share of a step's calls that may fail."""
+    after: PositiveInt = 50
+    """The share is computed over at least this many calls."""
     allow_cut: bool | Share = 0.02
+    """Share of an extraction's replies that may be cut at their limit; true: all."""
 
 
 class RunSettings(_Settings):
     """One run: a data set, a method, models, and how much of it to do."""
 
     dataset: DatasetSettings
-    method: dict[str, Any]  # a file of configs/method; method.NAME=VALUE
-    llm: dict[str, Any]  # the model that answers
-    llm_build: dict[str, Any] | None = None  # the model that builds, if another
-    llm_judge: dict[str, Any] | None = None  # the model that judges answers: `judge` and `compare`
-    embedder: dict[str, Any]  # the model that embeds
-    nlp: dict[str, Any] = NLP  # the tagger and parser; nlp.model=PACKAGE
-    # what reranks chunks in chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER
+    method: dict[str, Any]
+    """A file of configs/method; method.NAME=VALUE."""
+    llm: dict[str, Any]
+    """The model that answers."""
+    llm_build: dict[str, Any] | None = None
+    """The model that builds, if another."""
+    llm_judge: dict[str, Any] | None = None
+    """The model that judges answers: `judge` and `compare`."""
+    embedder: dict[str, Any]
+    """The model that embeds."""
+    nlp: dict[str, Any] = NLP
+    """The tagger and parser; nlp.model=PACKAGE."""
     cross_encoder: dict[str, Any] = CROSS_ENCODER
-    # auto, token, separator or presplit; chunking.size=600
+    """What reranks chunks in chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER."""
     chunking: dict[str, Any] = {"variant": "auto"}
-    pooling: dict[str, Any] | None = None  # of paths into relationships: pooling.search=bfs
-    build: dict[str, Any] = {}  # variants of artifacts: build.graph.synonymy=add
+    """auto, token, separator or presplit; chunking.size=600."""
+    pooling: dict[str, Any] | None = None
+    """Of paths into relationships: pooling.search=bfs."""
+    build: dict[str, Any] = {}
+    """Variants of artifacts: build.graph.synonymy=add."""
     graph: GraphSettings = GraphSettings()
-    profile: Profile = "default"  # source of a method's values where sources disagree
-    fidelity: Fidelity = "default"  # paper: ask a language model wherever the method's paper does
-    limit: PositiveInt | None = None  # only the first questions, stratified by type
-    split: Split = "all"  # dev or test: part of the questions, by the hash of their ids
-    dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE  # of the questions in split=dev
-    objective: str | None = None  # in a sweep: the metric of the best cell, e.g. evidence_recall@5
-    answer: Switch | PositiveInt = "on"  # off: stop at the packed context; N: the first N questions
-    # their form; auto: as the data set's card says; free: the same, but no short answer has to be
+    profile: Profile = "default"
+    """Source of a method's values where sources disagree."""
+    fidelity: Fidelity = "default"
+    """paper: ask a language model wherever the method's paper does."""
+    limit: PositiveInt | None = None
+    """Only the first questions, stratified by type."""
+    split: Split = "all"
+    """dev or test: part of the questions, by the hash of their ids."""
+    dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE
+    """Of the questions in split=dev."""
+    objective: str | None = None
+    """In a sweep: the metric of the best cell, e.g. evidence_recall@5."""
+    answer: Switch | PositiveInt = "on"
+    """off: stop at the packed context; N: the first N questions."""
     answers: Literal["auto"] | FormName = "auto"
-    # most tokens of an open answer (regime=published: of any); auto: 512, under a profile 2,048
-    # (zhou2025: 4,096), or what the reader's window leaves of them
+    """Their form; auto: as the data set's card says; free: the same, no answer has to be short."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
-    # house: one clause in every method's prompt, one prompt for prose, budgets filled; published:
-    # each method's own prompt and clause, its own k, and a number of tokens only as a cap
+    """Most tokens of an open answer (regime=published: of any); auto: 512, under a profile 2,048
+    (zhou2025: 4,096), or what the reader's window leaves of them."""
     regime: Regime = "house"
-    # context tokens in every method's prompt, filled unless method.top_k=N (regime=published: at
-    # most so many); auto: a profile's, or room for 4 whole chunks (2,400 at least) within the
-    # reader's window; native: each method's own
+    """house: one clause in every method's prompt, one prompt for prose, budgets filled; published:
+    each method's own prompt and clause, its own k, and a number of tokens only as a cap."""
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
-    repeats: PositiveInt = 1  # times the answering model is asked; the table has mean and spread
-    reference_rows: Switch = "on"  # closed-book, BM25, VanillaRAG and the oracle in the table too
-    trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"  # what a record stores of every step
-    seed: int = 0  # random seed
-    workers: PositiveInt = 4  # questions answered at a time
-    # processes that read sentences; auto: spaCy on all cores, once a list has 500 new texts
+    """Context tokens in every method's prompt, filled unless method.top_k=N (regime=published: at
+    most so many); auto: a profile's, or room for 4 whole chunks (2,400 at least) within the
+    reader's window; native: each method's own."""
+    repeats: PositiveInt = 1
+    """Times the answering model is asked; the table has mean and spread."""
+    reference_rows: Switch = "on"
+    """Closed-book, BM25, VanillaRAG and the oracle in the table too."""
+    trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
+    """What a record stores of every step."""
+    seed: int = 0
+    """Random seed."""
+    workers: PositiveInt = 4
+    """Questions answered at a time."""
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
-    parallel: Literal["local", "ray"] = "local"  # who reads and embeds texts: processes, or Ray
-    # 3/20: the third of twenty parts
+    """Processes that read sentences; auto: spaCy on all cores, once a list has 500 new texts."""
+    parallel: Literal["local", "ray"] = "local"
+    """Who reads and embeds texts: processes, or Ray."""
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None
+    """3/20: the third of twenty parts."""
     cache: CacheSettings = CacheSettings()
     budget: BudgetSettings = BudgetSettings()
     failures: FailureSettings = FailureSettings()
     paths: PathSettings = PathSettings()
-    plugins: list[str] = []  # your own packages, installed or here, that register operators
+    plugins: list[str] = []
+    """Your own packages, installed or here, that register operators."""
     evaluation: EvaluationSettings = EvaluationSettings()
-    columns: Literal["main", "all"] = "main"  # all: every column of the table, and costs
-    given: list[str] = []  # paths of the method's parameters that were set; not a setting
-    row: str | None = None  # row of a paper that was chosen; not a setting
-    budget_asked: bool = False  # whether the run set its budget; not a setting
-    fill_context: Switch | None = None  # whether rows fill the budget; not a setting
+    columns: Literal["main", "all"] = "main"
+    """all: every column of the table, and costs."""
+    given: list[str] = []
+    """Paths of the method's parameters that were set; not a setting."""
+    row: str | None = None
+    """Row of a paper that was chosen; not a setting."""
+    budget_asked: bool = False
+    """Whether the run set its budget; not a setting."""
+    fill_context: Switch | None = None
+    """Whether rows fill the budget; not a setting."""
 
     @field_validator("pooling")
     @classmethod
@@ -251,14 +299,6 @@ def defaults() -> dict[str, Any]:
 
 def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tuple[str, str, str]]:
     """Return (name, default, meaning) of every run setting, for `--help` and the docs."""
-    meanings: dict[str, str] = {}
-    comments: list[str] = []
-    for line in inspect.getsource(model).splitlines():
-        code, _, comment = line.strip().partition("# ")
-        comments.append(comment)
-        if code:
-            meanings[code.partition(":")[0]] = " ".join(filter(None, comments))
-            comments = []
     rows: list[tuple[str, str, str]] = []
     for name, field in model.model_fields.items():
         inner, default = field.annotation, field.default
@@ -266,5 +306,6 @@ def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tup
             rows += explained(inner, f"{name}.")
         elif name not in NO_SETTINGS:
             plain = not field.is_required() and not isinstance(default, dict | None)
-            rows.append((f"{above}{name}", str(default) if plain else "", meanings[name]))
+            meaning = " ".join(str(field.description).split()).removesuffix(".")
+            rows.append((f"{above}{name}", str(default) if plain else "", meaning))
     return rows
