@@ -146,6 +146,11 @@ def squash(text: str) -> str:
     return "".join(text.split())
 
 
+def model_name(identity: str) -> str:
+    """Return the name in a model's identity, without the digests of its files and settings."""
+    return re.sub(r"[@:][0-9a-f]{8,}.*", "", identity)
+
+
 def short(text: str, n_characters: int = 60) -> str:
     """The text on one line, cut to so many characters with `...` at its end."""
     line = " ".join(text[: 4 * n_characters].split())

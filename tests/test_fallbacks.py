@@ -33,7 +33,7 @@ def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
     assert f"{run['title']} fell back for 1 of 2 questions: {DENSE}" in table
     outputs = [command("ask", *words, text).out for text in ("Who founded Norvik?", "who was it?")]
     assert ["fallback" in output for output in outputs] == [False, True]
-    assert outputs[1].splitlines()[:2] == ["Ada Marsh", f"fallback: {DENSE}"]
+    assert f"fallback: {DENSE}" in outputs[1].splitlines()
     assert f"  fallback: {DENSE}\n" in plan_of(*words)
 
 

@@ -1,7 +1,8 @@
 """Answers a question of your own by one or more methods (method=A,B) and prints how.
 
-It prints the context with its scores, and every step with the nodes, relationships and chunks it
-found. The graph and the replies are stored, so that asking again costs nothing.
+It prints the answer, the model that wrote it and the first rows of its context; with --details
+every step with the nodes, relationships and chunks it found. The graph and the replies are stored,
+so that asking again costs nothing.
 
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
@@ -16,9 +17,10 @@ from graphrag_bench.cli.parsing import Parser, is_setting, name_of, show_setting
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.question import Answered
-from graphrag_bench.explain.text import explained_lines
+from graphrag_bench.explain.text import brief_lines, explained_lines
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.session import refuse_unused
+from graphrag_bench.text import model_name
 
 UNREAD = (
     "limit", "split", "dev_share", "shard", "workers", "repeats", "objective", "evaluation",
@@ -31,6 +33,7 @@ def declare(parser: Parser) -> None:
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
     show_settings(parser, usage, without=(*UNREAD, "graph.per"))
     parser.word("words", '"QUESTION"', "one question of your own", "*")
+    parser.flag("--details", "print the whole context, and what every step found")
     parser.flag("--json", "print all rows, for a program")
 
 
@@ -52,8 +55,9 @@ def main(options: Namespace) -> None:
     if options.json:
         print(json.dumps(answers, ensure_ascii=False, indent=1))
         return
-    for one in answers:
-        lines = list(explained_lines(one))
+    for one, experiment in zip(answers, experiments, strict=True):
+        model = model_name(experiment.models.identity("llm"))
+        lines = [*(explained_lines(one) if options.details else brief_lines(one, model))]
         print(*([f"== {one['title']} ==", *lines, ""] if answers[1:] else lines), sep="\n")
 
 

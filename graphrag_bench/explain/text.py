@@ -8,7 +8,11 @@ from graphrag_bench.text import short
 
 SHOWN = 10
 """Rows of a slot that are shown; the rest is counted."""
-_WIDE, _TEXT = 110, 90
+BRIEF = 5
+"""Rows of context that a brief answer shows."""
+PACKAGED = "SmolLM2-135M"
+SMALL = "a small model to try things out, which invents answers; take llm= for another"
+_WIDE, _TEXT = 110, 60
 Plain = Mapping[str, Any]
 
 
@@ -38,6 +42,18 @@ def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
             yield f"    reads: {', '.join(one.replace('_', ' ') for one in step['reads'])}"
         for slot, value in step["wrote"].items():
             yield from (f"    {line}" for line in _slot(slot, value))
+
+
+def brief_lines(plain: Plain, model: str) -> Iterator[str]:
+    """Yield the answer with the model that wrote it, and the first rows of its context."""
+    yield str(plain["answer"]) or "(an empty answer)"
+    yield ""
+    yield f"answered by {model}" + (f": {SMALL}" if PACKAGED in model else "")
+    yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
+    rows = plain["context"]
+    yield f"from {len(rows)} rows of context" + (", the first:" if rows[BRIEF:] else ":")
+    for piece in rows[:BRIEF]:
+        yield from _piece(piece, whole=False)
 
 
 def _piece(piece: Plain, whole: bool) -> Iterator[str]:

@@ -1,13 +1,12 @@
 """Stored runs as a list, and as a sheet of numbers."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.report.rendering import MISSING, Table, shown_n
 from graphrag_bench.report.rows import SHOWN, corpus_notes, parameter_details, spent, usual_metrics
-from graphrag_bench.text import short
+from graphrag_bench.text import model_name, short
 
 Run = Mapping[str, Any]
 
@@ -57,7 +56,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
 
 def _reader(run: Run) -> str:
     """The name of the model that has answered, without the digest of its settings."""
-    name = re.sub(r"[@:][0-9a-f]{8,}.*", "", str(run.get("llm") or ""))
+    name = model_name(str(run.get("llm") or ""))
     return short(name, 22) if name and run.get("answered") else MISSING
 
 

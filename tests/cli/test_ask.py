@@ -66,6 +66,8 @@ def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
     out = command("ask", *settings).out
     assert re.findall("(?m)^==.*", out) == ["== BM25 ==", "== HippoRAG =="]
+    assert "retrieve.0" not in out and len(out.splitlines()) < 30
+    assert "retrieve.0" in command("ask", "--details", *settings).out
     one, two = json.loads(command("ask", "--json", *settings).out)
     assert (one["method"], two["method"], two["answer"]) == ("bm25", "hipporag", "Ada Marsh")
     step = next(s for s in two["steps"] if "node.link" in s["step"])
