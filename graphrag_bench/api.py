@@ -4,6 +4,7 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,16 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
 from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.question import Answered, Calls, stored_questions
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.folder import write_rows
 from graphrag_bench.run.method import RESERVED
+from graphrag_bench.run.models import Shared
 from graphrag_bench.run.session import differences, result_tables
 from graphrag_bench.run.stored import StoredRun, differing_settings
 from graphrag_bench.run.stored import stored_runs as runs_below
@@ -50,14 +55,35 @@ def dataset(
     return read_dataset(name, root, openie, settings, home=home, questions=questions)
 
 
+def dataset_of(
+    documents: Sequence[str | Mapping[str, Any]],
+    questions: Sequence[Mapping[str, Any]] = (),
+    *,
+    home: str | Path = ".",
+) -> Dataset:
+    """A data set of your own lists, stored below `home`/data so that its runs can be opened again.
+
+    A document is a text, or has `id`, `title` and `text`; a question has `text`, and `answers` and
+    `evidence` (ids of documents) where it is scored. Documents without an id are d0, d1, ... in
+    order, questions q0, q1, ... Raises UserError, with the place, for a wrong field.
+    """
+    rows = [{"text": one} if isinstance(one, str) else dict(one) for one in documents]
+    corpus = [{"id": f"d{n}", **row} for n, row in enumerate(rows)]
+    asked = [{"id": f"q{n}", **row} for n, row in enumerate(questions)]
+    root = Path(home, "data", f"lists-{digest(corpus, asked)}").absolute()
+    write_rows(root / "corpus.jsonl", corpus)
+    write_rows(root / "questions.jsonl", asked)
+    return read_dataset("jsonl", root, home=home)
+
+
 def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
     """A method's pipeline, with its parameters and run settings by name.
 
     `source` is a name in configs/method, the path of a YAML file, or a mapping of your own; names
     are looked for in the `configs` of the working directory and of `plugins=["mylab"]` too. A
     setting is a parameter of the method (`damping=0.3`), or a run setting (`llm="local"`,
-    `workers=2`, a mapping for a group with settings of its own). Raises UserError with every other
-    name.
+    `workers=2`, a mapping for a group with settings of its own, a `ChatModel` for `llm`,
+    `llm_build`, `llm_judge`). Raises UserError with every other name.
     """
     search_in(config_folders(settings.get("plugins") or ()))
     file = method_file(source) if isinstance(source, str) else source
@@ -84,6 +110,10 @@ _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
 _SELECTORS = ("profile", "fidelity")
 _ROLES = ("llm_build", "llm_judge")
+
+
+def _itself(model: ChatModel) -> ChatModel:
+    return model
 
 
 @dataclass(repr=False)
@@ -115,15 +145,20 @@ class Pipeline:
         if late:
             raise UserError(f"{late[0]} is chosen with the method: gb.method(NAME, {late[0]}=...).")
         rest = {**self.settings, **settings}
-        chosen = []
+        chosen, shared = [], Shared()
         for name in (*GROUPS, *_ROLES):
+            if isinstance(model := rest.get(name), ChatModel):
+                kind = f"{type(model).__module__}.{type(model).__qualname__}"
+                rest[name] = own = {"_target_": kind, "identity": model.identity}
+                shared.once(name, own, partial(_itself, model))
             if isinstance(rest.get(name), str):
                 chosen.append(f"{'llm@' if name in _ROLES else ''}{name}={rest.pop(name)}")
         source = {"name": data.card.name, "root": data.root, **data.settings}
         files = {"openie": data.openie if data.root else None, "questions": data.questions_file}
         source |= {name: str(path) for name, path in files.items() if path is not None}
         settings = composed(chosen, {**rest, "dataset": source, "method": self.method})
-        return Experiment.prepare({**settings, "given": [*self.given, *self._changed()]}, data)
+        given = [*self.given, *self._changed()]
+        return Experiment.prepare({**settings, "given": given}, data, shared=shared)
 
     def _changed(self) -> Iterator[str]:
         for stage, steps in self.steps.items():

@@ -8,6 +8,7 @@ from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran, run_fol
 import graphrag_bench as gb
 from graphrag_bench.api import Pipeline
 from graphrag_bench.errors import UserError
+from graphrag_bench.llm.scripted import Scripted
 
 WEIGHTLESS = {"embedder": "hashing", "llm": READER, "nlp": TAGGER}
 
@@ -43,6 +44,19 @@ def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
     with pytest.raises(UserError, match="reads 'chunks', which no earlier step writes"):
         pipeline.run("toy")
     assert not list(home.iterdir())
+
+
+def test_a_data_set_of_lists_and_a_model_that_is_an_object(home: Path) -> None:
+    mine = gb.dataset_of(
+        ["Ada built the mill.", {"id": "otto", "text": "Otto sold it."}],
+        [{"text": "Who built the mill?", "answers": ["Ada"], "evidence": ["d0"]}],
+    )
+    model = Scripted(answer=lambda chat: "Ada")
+    run = gb.method("bm25", embedder="hashing", llm=model, nlp=TAGGER).run(mine)
+    assert run.metrics["metrics"]["accuracy"]["mean"] == 1.0
+    assert run.metrics["llm"] == model.identity and model.prompts
+    (row,) = gb.stored_runs().to_dict("records")
+    assert (row["question"], row["evidence_recall@5"]) == ("q0", 1.0)
 
 
 def test_an_unknown_setting_names_the_nearest() -> None:
