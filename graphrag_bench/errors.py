@@ -1,6 +1,7 @@
 """Errors that the user can fix, each with one clear message; the command line exits with 2."""
 
 import difflib
+import errno
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
@@ -54,6 +55,32 @@ def caught(work: Callable[[], T]) -> T | Exception:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: the caller shows it with its place
         return error
+
+
+def message_of(error: Exception) -> str:
+    """Return what is told of an error: of the disk what is wrong with which file."""
+    if isinstance(error, OSError) and error.strerror:
+        place = f": {error.filename}" if error.filename is not None else ""
+        hint = _OF_DISKS.get(error.errno or 0, "")
+        return f"{error.strerror}{place}.{hint}"
+    kind = "" if isinstance(error, UserError | OSError) else f"{type(error).__name__}: "
+    return f"{kind}{error}"
+
+
+def exit_code_of(error: Exception) -> int:
+    """Return the exit code of a command that an error ends: 2 for what the user can fix."""
+    if isinstance(error, UserError):
+        return error.exit_code
+    return 2 if isinstance(error, OSError) else 1
+
+
+_ELSEWHERE = (
+    " Results are stored below paths.home: make room there or allow writing, or choose another "
+    "folder by paths.home=FOLDER (--home FOLDER)."
+)
+_OF_DISKS = dict.fromkeys(
+    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM), _ELSEWHERE
+)
 
 
 class UnreadableReply(Exception):

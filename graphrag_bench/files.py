@@ -1,6 +1,7 @@
 """The project's own files, in the package or the checkout around it, and YAML as plain values."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,12 @@ def read_yaml(text: str, where: str) -> object:
         raise UserError(
             f"{where} cannot be read as YAML: {' '.join(str(error).split())}."
         ) from None
+
+
+def expanded(value: Any) -> Any:
+    """Return settings, of a file or of Python, with the home of the user for a leading `~/`."""
+    if isinstance(value, str):
+        return str(Path(value).expanduser()) if value == "~" or value.startswith("~/") else value
+    if isinstance(value, Mapping):
+        return {name: expanded(one) for name, one in value.items()}
+    return [expanded(one) for one in value] if isinstance(value, list) else value

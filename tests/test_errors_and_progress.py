@@ -1,5 +1,6 @@
 """What a user sees: errors with the nearest valid names, and how far long work has come."""
 
+import errno
 import io
 import sys
 import time
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from graphrag_bench import progress
-from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.errors import UserError, exit_code_of, message_of, nearest, unknown
 from graphrag_bench.progress import Progress
 
 
@@ -28,6 +29,15 @@ METHODS = ["bm25", "hipporag", "lightrag", "vanilla", "zeroshot"]
 )
 def test_the_nearest_names_come_first(word, first):
     assert nearest(word, METHODS)[0] == first
+
+
+def test_an_error_of_the_disk_says_what_is_wrong_with_which_file_and_what_to_do():
+    full = message_of(OSError(errno.ENOSPC, "No space left on device", "runs/x"))
+    assert "No space left on device: runs/x" in full and "paths.home" in full
+    assert "Errno" not in full
+    assert message_of(OSError(errno.ENOENT, "No such file", "x")) == "No such file: x."
+    assert message_of(ZeroDivisionError("of the program")) == "ZeroDivisionError: of the program"
+    assert [exit_code_of(one) for one in (UserError(""), OSError(), ValueError())] == [2, 2, 1]
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_or_with_all():

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError, did_you_mean, exit_code_of, message_of
 from graphrag_bench.terminal import Terminated, cleaned, heeding_signals, refuse_secrets
 from graphrag_bench.version import __version__
 
@@ -63,8 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
             return 0
         except (UserError, OSError) as error:  # a disk that is full, a place that is no folder
-            sys.stderr.write(f"graphrag-bench {name}: {error}\n")
-            return error.exit_code if isinstance(error, UserError) else 2
+            sys.stderr.write(f"graphrag-bench {name}: {message_of(error)}\n")
+            return exit_code_of(error)
         except KeyboardInterrupt as stop:
             sys.stderr.write(
                 "\nstopped; what is done is stored: run the same command again to resume\n"
@@ -99,7 +99,9 @@ def _command(name: str, words: list[str]) -> int:
         elif word.startswith("--"):
             refuse_secrets(word, after)
     from graphrag_bench.cli.parsing import Parser, with_folders
+    from graphrag_bench.config.words import at_home
 
+    words = [at_home(word) for word in words]
     rest = with_folders(words)
     module = import_module(f"graphrag_bench.cli.{name}")
     if name in ("run", "plan") and not {"--help", "-h"} & set(words):

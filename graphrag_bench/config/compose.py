@@ -16,7 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from graphrag_bench.config import sources
+from graphrag_bench.config.words import quoted
 from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.files import expanded
 
 PRIMARY = "run"
 VERSION_BASE = "1.3"
@@ -35,16 +37,33 @@ def composed(
     if not values:
         return settings
     config = OmegaConf.create(settings)
-    for path, value in values.items():
+    for path, value in expanded(values).items():
         replaces = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
         OmegaConf.update(config, path, value, merge=not replaces)
     return _resolved(config)
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
-    """Return what Hydra composes of overrides, its own node too; raises UserError."""
-    with _hydra():
-        return compose(name, list(overrides), return_hydra_config=True)
+    """Return what Hydra composes of overrides, its own node too.
+
+    Raises UserError, for an override with several values too.
+    """
+    with _hydra() as loader:
+        words = [*map(quoted, overrides)]
+        for one in OverridesParser.create(config_loader=loader).parse_overrides(words):
+            if one.is_sweep_override():
+                raise several_values(str(one.input_line))
+        return compose(name, words, return_hydra_config=True)
+
+
+def several_values(word: str) -> UserError:
+    """Return the error for a sweep where one value is taken."""
+    name, _, value = word.partition("=")
+    other = f" As a list: {name}=[{value}]; as a text: '{name}=\"{value}\"'."
+    return UserError(
+        f"'{word}' gives several values, which `graphrag-bench run -m` runs one by one."
+        + other * (name.lstrip("+") not in sources.GROUPS)
+    )
 
 
 @contextmanager
@@ -83,7 +102,9 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
 def parsed(overrides: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra's grammar reads them, globs over our choices; raises UserError."""
     with _hydra() as loader:
-        return OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
+        return OverridesParser.create(config_loader=loader).parse_overrides(
+            [*map(quoted, overrides)]
+        )
 
 
 def value_of(text: str, name: str = "value") -> Any:
@@ -93,7 +114,7 @@ def value_of(text: str, name: str = "value") -> Any:
     """
     (override,) = parsed([f"{name}={text}"])
     if override.is_sweep_override():
-        raise UserError(f"'{name}={text}' gives several values; a sweep over them needs -m.")
+        raise several_values(f"{name}={text}")
     return override.value()
 
 
@@ -161,13 +182,19 @@ def plain_errors() -> Iterator[None]:
             raise UserError(str(error).splitlines()[0]) from None
         raise sources.unknown_choice(group, name, error.options) from None
     except OverrideParseException as error:
-        reason = str(error).splitlines()[:2][-1]
+        what, *shown = str(error).splitlines()
+        caret = next((line.index("^") for line in shown if not line.strip(" ^")), None)
+        before = what.find(str(error.override))
+        at = -1 if caret is None or before < 0 else caret - before
+        sign = str(error.override)[at : at + 1] if at >= 0 else ""
+        reason = f"at {sign!r}" if sign.strip() else what.partition(": ")[2] or what
         raise UserError(
             f"'{error.override}' cannot be read ({reason}). Inside the shell's quotes, a value "
             "with brackets, commas, colons or quotes needs double quotes: 'NAME=\"VALUE\"'."
         ) from None
     except HydraException as error:
-        raise UserError(_message(error)) from None
+        own = error.__cause__
+        raise own if isinstance(own, UserError) else UserError(_message(error)) from None
     except (TypeError, ValueError) as error:  # of OmegaConf for an index, of Python for a number
         if not str(error).startswith(("Index ", "Exceeds the limit")):
             raise

@@ -39,7 +39,7 @@ from omegaconf import OmegaConf
 from graphrag_bench.config.settings import Fidelity, Profile, defaults
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.errors import UserError, did_you_mean, unknown
-from graphrag_bench.files import project_folder, read_yaml
+from graphrag_bench.files import expanded, project_folder, read_yaml
 
 GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "chunking", "pooling",
@@ -60,6 +60,15 @@ _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
 _CLOSED = ("", "hydra", "method", "source")
 """Groups in which a new name needs a `+`; elsewhere the reader refuses what it does not know."""
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
+_EXTRAS = {
+    "hydra/launcher=joblib": "joblib",
+    "hydra/launcher=submitit_local": "submitit",
+    "hydra/launcher=submitit_slurm": "submitit",
+    "hydra/launcher=ray": "ray-sweeps",
+    "hydra/launcher=ray_aws": "ray-sweeps",
+    "hydra/sweeper=optuna": "tuning",
+}
+"""The extra of this package that each plug-in of Hydra is in."""
 _own: list[Path] = []
 
 
@@ -118,8 +127,10 @@ def file_of(group: str, name: str) -> Path | None:
 def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) -> UserError:
     """Return the error for a choice that is not there, with the nearest of the `valid` ones.
 
-    It names the package in the working directory that has the choice, where there is one.
+    It names the extra that has the choice, or the package in the working directory.
     """
+    if extra := _EXTRAS.get(f"{group}={name}"):
+        return UserError(f"{group}={name} needs an extra: pip install 'graphrag-bench[{extra}]'.")
     for init in sorted(Path().glob("*/__init__.py")):
         if (init.parent / "configs" / group / f"{name}.yaml").is_file():
             return UserError(
@@ -142,7 +153,7 @@ def read(path: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=512)
 def _parsed(text: str, path: str) -> Any:
-    return read_yaml(text, path) or {}
+    return expanded(read_yaml(text, path) or {})
 
 
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:

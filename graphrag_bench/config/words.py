@@ -1,0 +1,89 @@
+"""The words of a command before Hydra's grammar reads them: `~` is a home, a plain text is a text.
+
+The grammar takes few signs outside of quotes: no letter beyond ASCII, and no `~`, `;`, `=` or `#`.
+A value that it cannot read is quoted here, and a choice that looks like a number too.
+"""
+
+import re
+from pathlib import Path
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+
+from graphrag_bench.config.sources import GROUPS, ROLES
+from graphrag_bench.errors import UserError
+
+_HOME = re.compile(r"(?<![^=,\[:\s\"'])~(?=[/\\,\"'\]]|$)")
+"""A `~` where a path begins: after the name, a comma, a bracket or a quote."""
+_PIECE = re.compile(r"""("(?:\\.|[^"])*"|'(?:\\.|[^'])*'|[^\[\]{}(),:"'\s][^\[\]{}(),:"']*)""")
+"""A value in a list, a mapping or a function: in quotes, or as it stands."""
+_NESTED = re.compile(
+    r"[\[{]|(choice|range|interval|glob|shuffle|sort|tag|extend_list|int|float|str|bool|json_str)\("
+)
+_NO_NAME = re.compile(r"null|true|false|nan|inf|[+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
+"""What Hydra's grammar reads as something else than a text."""
+_OPTIONAL = {"row", "experiment", *(f"llm@{role}" for role in ROLES)}
+"""The groups that need no choice: null in `configs/run.yaml`."""
+_IN_QUOTES = re.compile(r"""("(?:\\.|[^"])*"|'(?:\\.|[^'])*')$""", re.DOTALL)
+
+
+def at_home(word: str) -> str:
+    """Return a word of a command with the home of the user where a path of it begins with `~`."""
+    name, equals, value = word.partition("=")
+    return f"{name}{equals}{_HOME.sub(lambda _: str(Path.home()), value)}" if equals else word
+
+
+def quoted(word: str) -> str:
+    """Return an override as Hydra's grammar can read it: a value that it cannot read in quotes.
+
+    Values between commas are several, those of a sweep; a text with brackets and other signs is
+    one. What is read stays as it is. Raises UserError for a list where one choice is taken.
+    """
+    name, equals, value = word.partition("=")
+    if not equals or name.startswith("-"):
+        return word
+    if (group := name.lstrip("+")).partition("@")[0] in GROUPS or group.startswith("hydra/"):
+        name, value = _choice(name, group, value)
+        word = f"{name}={value}" if value else name
+    if _is_read(word):
+        return word
+    if _NESTED.match(value):
+        tried = [f"{name}={_PIECE.sub(lambda one: _piece(name, one[0]), value)}"]
+    else:
+        several = ",".join(_piece(name, one) for one in value.split(","))
+        tried = [f"{name}={several}"] * (not re.search(r"[()\[\]{}]", value))
+        tried.append(f"{name}={_in_quotes(value)}")
+    return next(filter(_is_read, tried), word)
+
+
+def _choice(name: str, group: str, value: str) -> tuple[str, str]:
+    """Return an override of a group with names alone; without a value where nothing is chosen."""
+    if value.lower() == "null" and group in _OPTIONAL:
+        return f"~{group}", ""
+    if value.startswith("[") and group in GROUPS and group != "experiment":
+        listed = value.strip("[] ").replace(" ", "")
+        raise UserError(f"{name}={value}: one choice is taken; run several by -m {name}={listed}.")
+    if _NESTED.match(value):
+        return name, value
+    names = [f'"{one}"' if _NO_NAME.fullmatch(one.strip()) else one for one in value.split(",")]
+    return name, ",".join(names)
+
+
+def _piece(name: str, text: str) -> str:
+    return (
+        text if _is_read(f"{name}={text}") or _IN_QUOTES.match(text.strip()) else _in_quotes(text)
+    )
+
+
+def _in_quotes(text: str) -> str:
+    """Return a text in quotes; a backslash counts only before a quote."""
+    escaped = re.sub(r'(\\*)(?="|$)', lambda one: one[1] * 2, text).replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _is_read(word: str) -> bool:
+    try:
+        OverridesParser.create().parse_override(word)
+    except HydraException:
+        return False
+    return True

@@ -1,0 +1,98 @@
+"""Words of a command as Hydra's grammar reads them: quoted where they need it, `~` as the home."""
+
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import given
+from hypothesis import strategies as st
+from toy_runs import TOY
+
+from graphrag_bench.config.compose import composed, plain_errors, value_of
+from graphrag_bench.config.sources import unknown_choice
+from graphrag_bench.config.words import at_home, quoted
+from graphrag_bench.errors import UserError
+from graphrag_bench.files import expanded
+
+PARSER = OverridesParser.create()
+SIGNS = st.sampled_from("aZ9 ~;=#!&<>'\"|()[]{}:.,/-_éß文档🜁ж")
+
+
+@given(st.text(SIGNS, min_size=1).filter(lambda text: text[0] not in "[{'\"," and "," not in text))
+def test_a_text_is_that_text_and_no_error(text: str) -> None:
+    read = str(PARSER.parse_override(quoted(f"name=x{text}")).value())
+    assert read.strip() == f"x{text}".strip()
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [("données/été", "données/été"), ("my, set (v2)", "my, set (v2)"), ("[été,b]", ["été", "b"]),
+     ("{k: é, b: 2}", {"k": "é", "b": 2}), ("a=b", "a=b"), ("x;y", "x;y"), ("3", 3),
+     ("'é'", "é"), ("https://x/y?z=1", "https://x/y?z=1"), ("null", None)],
+)  # fmt: skip
+def test_what_hydra_cannot_read_is_quoted_and_the_rest_is_as_it_was(
+    value: str, read: object
+) -> None:
+    assert value_of(value) == read
+
+
+def test_the_values_of_a_sweep_are_quoted_one_by_one() -> None:
+    for word, values in (("a=été,hiver", ["été", "hiver"]), ("a=choice(é,2)", ["é", 2])):
+        one = PARSER.parse_override(quoted(word))
+        assert [getattr(value, "text", value) for value in one.sweep_iterator()] == values
+
+
+def test_a_sign_that_no_quotes_can_save_is_named() -> None:
+    with pytest.raises(UserError, match=";"), plain_errors():
+        PARSER.parse_override(quoted("method.x;y=3"))
+
+
+@pytest.mark.parametrize("group", ["row", "experiment", "llm@llm_build", "llm@llm_judge"])
+def test_null_is_no_choice_where_none_is_needed(group: str) -> None:
+    assert composed([*TOY, f"{group}=null"]) == composed(TOY)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("method=null", "'null'"), ("pooling=null", "'null'"), ("dataset=2024", "'2024'"),
+     ("dataset=1.5", "'1.5'"), ("llm=true", "'true'"), ("hydra/launcher=null", "'null'"),
+     ("method=[bm25,vanilla]", "-m method=bm25,vanilla"), ("method=bm25,vanilla", "run -m")],
+)  # fmt: skip
+def test_a_choice_is_one_name(word: str, name: str) -> None:
+    with pytest.raises(UserError, match=name):
+        composed([*TOY, word])
+
+
+def test_a_choice_may_look_like_a_number(home: Path) -> None:
+    (home / "configs" / "dataset").mkdir(parents=True)
+    (home / "configs" / "dataset" / "2024.yaml").write_text("name: toy\n")
+    assert composed([*TOY, "dataset=2024"])["dataset"]["name"] == "toy"
+
+
+@pytest.mark.parametrize(
+    ("choice", "extra"),
+    [("hydra/launcher=joblib", "joblib"), ("hydra/launcher=submitit_slurm", "submitit"),
+     ("hydra/sweeper=optuna", "tuning")],
+)  # fmt: skip
+def test_a_plug_in_of_hydra_that_is_not_installed_names_its_extra(choice: str, extra: str) -> None:
+    group, _, name = choice.partition("=")
+    assert f"graphrag-bench[{extra}]" in str(unknown_choice(group, name, ["basic"]))
+
+
+def test_a_leading_tilde_is_the_home_in_words_files_and_python(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/me")
+    for word, read in (
+        ("a=~/x", "a=/me/x"), ("a=~", "a=/me"), ('a="~/x"', 'a="/me/x"'),
+        ("--home=~/x", "--home=/me/x"), ("a=~/x,~/y", "a=/me/x,/me/y"),
+        ("a=[~/x]", "a=[/me/x]"), ("a=x~y", "a=x~y"), ("~a", "~a"),
+    ):  # fmt: skip
+        assert at_home(word) == read
+    assert expanded({"a": ["~/x", {"b": "~"}], "c": "x~/y", "d": 1}) == {
+        "a": ["/me/x", {"b": "/me"}], "c": "x~/y", "d": 1,
+    }  # fmt: skip
+    (home / "configs" / "experiment").mkdir(parents=True)
+    (home / "configs" / "experiment" / "far.yaml").write_text("paths: {home: ~/x}\n")
+    assert composed([*TOY, "experiment=far"])["paths"]["home"] == "/me/x"
+    assert composed(TOY, {"paths": {"home": "~/x"}})["paths"]["home"] == "/me/x"
