@@ -7,7 +7,9 @@ import pytest
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import method_file, names
+from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.method import check_parameters
 from graphrag_bench.run.plan import method_files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +25,22 @@ def page_of(name: str) -> Path:
     """The page that a method's file names, else that of its own name."""
     named = re.search(r"methods/\w+/README\.md", text_of(name))
     return ROOT / (named[0] if named else f"methods/{name}/README.md")
+
+
+PARAMETERS = {
+    "name": "mine", "base": 3, "middle": "${method.base}", "top_k": "${method.middle}",
+    "sizes": {"small": "${method.half}"}, "half": 2, "near": 4, "far": 5,
+    "retrieve": [{"op": "chunk.bm25", "top_k": "${method.top_k}", "a": "${method[near]}"}],
+    "generate": [{"switch": "x", "cases": {"y": ["${method.sizes.small}-${..far}"]}}],
+}  # fmt: skip
+
+
+def test_a_parameter_is_read_where_a_step_reads_it_or_one_that_is_read() -> None:
+    check_parameters(PARAMETERS, PARAMETERS)
+    unread = {**PARAMETERS, "loop": "${method.other}", "other": "${method.loop} ${method.base}"}
+    with pytest.raises(UserError) as error:
+        check_parameters(unread, unread)
+    assert [name for name in unread if f"'method.{name}'" in str(error.value)] == ["loop", "other"]
 
 
 @pytest.mark.parametrize("name", METHODS)

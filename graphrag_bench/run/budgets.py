@@ -360,11 +360,14 @@ def holds_corpus(dataset: Dataset, method: Method, budget: ContextBudget) -> boo
     return share > 0
 
 
-def empty_blocks(method: Method, budget: ContextBudget, room: Room) -> str:
-    """Say why a method's prompt can hold none of its chunks, and what budget would do; or ""."""
+def empty_blocks(method: Method, budget: ContextBudget, room: Room, *, asked: bool = False) -> str:
+    """Say why a method's prompt can hold none of its chunks, and what budget would do; or "".
+
+    A budget that was `asked` for may leave chunks out of a prompt that has other rows.
+    """
     every = context_blocks(method.pipeline, budget, room)
     chunks = [block for block in every if block.whole is not None]
-    if not chunks or any(block.whole for block in chunks):
+    if not chunks or any(block.whole for block in chunks) or (asked and len(chunks) < len(every)):
         return ""
     best = max(chunks, key=lambda block: block.share)
     enough = in_hundreds(room.chunk.typical / best.share)

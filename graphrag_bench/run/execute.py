@@ -59,11 +59,9 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     if not selected:
         part = {"all": "questions"}.get(settings.split, "questions in this split")
         raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
-    if not settings.budget_asked:
-        budget, room = experiment.models.context_budget, experiment.room
-        if reason := empty_blocks(experiment.method, budget, room):
-            reason = reason[0].upper() + reason[1:]
-            raise UserError(f"{reason} Any budget_context=N goes on with N.")
+    budget, asked = experiment.models.context_budget, settings.budget_asked
+    if reason := empty_blocks(experiment.method, budget, experiment.room, asked=asked):
+        raise UserError(f"{reason[0].upper()}{reason[1:]}")
     folder = experiment.folder
     repeats = experiment.trials()
     with folder.alone():

@@ -165,12 +165,13 @@ class Experiment:
     def scoped(self, questions: Sequence[Question]) -> dict[str | None, Models]:
         """The models over the corpus of every graph that these questions are asked of.
 
-        One for each scope, or, where one graph is made of everything, the one scope None.
+        One for each scope, or, where one graph is made of everything, the one scope None. Raises
+        UserError for a scope that no document has.
         """
         if self.settings.graph.per == "all":
             return {None: self.models}
-        scopes = {d.scope for d in self.dataset.documents} & {one.scope for one in questions}
-        return {scope: self.models_of(scope) for scope in sorted(scopes, key=lambda s: s or "")}
+        scopes = sorted({question.scope for question in questions}, key=lambda scope: scope or "")
+        return {scope: self.models_of(scope) for scope in scopes}
 
     def models_of(self, scope: str | None) -> Models:
         """Return the models over the corpus of one scope; of everything where graphs are one."""

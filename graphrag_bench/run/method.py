@@ -1,7 +1,7 @@
 """A method file: its named parameters, its steps, and the variants of what it is built from."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -45,6 +45,9 @@ class MethodKeys(BaseModel):
 
 
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
+_INTERPOLATION = re.compile(r"\$\{([^{}]*)\}")
+_PARAMETER = re.compile(r"(?:\bmethod[.\[]|^\.+|\[)(\w+)")
+"""A parameter in an interpolation: `method.top_k`, `method[top_k]`, or relative, `..top_k`."""
 FIRST_SLOTS = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""
 
@@ -104,7 +107,34 @@ def read_method(config: Mapping[str, Any], options: StepOptions = PLAIN) -> Meth
 
 def able_to_pool() -> list[str]:
     """Return the names of the methods that have a step of path pooling."""
-    return [name for name in names("method") if "'path_pooling': {" in repr(method_file(name))]
+    return [
+        name
+        for name in names("method")
+        if any(isinstance(one.get("path_pooling"), dict) for one in _mappings(method_file(name)))
+    ]
+
+
+def _mappings(node: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(node, Mapping):
+        yield node
+    for inner in _inner(node):
+        yield from _mappings(inner)
+
+
+def _interpolations(node: object) -> Iterator[str]:
+    """Yield what stands in the `${...}` of the texts of a file, the inner ones first."""
+    if isinstance(node, str):
+        while found := _INTERPOLATION.search(node):
+            yield found[1]
+            node = node[: found.start()] + found[1] + node[found.end() :]
+    for inner in _inner(node):
+        yield from _interpolations(inner)
+
+
+def _inner(node: object) -> Iterable[object]:
+    if isinstance(node, Mapping):
+        return node.values()
+    return node if isinstance(node, list) else ()
 
 
 def read_keys(config: Mapping[str, Any]) -> MethodKeys:
@@ -119,7 +149,7 @@ def read_keys(config: Mapping[str, Any]) -> MethodKeys:
 
 def unresolved(config: Mapping[str, Any]) -> list[str]:
     """A problem for each `${...}` that is left in a resolved method: it asks for what is not."""
-    wanted = dict.fromkeys(re.findall(r"\$\{([^{}]*)\}", repr(dict(config))))
+    wanted = dict.fromkeys(_interpolations(dict(config)))
     known = [f"method.{key}" for key in config if key not in RESERVED]
     return [
         f"A step asks for ${{{path}}}, which does not exist. {did_you_mean(path, known)}"
@@ -152,12 +182,19 @@ def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         for key in config
         if key not in raw and key not in RESERVED
     ]
-    text = repr({key: of for key, of in raw.items() if key not in parameters})
-    for key in (key for key in parameters if f"{{method.{key}}}" not in text):
+    read = _read({key: of for key, of in raw.items() if key not in parameters})
+    while new := _read({key: raw[key] for key in parameters if key in read}) - read:
+        read |= new
+    for key in (key for key in parameters if key not in read):
         near = nearest(key, RESERVED - {FILE}, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         problems.append(f"The parameter 'method.{key}' of '{name}' is read by no step.{hint}")
     refuse(problems, f"method '{name}'")
+
+
+def _read(node: object) -> set[str]:
+    """Return the parameters of the method that interpolations lead to."""
+    return {name for text in _interpolations(node) for name in _PARAMETER.findall(text)}
 
 
 EXTRACTIONS = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})

@@ -83,8 +83,10 @@ def test_a_set_without_questions_or_with_a_scope_without_documents_has_nothing_t
     write_set(Path("books"), PASSAGES, b"")
     assert "no questions" in refused(*words)
     write_set(Path("books"), PASSAGES, [{**QUESTION, "scope": "book 2"}])
-    message = refused(*words, "graph.per=partition")
-    assert "'book 2'" in message and "graph.per=all" in message
+    for name in ("run", "ablate"):
+        message = refused(*words, "graph.per=partition", name=name)
+        assert message.startswith(f"graphrag-bench {name}: ")
+        assert "'book 2'" in message and "graph.per=all" in message
 
 
 @pytest.mark.parametrize(

@@ -311,6 +311,7 @@ def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_d
     assert "chunk" not in kinds(folder)
     assert metrics(folder)["usage"]["contexts_without_chunks"] == 1
     assert "cut every retrieved chunk from 1 of 1 contexts" in table_of(folder)
+    assert "budget_context=100 would do" in refusal(*TOY, "method=bm25", "budget_context=20")
 
 
 def test_the_chunk_size_is_that_of_the_chunks_as_the_run_cuts_them(books: list[str]) -> None:
