@@ -27,8 +27,13 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import write_rows
 from graphrag_bench.run.method import RESERVED
 from graphrag_bench.run.models import Shared
-from graphrag_bench.run.session import differences, result_tables
-from graphrag_bench.run.stored import StoredRun, differing_settings
+from graphrag_bench.run.stored import (
+    StoredRun,
+    differing_settings,
+    extent_of,
+    stored_differences,
+    tables_of,
+)
 from graphrag_bench.run.stored import stored_runs as runs_below
 from graphrag_bench.text import short
 from graphrag_bench.view.notebook import question_html, tables_html
@@ -232,8 +237,11 @@ class Run:
             show(table)
 
     def _tables(self, others: Sequence["Run"], columns: str) -> Sequence[Table]:
-        results = [run.result for run in (self, *others)]
-        return result_tables(results, differences(results), checked_columns(columns))
+        runs = [
+            StoredRun(one.result.folder, one.experiment.dataset, extent_of(one.experiment.settings))
+            for one in (self, *others)
+        ]
+        return tables_of(runs, stored_differences(runs), checked_columns(columns))
 
     def _repr_html_(self) -> str:
         return tables_html(self._tables((), "main"))

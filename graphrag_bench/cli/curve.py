@@ -15,12 +15,13 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUN, Parser
+from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report import curves
 from graphrag_bench.report.curves import BUDGET, Point
 from graphrag_bench.report.rendering import show
-from graphrag_bench.run.stored import StoredRun, find_run, numbers_of, stored_runs
+from graphrag_bench.run.stored import StoredRun, numbers_of, stored_runs
+from graphrag_bench.run.sweep import named_runs
 
 _X = f"any setting with a number, by its path: method.damping, chunking.size; default: {BUDGET}"
 _METRICS = "metrics of the runs; default: accuracy, or evidence_recall@5 where no run has it"
@@ -30,7 +31,7 @@ _USUAL = ("accuracy", "evidence_recall@5")
 
 def declare(parser: Parser) -> None:
     parser.takes("[RUN ...] [x=SETTING] [OPTIONS]")
-    parser.word("runs", "RUN", RUN, "*")
+    parser.word("runs", "RUN", RUNS, "*")
     parser.settings([("x", "SETTING", BUDGET, _X)])
     parser.option("--dataset", "NAME", "only runs on this set")
     parser.add_argument("--metrics", nargs="+", default=[], metavar="NAME", help=_METRICS)
@@ -54,7 +55,7 @@ def points_along(
 
     Raises UserError where no run has a number for it, with what there is.
     """
-    runs = [find_run(name, home) for name in names] or stored_runs(home)
+    runs = named_runs(names, home) or stored_runs(home)
     of_set = [run for run in runs if dataset in (None, run.metrics["dataset"])]
     if along == BUDGET:
         budgeted = [run for run in of_set if names or run.metrics.get("budget_context")]

@@ -27,7 +27,7 @@ from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.explain.stages import stage_table
 from graphrag_bench.report.rendering import show
-from graphrag_bench.run.stored import find_run
+from graphrag_bench.run.sweep import named_runs
 
 
 def declare(parser: Parser) -> None:
@@ -37,5 +37,5 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     home = Path(options.home)
-    for run in [find_run(name, home) for name in options.runs]:
+    for run in named_runs(options.runs, home):
         show(stage_table(run_funnel(run, home)))

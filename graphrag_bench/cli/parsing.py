@@ -17,7 +17,8 @@ from graphrag_bench.report.tables import COLUMNS
 WIDTH, COLUMN = 100, 36
 """The columns of a help text, and the last one at which a meaning begins."""
 HOME = "the folder that holds runs/ and artifacts/ (paths.home of a run); default: ."
-RUN = "a folder (`run: ...` of a run prints it) the beginning of its key, or a method with one run"
+RUN = "a folder (`run: ...` of a run prints it), the beginning of its key, or a method with one run"
+RUNS = f"{RUN}; or a folder of runs, or of a sweep"
 CONFIG_DIR = (
     "--config-dir FOLDER",
     "adds the files of FOLDER/method, FOLDER/dataset, ...; ./configs is always searched",

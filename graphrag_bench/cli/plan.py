@@ -14,18 +14,30 @@ examples
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.cli import run as application
+from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.estimates import ESTIMATE_HEAD, Estimate, estimate_line, estimates, total
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import describe, remaining
-from graphrag_bench.run.session import Identity, Outcomes, identity, session
+from graphrag_bench.run.session import Identity, Outcomes, identity, methods_of, session
 
 declare = application.declare
 
 
 def run(arguments: Sequence[str]) -> int:
     """Print the plan of a run, or of each cell of a sweep, equal ones once; 1 where one fails."""
-    return application.run(arguments, _print)
+    return application.run(arguments, f"{__name__}.Plan")
+
+
+class Plan(Results):
+    """Print the plans of cells in place of running them."""
+
+    command = "plan"
+
+    def planned(self, outcomes: Outcomes) -> int:
+        """Print them; 1 where a cell cannot be run."""
+        _print(outcomes)
+        return int(any(isinstance(one, UserError) for _, one in outcomes))
 
 
 def _print(outcomes: Outcomes) -> None:
@@ -39,7 +51,10 @@ def _print(outcomes: Outcomes) -> None:
             seen[identity(outcome)] = outcome
             print(describe(outcome), end="\n\n")
     if seen:
-        every = [one for cell in seen.values() for one in session().with_references(cell)]
+        asked = methods_of(outcomes)
+        every = [
+            one for cell in seen.values() for one in [cell, *session().references(cell, asked)]
+        ]
         runs = list({identity(one): one for one in every}.values())
         n_same = len(outcomes) - n_failed - len(seen)
         counts = f"cells: {len(outcomes)}" + f", the same as others: {n_same}" * (n_same > 0)

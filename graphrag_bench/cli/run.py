@@ -22,16 +22,17 @@ exit code: 0 when every question has a row; 1 when more questions failed than fa
 or all of them, or a cell of a sweep; 2 for input that is wrong
 """
 
-import json
 import logging
 import math
 import os
 import re
+import shlex
 import shutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from graphrag_bench.cli.parsing import Parser, is_setting, show_settings
 from graphrag_bench.config.compose import (
@@ -50,26 +51,37 @@ from graphrag_bench.config.compose import (
     parsed,
     plain_errors,
     settings_of,
+    several_values,
 )
 from graphrag_bench.config.sources import papers
-from graphrag_bench.errors import MissingPackage, UserError, caught
+from graphrag_bench.config.words import quoted
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import MissingPackage, UserError, caught, exit_code_of, message_of
+from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import comparison_table
-from graphrag_bench.report.rendering import FORMATS, Table, show
+from graphrag_bench.report.rendering import FORMATS, show
+from graphrag_bench.report.rows import best_of, mark
 from graphrag_bench.report.tables import run_table
-from graphrag_bench.run.execute import RunResult
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import TABLE, write_whole
-from graphrag_bench.run.session import (
+from graphrag_bench.run.session import Outcomes, lacking, methods_of, refuse_unused, session
+from graphrag_bench.run.stored import StoredRun, extent_of, stored_differences
+from graphrag_bench.run.sweep import (
+    CSV,
     Cell,
-    Outcomes,
-    differences,
-    refuse_unused,
-    result_tables,
-    session,
+    Sweep,
+    cells_below,
+    refuse_foreign,
+    setting_of,
+    shown_runs,
+    shown_tables,
+    sweep_in,
+    varied_in,
+    with_failed,
+    write,
 )
 
-CELL = "cell.json"
-"""The file of a job's folder that says what became of it: its status, error and run folders."""
+_CALLBACK = "hydra.callbacks.results._target_"
 
 
 def declare(parser: Parser) -> None:
@@ -78,113 +90,143 @@ def declare(parser: Parser) -> None:
     parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
 
 
-def run(arguments: Sequence[str], planned: Callable[[Outcomes], None] | None = None) -> int:
-    """Run, or give what would be run to `planned`; 0 when every question has a row.
+def run(arguments: Sequence[str], callback: str = "") -> int:
+    """Run; 0 when every question has a row.
 
     1 when a cell failed, or more questions of a method than `failures.limit` allows, or all.
+    `callback` is a class in place of `Results`, by its path.
     """
     session.cache_clear()
-    session().planned = planned
-    words = sorted(_of_cells(arguments), key=is_setting)
-    before, sys.argv = sys.argv, ["graphrag-bench", *words]
+    with plain_errors():
+        words = [quoted(word) for word in sorted(arguments, key=is_setting)]
+    words = [*_of_cells(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
+    before, sys.argv = sys.argv, ["graphrag-bench", *words]  # where Hydra's application reads them
     try:
         with plain_errors():
             hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
+        if "--experimental-rerun" in arguments:
+            return _printed(Path(HydraConfig.get().runtime.output_dir))
     finally:
         sys.argv = before
         session().shared.close()
-    runs = session()
-    if "--experimental-rerun" in arguments:
-        _print_results(Path(HydraConfig.get().runtime.output_dir), CELL)
-    elif runs.failure and not runs.cells:
-        raise runs.failure
-    return int(bool(runs.lacking()) or any(one.error for one in runs.cells))
+    return 0
 
 
-_VARIED = re.compile(r"[,*]|range\(")
+_VARIED = re.compile(r"[,*(]")
 
 
-def _of_cells(arguments: Sequence[str]) -> list[str]:
+def _of_cells(words: list[str]) -> list[str]:
     """Return the words of a command; in a sweep over methods, their settings are of the cells.
 
     Hydra first composes what all cells share, in which `method.alpha=0.8` would be one of the
     default method. `choice(0.8)` is read as a sweep over one value, so that each cell composes it.
-    It cannot hold null, which is added to what is shared; the check of a cell refuses it.
+    It cannot hold null, which is added to what is shared; the check of a cell refuses it. Raises
+    UserError for several values in what is no sweep.
     """
-    words = list(arguments)
-    own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
-    fixed = any(not word.startswith("exp") and not _VARIED.search(word) for word in chosen)
-    if not own or not chosen or fixed:
+    own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
+    varied = [word for word in words if is_setting(word) and _VARIED.search(word)]
+    several = [str(one.input_line) for one in parsed(varied) if one.is_sweep_override()]
+    fixed = any(not word.startswith("exp") and word not in several for word in chosen)
+    of_cells = bool(own and chosen and not fixed)
+    if not (several or of_cells):
         return words
-    swept = {"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(words)
-    if not swept and composition(chosen).hydra.mode != RunMode.MULTIRUN:
-        return words
-    for i, override in zip(own, parsed([words[i] for i in own]), strict=True):
+    if not {"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(words):
+        mode = composition([word for word in chosen if word not in several]).hydra.mode
+        if mode != RunMode.MULTIRUN and several:
+            raise several_values(several[0])
+        if mode != RunMode.MULTIRUN:
+            return words
+    for i, override in zip(own, parsed([words[i] for i in own]), strict=True) if of_cells else ():
         if not override.is_sweep_override():
             name, _, value = words[i].partition("=")
             words[i] = f"{name}=choice({value})" if value != "null" else f"++{words[i]}"
     return words
 
 
-def job(config: DictConfig) -> float | None:
+def job(config: DictConfig) -> float:
     """Do one job of Hydra's, and return what a sweeper looks for: the mean of the objective.
 
-    In a sweep an error ends its cell alone, which is the worst then.
+    An error ends the job alone, whose objective is the worst then.
     """
-    own, runs = HydraConfig.get(), session()
+    own = HydraConfig.get()
     swept = own.mode == RunMode.MULTIRUN
-    folder = Path(own.runtime.output_dir)
-    number, overrides = int(own.job.num) if swept else 0, list(own.overrides.task)
-    cell: dict[str, Any] = {"number": number, "overrides": overrides, "swept": swept}
+    sweep = (sweep_in(Path(own.runtime.cwd, own.sweep.dir)) if swept else None) or Sweep()
+    folder, words = Path(own.runtime.output_dir), tuple(own.overrides.task)
+    title = OmegaConf.select(config, "method.title") or OmegaConf.select(config, "method.name")
+    number = int(own.job.num) if swept else 0
+    cell = Cell(sweep.command, number, words, str(title), sweep.words(words))
 
-    def work() -> RunResult:
-        settings = cell["settings"] = settings_of(config, own)
+    def work() -> tuple[Cell, StoredRun]:
+        settings = settings_of(config, own)
         if own.job.chdir:  # results stay where the command was given
             settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
-        experiment = runs.experiment(settings, swept=swept)
-        varied = ",".join(_varied(overrides)).replace("method.", "")
-        return runs.run(experiment, label=f"cell {number + 1} ({varied})" * swept)
+        experiment = session().experiment(settings, swept=swept)
+        part = f"cell {number + 1} ({cell.varied or words[0]})" if swept and words else ""
+        return _finished(cell, experiment, sweep, Progress(part=part))
 
-    result: RunResult | Exception
+    log, value = logging.getLogger("graphrag_bench"), -math.inf
+    result: tuple[Cell, StoredRun] | Exception
     try:
         result = caught(work)
     except UserError as error:
         result = error
     if isinstance(result, Exception):
-        kind = "" if isinstance(result, UserError) else f"{type(result).__name__}: "
-        text = f"{kind}{result}".encode("utf-8", "backslashreplace").decode("utf-8")
-        cell |= {"status": "failed", "error": text}
-        runs.failure = result
-        logging.getLogger("graphrag_bench").error(text)
-        if swept and kind:
+        text = message_of(result).encode("utf-8", "backslashreplace").decode("utf-8")
+        cell = replace(cell, error=text, exit_code=exit_code_of(result))
+        if not isinstance(result, UserError | OSError):
             traceback.print_exception(result)
-        value = -math.inf
+            text = "".join(traceback.format_exception(result))
+        log.error(text)
     else:
-        cell |= {"status": "done", "runs": [str(o.folder.path.resolve()) for o in runs.of(result)]}
-        _link(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
-        metric = result.metrics["metrics"].get(result.experiment.settings.objective)
-        value = metric and float(metric["mean"])
-    write_whole(folder / CELL, json.dumps(cell, default=str) + "\n")
+        cell, stored = result
+        failures = stored.folder.file("failures", "txt")
+        for line in cell.lacking:
+            log.error(line)
+        if cell.lacking and failures.is_file():
+            log.error(failures.read_text("utf-8"))
+        _link(folder, stored.folder.path, own.output_subdir, f"{own.job.name}.log")
+        metric = stored.metrics["metrics"].get(config.get("objective"))
+        value = float(metric["mean"]) if metric and not cell.error else value
+    write(folder, cell)
     return value
 
 
-def _varied(overrides: Sequence[str]) -> list[str]:
-    """The overrides of a cell that the command does not give with one value."""
-    fixed = {one.partition("=")[0] for one in sys.argv if not _VARIED.search(one)}
-    return [one for one in overrides if one.partition("=")[0] not in fixed]
+def _finished(
+    cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
+) -> tuple[Cell, StoredRun]:
+    """Run a cell and its reference rows; one in which every question failed has failed."""
+    every = [experiment, *session().references(experiment, sweep.methods)]
+    for one in every:
+        session().run(one, progress if one is experiment else None)
+    extent = extent_of(experiment.settings)
+    runs = [StoredRun(one.folder, one.dataset, extent) for one in every]
+    problems = [lacking(run.metrics, one) for run, one in zip(runs, every, strict=True)]
+    metrics = runs[0].metrics
+    return replace(
+        cell,
+        status="failed" if (lost := metrics["failed"] == metrics["n"]) else "done",
+        error=problems[0] if lost else "",
+        runs=tuple(str(run.folder.path.resolve()) for run in runs),
+        extent=extent,
+        lacking=tuple(filter(None, problems)),
+    ), runs[0]
 
 
 def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
+    """Copy what Hydra wrote of a job to its run, and link the run; what is of the user stays."""
     if subdir is not None:
         shutil.copytree(folder / subdir, run / subdir, dirs_exist_ok=True)
     if (folder / log).is_file():
         shutil.copyfile(folder / log, run / log)
-    link = folder / f".run.{os.getpid()}"  # another process may be at work on the same folder
-    link.unlink(missing_ok=True)
-    link.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
-    link.replace(folder / "run")
+    link = folder / "run"
+    if link.exists() and not link.is_symlink():
+        return
+    new = folder / f".run.{os.getpid()}"  # another process may be at work on the same folder
+    new.unlink(missing_ok=True)
+    new.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
+    new.replace(link)
 
 
 class Results(Callback):
@@ -194,9 +236,12 @@ class Results(Callback):
     that says so.
     """
 
+    command = "run"
+    """What signs the errors."""
+
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a run that is wrong before Hydra writes down what may hold a secret."""
-        _or_exit(lambda: _check(config, [list(config.hydra.overrides.task)], swept=False))
+        self._or_exit(lambda: self._check_run(config))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a sweep in which every cell is wrong, or which sets what none of them reads.
@@ -204,103 +249,152 @@ class Results(Callback):
         Or one with a cell that Hydra cannot compose, at which it would end, or that needs a package
         which is not installed.
         """
-        _or_exit(lambda: _check(config, cells(config, config.hydra.overrides.task), swept=True))
-        for file in Path(config.hydra.sweep.dir).rglob(CELL):  # of an earlier command
-            file.unlink()
+        self._or_exit(lambda: self._check_sweep(config))
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a run."""
-        if session().failure is None:
-            _print_results(Path(config.hydra.run.dir), CELL)
+        self._or_exit(lambda: _printed(Path(config.hydra.run.dir)))
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep, whose cells other processes may have run."""
+        self._or_exit(lambda: _printed(Path(config.hydra.sweep.dir), config.hydra.overrides.task))
+
+    def planned(self, outcomes: Outcomes) -> int | None:
+        """Return the exit code of a command that runs nothing; None for one that does."""
+        return None
+
+    def _or_exit(self, work: Callable[[], int]) -> None:
+        """Exit unless `work` gives 0: an exception of a callback would only be a warning."""
+        code: int | Exception
+        try:
+            code = caught(work)
+        except UserError as error:
+            code = error
+        if isinstance(code, Exception):
+            if not isinstance(code, UserError | OSError):
+                traceback.print_exception(code)
+            sys.stderr.write(f"graphrag-bench {self.command}: {message_of(code)}\n")
+            code = exit_code_of(code)
+        if code:
+            raise SystemExit(code)
+
+    def _check_run(self, config: DictConfig) -> int:
+        if config.get("objective") is not None:
+            raise UserError("objective names the best cell of a sweep: use it with -m.")
+        experiment = session().experiment(settings_of(config, config.hydra), swept=False)
+        self._check([((), experiment)], list(config.hydra.overrides.task))
+        refuse_foreign(Path(config.hydra.run.dir))
+        return 0
+
+    def _check_sweep(self, config: DictConfig) -> int:
+        words, name = list(config.hydra.overrides.task), config.hydra.job.config_name
+        every = cells(config, words)
+        outcomes: Outcomes
+        if every is not None:
+            varied = varied_in(every)
+            outcomes = list(session().prepared(every, name))
+        elif config.get("objective") is None:
+            raise UserError(
+                "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
+            )
+        else:
+            swept = [one.input_line for one in parsed(words) if one.is_sweep_override()]
+            params = config.hydra.sweeper.get("params") or {}
+            varied = tuple(map(setting_of, [*params, *filter(None, swept)]))
+            settings = settings_of(config, config.hydra)
+            outcomes = [((), session().experiment(settings, swept=True))]
+        self._check(outcomes, [word for cell in every or () for word in cell])
         folder = Path(config.hydra.sweep.dir)
-        _or_exit(lambda: _print_results(folder, f"**/{CELL}"))
-        print(f"sweep: {folder.resolve()}")
-        for word in config.hydra.overrides.task:
-            table = word.removeprefix("experiment=")
-            if table != word and "/" in table and papers().content("experiment", table):
-                print(f"next: graphrag-bench table {table}")
+        refuse_foreign(folder)
+        begun = f"{datetime.now().isoformat()} {os.getpid()}"
+        asked = tuple(tuple(cell) for cell in every or ())
+        write(folder, Sweep(begun, varied, asked, methods_of(outcomes)))
+        return 0
+
+    def _check(self, outcomes: Outcomes, words: Sequence[str]) -> None:
+        missing = (one for _, one in outcomes if isinstance(one, MissingPackage))
+        if self.command == "run" and (lacking := next(missing, None)):
+            raise lacking
+        experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
+        if not experiments:
+            errors = dict.fromkeys(str(error) for _, error in outcomes)
+            raise UserError("\n".join(list(errors)[:3]))
+        if len(experiments) == len(outcomes):
+            refuse_unused(words, experiments)
+        if (code := self.planned(outcomes)) is not None:
+            raise SystemExit(code)
 
 
-def _or_exit(work: Callable[[], object]) -> None:
-    """Do what may refuse: an exception of a callback would only be a warning of Hydra's."""
-    try:
-        work()
-    except UserError as error:
-        sys.stderr.write(f"graphrag-bench run: {error}\n")
-        raise SystemExit(error.exit_code) from None
-
-
-def _check(config: DictConfig, every: list[list[str]] | None, *, swept: bool) -> None:
-    """Check cells; those that the sweeper chooses itself (None) by what they have in common."""
-    runs, objective = session(), config.get("objective")
-    if every is None and objective is None:
-        raise UserError(
-            "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
-        )
-    if objective is not None and not swept:
-        raise UserError("objective names the best cell of a sweep: use it with -m.")
-    if every is None or not swept:
-        settings = settings_of(config, config.hydra)
-        outcomes: Outcomes = [((), runs.experiment(settings, swept=swept))]
-    else:
-        outcomes = list(runs.prepared(every, config.hydra.job.config_name))
-    if runs.planned:
-        runs.planned(outcomes)
-    elif missing := next((one for _, one in outcomes if isinstance(one, MissingPackage)), None):
-        raise missing
-    experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
-    if not experiments:
-        errors = dict.fromkeys(str(error) for _, error in outcomes)
-        raise UserError("\n".join(list(errors)[:3]))
-    if every and len(experiments) == len(outcomes):
-        refuse_unused([word for cell in every for word in cell], experiments)
-    if runs.planned:
-        raise SystemExit(len(experiments) < len(outcomes))
-
-
-def _print_results(folder: Path, pattern: str) -> None:
-    runs = session()
-    runs.end(json.loads(file.read_text("utf-8")) for file in folder.glob(pattern))
-    lines, results, failed = runs.best(), runs.shown(), _failed(runs.cells)
-    shown = whole = [Table("", ("method", "result"), (), (), ("method", "result"))]
-    if results:
-        compared = differences(results)
-        shown = result_tables(results, compared, results[0].experiment.settings.columns)
-        whole = [run_table([result.metrics for result in results])]
-        whole += filter(None, [comparison_table(compared)] if compared else [])
-    for table in shown:
-        show(_with_rows(table, failed) if table.heads[:1] == ("method",) else table)
-    whole[0] = _with_rows(whole[0], failed)
+def _printed(folder: Path, words: Sequence[str] = ()) -> int:
+    """Print the table of the jobs in a folder, write it there, and return the exit code."""
+    every = cells_below(folder)
+    datasets = {one.folder.path.resolve(): one.dataset for one in session().experiments.values()}
+    sweep, failed = sweep_in(folder), [cell for cell in every if cell.error]
+    if sweep is None and every[0].error and not every[0].runs:
+        ended = UserError(every[0].error)
+        ended.exit_code = every[0].exit_code
+        raise ended
+    lines = _best(every, datasets)
+    runs = shown_runs(every, datasets)
+    compared = stored_differences(runs) if runs else []
+    columns = runs[0].config["columns"] if runs else "main"
+    for table in (shown := shown_tables(every, compared, runs, columns)):
+        show(table)
+    whole = shown
+    if runs:
+        whole = [with_failed(run_table([run.metrics for run in runs]), every)]
+        whole += filter(None, [comparison_table(compared)])
     text = "\n".join(map(FORMATS["markdown"], whole))
     write_whole(folder / TABLE, text)
-    write_whole(folder / "table.csv", FORMATS["csv"](whole[0]))
-    for path in dict.fromkeys(result.folder.path for result in results):
+    write_whole(folder / CSV, FORMATS["csv"](whole[0]))
+    own = [Path(cell.runs[0]) for cell in every if cell.runs]
+    for path in dict.fromkeys([*own, *(run.folder.path for run in runs)]):
         write_whole(path / TABLE, text)
-        print(f"run: {path.resolve()}")
+        print(f"run: {path}")
     for line in lines:
         print(line)
-    problems = runs.lacking()
-    problems += [f"cell {one.number} failed: {one.error}" for one in runs.cells if one.error]
+    problems = [line for cell in every for line in cell.lacking]
+    problems += [f"{one.name} failed: {one.error}" for one in failed if not one.lacking]
     if failed:
         problems.append(f"{len(failed)} failed; the same command runs those again")
-    sys.stderr.writelines(f"{line}\n" for line in problems)
+    sys.stderr.writelines(f"{line}\n" for line in dict.fromkeys(problems))
+    if sweep is not None:
+        print(f"sweep: {folder.resolve()}")
+    for word in words:
+        name = word.removeprefix("experiment=")
+        if name != word and "/" in name and papers().content("experiment", name):
+            print(f"next: graphrag-bench table {name}")
+    return int(bool(problems))
 
 
-def _failed(cells: Sequence[Cell]) -> dict[str, str]:
-    """Return the errors of cells that failed, by the overrides that other cells do not have."""
-    common = set.intersection(*(set(cell.overrides) for cell in cells))
-    return {
-        " ".join(one for one in cell.overrides if one not in common)
-        or f"cell {cell.number}": " ".join(cell.error.split())
-        for cell in cells
-        if cell.error
-    }
+def _best(every: Sequence[Cell], datasets: Mapping[Path, Dataset]) -> list[str]:
+    """Return lines that name the best cell by `objective`; its run gets the mark.
 
-
-def _with_rows(table: Table, failed: Mapping[str, str]) -> Table:
-    rows = tuple((name, "failed", *[""] * (len(table.heads) - 2)) for name in failed)
-    notes = tuple(f"{name} failed: {error}" for name, error in failed.items())
-    return replace(table, rows=(*table.rows, *rows), notes=(*notes, *table.notes))
+    None without an objective. Raises UserError for a metric that the runs do not have.
+    """
+    done = {(cell.runs[0], repr(cell.extent)): cell for cell in reversed(every) if not cell.error}
+    ends = [(cell, cell.stored(datasets)[0]) for cell in reversed(done.values())]
+    objective = ends[0][1].config["objective"] if ends else None
+    if objective is None:
+        return []
+    row, chosen = best_of([run.metrics for _, run in ends], objective)
+    cell, best = ends[row]
+    if chosen["n_configurations"] > 1:
+        best.folder.add_selection(chosen)
+    metrics = best.folder.completed(best.metrics)
+    value, split = metrics["metrics"][objective], chosen["split"]
+    lines = [
+        f"best of {chosen['n_configurations']} configurations by {objective} on "
+        f"split={split}: {value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], "
+        f"n={value['n']} {mark(metrics)}".rstrip(),
+        f"  {best.folder.path}",
+    ]
+    if chosen["n_equal"]:
+        lines.append(f"  {chosen['n_equal']} other(s) are as high; the first is taken")
+    if split == "all":
+        return [*lines, "  chosen on all questions, none is left to report it on: split=dev"]
+    words = [word for word in cell.overrides if not word.startswith(("split=", "objective="))]
+    if any(word.startswith("experiment=") for word in words):
+        words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
+    command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
+    return [*lines, f"on questions that it was not chosen on:\n  {command}"]

@@ -12,19 +12,20 @@ example
 from argparse import Namespace
 from typing import Any
 
-from graphrag_bench.cli.parsing import RUN, Parser, setting_rows
+from graphrag_bench.cli.parsing import RUNS, Parser, setting_rows
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.files import read_yaml
 from graphrag_bench.report.rendering import show
 from graphrag_bench.report.tables import checked_columns, metrics_table, shown_tables
-from graphrag_bench.run.session import NONE, stored_differences
-from graphrag_bench.run.stored import StoredRun, find_run, rescored
+from graphrag_bench.run.session import NONE
+from graphrag_bench.run.stored import StoredRun, rescored, stored_differences
+from graphrag_bench.run.sweep import named_runs
 
 
 def declare(parser: Parser) -> None:
     parser.takes("RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]")
-    parser.word("words", "RUN", RUN, "+")
+    parser.word("words", "RUN", RUNS, "+")
     parser.columns()
     parser.home()
     parser.rows("answer metrics", [(name, one.meaning) for name, one in ANSWER_METRICS.items()])
@@ -43,7 +44,7 @@ def main(options: Namespace) -> None:
     if not names:
         raise UserError("RUN is missing: a folder or the beginning of a key.")
     columns = checked_columns(options.columns)
-    runs = [find_run(name, options.home) for name in names]
+    runs = named_runs(names, options.home)
     methods = {*(str(run.metrics["method"]) for run in runs), NONE}
     if changes.get("baseline", NONE) not in methods:
         raise unknown("run of the baseline", str(changes["baseline"]), methods)

@@ -17,13 +17,14 @@ examples
   graphrag-bench table zhou2025/table5
   graphrag-bench table pathrag/table1 --format latex > pathrag.tex
   graphrag-bench table runs/sample columns=all --format markdown
+  graphrag-bench table multirun/2026-01-31/10-00-00-000000     the table that a sweep printed
 """
 
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUN, Parser
+from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.papers.printed import (
@@ -38,8 +39,9 @@ from graphrag_bench.report.curves import check_metric
 from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.rows import check_one_corpus, corpus_notes
 from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
-from graphrag_bench.run.session import stored_differences
-from graphrag_bench.run.stored import named_runs, stored_runs
+from graphrag_bench.run.stored import stored_differences, stored_runs
+from graphrag_bench.run.sweep import cells_below, named_runs, shown_runs
+from graphrag_bench.run.sweep import shown_tables as cell_tables
 from graphrag_bench.tables.figures import collected
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
@@ -51,7 +53,7 @@ RUN [RUN ...] [columns=all] [OPTIONS]"""
 
 def declare(parser: Parser) -> None:
     parser.takes(_USAGE.strip())
-    words = f"PAPER/TABLE; or runs, each {RUN}, or a folder of runs"
+    words = f"PAPER/TABLE; or runs, each {RUNS}"
     parser.word("words", "WORD", words, "*")
     parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
     parser.columns()
@@ -120,11 +122,14 @@ def _of_paper(table: PaperTable, options: Namespace, form: str | None) -> list[T
 
 
 def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
+    columns = checked_columns(options.columns)
+    if len(names) == 1 and (every := cells_below(Path(names[0]))):
+        shown = shown_runs(every)
+        return cell_tables(every, stored_differences(shown) if shown else [], shown, columns)
     stored = named_runs(list(names), options.home)
     check_one_corpus([run.metrics for run in stored])
     runs = [run.metrics for run in stored]
     scoring = stored[0].evaluation
     metric = main_metric(runs, next(iter(scoring.compared), None))
     check_metric(runs, metric)
-    compared, columns = stored_differences(stored), checked_columns(options.columns)
-    return shown_tables(runs, compared, columns=columns, metric=metric)
+    return shown_tables(runs, stored_differences(stored), columns=columns, metric=metric)

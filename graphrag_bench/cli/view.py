@@ -16,18 +16,19 @@ import webbrowser
 from argparse import Namespace
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUN, Parser
+from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import METRICS
-from graphrag_bench.run.stored import StoredRun, find_run, stored_runs
+from graphrag_bench.run.stored import StoredRun, stored_runs
+from graphrag_bench.run.sweep import named_runs
 from graphrag_bench.view.page import write_demo, write_page
 
 NEWEST = 8
 
 
 def declare(parser: Parser) -> None:
-    parser.word("runs", "RUN", f"{RUN}; without one the {NEWEST} newest", "*")
+    parser.word("runs", "RUN", f"{RUNS}; without one the {NEWEST} newest", "*")
     parser.flag("--demo", "show the packaged runs, in HOME/demo")
     parser.option("--out", "FOLDER", "write the page there: an empty folder, or an earlier page")
     parser.home()
@@ -41,7 +42,7 @@ def main(options: Namespace) -> None:
         page = write_demo(Path(options.out or home / "demo"))
     else:
         load_plugins()
-        runs = [find_run(name, home) for name in options.runs] or newest(home, NEWEST)
+        runs = named_runs(options.runs, home) or newest(home, NEWEST)
         page = write_page(runs, Path(options.out or home / "page"), home)
     print(page)
     if options.out is None:

@@ -200,7 +200,7 @@ class RunSettings(_Settings):
     repeats: PositiveInt = 1
     """Times the answering model is asked; the table has mean and spread."""
     reference_rows: Switch = "on"
-    """Closed-book, BM25, VanillaRAG and the oracle in the table too."""
+    """Closed-book, BM25, VanillaRAG and the oracle below the table, unless it has the baseline."""
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
     """What a record stores of every step."""
     seed: int = 0

@@ -135,12 +135,13 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
     """Return the run of the method `baseline` on the same corpus that shares most with this one.
 
-    Models, context budget and sources are what counts; the first of equals is taken. None without
-    any, and when that is the run itself.
+    Models, context budget, sources and what a sweep varies count; the first of equals is taken.
+    None without any, and when that is the run itself.
     """
 
     def alike(other: Run) -> int:
-        return sum(run.get(name) == other.get(name) for name in _ALIKE)
+        names = [*_ALIKE, *["varied"] * (run["method"] != baseline)]
+        return sum(bool(run.get(name) == other.get(name)) for name in names)
 
     own = (baseline, run["dataset"])
     there = [one for one in runs if (one["method"], one["dataset"]) == own]

@@ -33,7 +33,8 @@ _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
 class Table:
     """A caption, column heads, rows of cells, and notes under the table.
 
-    `texts` are the heads of columns set flush left; the others hold numbers.
+    `texts` are the heads of columns set flush left; the others hold numbers. The last `apart` rows
+    stand below a rule.
     """
 
     caption: str
@@ -41,6 +42,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     texts: tuple[str, ...] = ("method",)
+    apart: int = 0
 
 
 def shown_n(run: Mapping[str, Any]) -> str:
@@ -96,8 +98,9 @@ def show(table: Table) -> None:
             side: Any = "left" if at in texts else "right"
             whole = fits and at not in texts
             grid.add_column(Text(heads[at]), justify=side, overflow="fold", no_wrap=whole)
-        for row in rows:
-            grid.add_row(*(Text(row[at]) for at in columns))
+        for place, row in enumerate(rows, 1):
+            end = place == len(rows) - table.apart
+            grid.add_row(*(Text(row[at]) for at in columns), end_section=end)
         console.print(grid)
     for note in table.notes:  # a command in it is to be copied, and a pipe to be searched
         whole = not console.is_terminal or "graphrag-bench " in note
@@ -162,6 +165,7 @@ def latex(table: Table) -> str:
         return "".join(_LATEX.get(sign, sign) for sign in clean_line(text))
 
     head, *rows = [" & ".join(map(escaped, row)) + r" \\" for row in (table.heads, *table.rows)]
+    rows[len(rows) - table.apart : len(rows) - table.apart] = [r"\midrule"] * bool(table.apart)
     sides = "".join("l" if head in table.texts else "r" for head in table.heads)
     notes = [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.notes]
     above = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering"]

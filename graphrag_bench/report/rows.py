@@ -95,6 +95,8 @@ def verified_notes(runs: Sequence[Run]) -> Iterator[str]:
         yield f"{_DOUBT}: not wholly checked against its paper; its page says what: {names}"
 
 
+REFERENCE = "reference"
+"""What marks the rows of a sweep that no cell asked for."""
 INFLATED = (
     "selected on this split: the best of several configurations on the questions it is scored on, "
     "so its value is too high; the value to report is that of split=test"
@@ -160,7 +162,31 @@ def in_table_order(runs: Sequence[Run]) -> list[Run]:
     the data set when there are several, and, where several runs share a title, the settings in
     which they differ, and the run's key when nothing else tells two apart. It ends with `(?)`
     for a method that is not wholly verified, and `mark`.
+    Cells of a sweep come first, in the order in which they come: a title names what they vary
+    (`varied`). The other rows of a sweep are references, and say so.
     """
+    cells = [run for run in runs if "varied" in run]
+    rest = [run for run in runs if "varied" not in run]
+    return [*_cells(cells), *_rest(rest, f"({REFERENCE})" * bool(cells))]
+
+
+def n_references(runs: Sequence[Run]) -> int:
+    """Return the number of runs that no cell asked for; 0 where no run is a cell."""
+    n_cells = sum("varied" in run for run in runs)
+    return len(runs) - n_cells if n_cells else 0
+
+
+def _cells(runs: Sequence[Run]) -> list[Run]:
+    titles = [" ".join(filter(None, (run["title"], run["varied"]))) for run in runs]
+    unlike = len(set(titles)) == len({(run["method"], run["varied"]) for run in runs})
+    return [
+        {**run, "title": " ".join(filter(None, (title, own, _doubt(run), mark(run))))}
+        for run, title in zip(runs, titles, strict=True)
+        for own in ["" if unlike else f"method={run['method']}"]
+    ]
+
+
+def _rest(runs: Sequence[Run], reference: str) -> list[Run]:
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
     budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _packed(run)))
 
@@ -172,7 +198,7 @@ def in_table_order(runs: Sequence[Run]) -> list[Run]:
     titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
     details = _by_group(titles, ordered, _details)
     return [
-        {**run, "title": " ".join(filter(None, (title, _doubt(run), detail, mark(run))))}
+        {**run, "title": " ".join(filter(None, (title, _doubt(run), detail, mark(run), reference)))}
         for run, title, detail in zip(ordered, titles, details, strict=True)
     ]
 

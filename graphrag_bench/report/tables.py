@@ -23,6 +23,7 @@ from graphrag_bench.report.rows import (
     EVIDENCE,
     IN_CONTEXT,
     in_table_order,
+    n_references,
     regime_of,
     spent,
     usual_metrics,
@@ -72,7 +73,7 @@ def _table(runs: Sequence[Run], columns: Sequence[Column], notes: Sequence[str])
     cells = {head: [cell(run) for run in runs] for head, cell in columns}
     filled = {head: of for head, of in cells.items() if {*of} != {MISSING}}
     rows = tuple(zip(*filled.values(), strict=True))
-    return Table(caption(runs), tuple(filled), rows, tuple(notes))
+    return Table(caption(runs), tuple(filled), rows, tuple(notes), apart=n_references(runs))
 
 
 def _context_tokens(run: Run, form: str) -> str:
@@ -222,9 +223,14 @@ def _differences(comparisons: Sequence[Comparison]) -> list[Column]:
         return lambda run: show(tested[run["place"]]) if run["place"] in tested else MISSING
 
     return [
-        (f"minus {baseline}", cell(lambda one: f"{one.difference.mean:+.3f}")),
+        (f"minus {baseline}", cell(_difference)),
         (p_head(one.n_tests for one in comparisons), cell(lambda one: shown_p(one.p))),
     ]
+
+
+def _difference(one: Comparison) -> str:
+    n = one.difference.n
+    return f"{one.difference.mean:+.3f}" + f" ({n} of {one.n})" * (n != one.n)
 
 
 def _cost(runs: Sequence[Run]) -> Column:

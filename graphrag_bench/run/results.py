@@ -184,17 +184,6 @@ def _repeats(experiment: Experiment) -> list[StoredRun]:
     return [StoredRun(RunFolder(one.folder.path), experiment.dataset) for one in every]
 
 
-def scores_over_repeats(experiment: Experiment) -> dict[str, dict[str, float]]:
-    """Return the metrics of each question, means over the repeats in which it did not fail."""
-    runs = [run.scores for run in _repeats(experiment)]
-    means: dict[str, dict[str, float]] = {}
-    for question in dict.fromkeys(name for scores in runs for name in scores):
-        each = [scores[question] for scores in runs if question in scores]
-        names = dict.fromkeys(name for one in each for name in one)
-        means[question] = {name: fmean(one[name] for one in each if name in one) for name in names}
-    return means
-
-
 def reopened(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
     """Prepare the experiment of a stored run with the code of today; nothing is run.
 

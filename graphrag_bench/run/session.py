@@ -1,30 +1,24 @@
-"""The runs of one process: what they share, what came out, and how it compares with a baseline."""
+"""What the cells of one process share, their reference rows, and what a run refuses beforehand."""
 
 import json
-import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.compose import PRIMARY, composed, method_values
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.config.sources import applied, built_in, file_of, method_file, names
+from graphrag_bench.config.sources import applied, built_in, file_of, method_file, names, read
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
-from graphrag_bench.report.rendering import Table
-from graphrag_bench.report.rows import best_of, mark
-from graphrag_bench.report.tables import shown_tables
-from graphrag_bench.run.execute import RunResult, execute
+from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Occupied
 from graphrag_bench.run.models import Shared
-from graphrag_bench.run.results import scores_over_repeats
-from graphrag_bench.run.stored import StoredRun, scores_of
+from graphrag_bench.run.stored import EXTENT
 
 NONE = "none"
 """The baseline of a run that is compared with none."""
@@ -38,51 +32,41 @@ _READ_AS = {
 """Settings that one resource alone reads."""
 Identity = tuple[Path, str]
 """A run folder, and how much of the run is wanted and how it is scored."""
-_EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 _PAUSE = 0.5
 """Seconds between two looks at a run that another process is at work on."""
 
 
 def identity(experiment: Experiment) -> Identity:
     """Return what tells a cell of a sweep from others; equal cells run once."""
-    return experiment.folder.path, experiment.settings.model_dump_json(include=_EXTENT)
+    return experiment.folder.path, experiment.settings.model_dump_json(include=EXTENT)
 
 
 Outcomes = Sequence[tuple[Sequence[str], Experiment | UserError]]
 """The overrides of each cell of a sweep, () of another run, with its experiment or its error."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A job of Hydra's: what it was given, and its result or the error that ended it."""
-
-    number: int
-    overrides: Sequence[str]
-    result: RunResult | None
-    error: str
+def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
+    """Return the methods of the cells that can be run, by data set."""
+    methods: dict[str, list[str]] = {}
+    for _, one in outcomes:
+        if isinstance(one, Experiment):
+            methods.setdefault(one.dataset.name, []).append(one.method.name)
+    return {name: list(dict.fromkeys(each)) for name, each in methods.items()}
 
 
 @dataclass
 class Session:
-    """Experiments and results of one process, each made once.
+    """Cache of what the cells of one process share: models, checked experiments, finished runs.
 
-    `cells` are those of the command that has ended, `failure` is the last error of a job, `planned`
-    takes what would be run.
+    It spares work and holds no result: those are read from the folders of the runs.
     """
 
     shared: Shared = field(default_factory=Shared)
     experiments: dict[str, Experiment] = field(default_factory=dict)
-    rows: dict[Identity, list[Experiment]] = field(default_factory=dict)
-    results: dict[Identity, RunResult] = field(default_factory=dict)
-    cells: list[Cell] = field(default_factory=list)
-    failure: Exception | None = None
-    planned: Callable[[Outcomes], None] | None = None
+    finished: set[Identity] = field(default_factory=set)
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
-        """Return the checked experiment of composed settings; raises UserError.
-
-        Experiments share data sets, models and artifacts.
-        """
+        """Return the checked experiment of composed settings; raises UserError."""
         name = json.dumps([values, swept], sort_keys=True, default=str)
         if name not in self.experiments:
             experiment = Experiment.prepare(values, swept=swept, shared=self.shared)
@@ -113,111 +97,58 @@ class Session:
             except UserError as error:
                 yield overrides, error
 
-    def with_references(self, experiment: Experiment) -> list[Experiment]:
-        """Return the experiment, then its reference rows."""
-        name = identity(experiment)
-        if name not in self.rows:
-            self.rows[name] = [
-                Experiment.prepare(values, experiment.dataset, swept=True, shared=self.shared)
-                for values in references(experiment)
-            ]
-        return [experiment, *self.rows[name]]
+    def references(
+        self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
+    ) -> list[Experiment]:
+        """Return the experiments of a cell's reference rows; `asked` is as in `references`."""
+        rows = []
+        methods = asked.get(experiment.dataset.name, [experiment.method.name])
+        for values in references(experiment, methods):
+            name = json.dumps(values, sort_keys=True, default=str)
+            if name not in self.experiments:
+                self.experiments[name] = Experiment.prepare(
+                    values, experiment.dataset, swept=True, shared=self.shared
+                )
+            rows.append(self.experiments[name])
+        return rows
 
-    def run(self, experiment: Experiment, *, label: str = "") -> RunResult:
-        """Run an experiment and its reference rows, each once, and return its result.
-
-        What another process runs is waited for. `label` precedes its progress.
-        """
-        every = self.with_references(experiment)
-        for row, one in enumerate(every):
-            if identity(one) not in self.results:
-                progress = None if row else Progress(part=label)
-                self.results[identity(one)] = _waited(one, progress)
-        self.rows.setdefault(identity(experiment), every[1:])
-        return self.results[identity(experiment)]
-
-    def of(self, result: RunResult) -> list[RunResult]:
-        """Return a result and those of its reference rows."""
-        return [self.results[identity(one)] for one in self.with_references(result.experiment)]
-
-    def end(self, jobs: Iterable[Mapping[str, Any]]) -> None:
-        """Take the cells that jobs have left, here or in other processes, in their order."""
-        for job in sorted(jobs, key=lambda job: int(job["number"])):
-            result = None
-            if "error" not in job:
-                result = self.run(self.experiment(job["settings"], swept=job["swept"]))
-            cell = Cell(int(job["number"]), job["overrides"], result, job.get("error", ""))
-            self.cells.append(cell)
-
-    def shown(self) -> list[RunResult]:
-        """Return the results that a table shows: those of the cells, each before its references."""
-        done = [cell.result for cell in self.cells if cell.result]
-        every = {identity(one.experiment): one for result in done for one in self.of(result)}
-        return list(every.values())
-
-    def lacking(self) -> list[str]:
-        """Return what runs lack, a line each: rows, or more answers than may fail."""
-        return list(dict.fromkeys(line for one in self.shown() if (line := _lacking(one))))
-
-    def best(self) -> list[str]:
-        """Return lines that name the best cell by `objective`; its result gets the mark.
-
-        None without an objective. Raises UserError for a metric that the runs do not have.
-        """
-        first: dict[Identity, tuple[Sequence[str], RunResult]] = {}
-        for cell in self.cells:
-            if cell.result:
-                first.setdefault(identity(cell.result.experiment), (cell.overrides, cell.result))
-        ends = list(first.values())
-        objective = ends[0][1].experiment.settings.objective if ends else None
-        if objective is None:
-            return []
-        row, chosen = best_of([result.metrics for _, result in ends], objective)
-        overrides, best = ends[row]
-        if chosen["n_configurations"] > 1:
-            best.folder.add_selection(chosen)
-        metrics = best.folder.completed(best.metrics)
-        self.results[identity(best.experiment)] = replace(best, metrics=metrics)
-        value, split = metrics["metrics"][objective], chosen["split"]
-        lines = [
-            f"best of {chosen['n_configurations']} configurations by {objective} on "
-            f"split={split}: {value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], "
-            f"n={value['n']} {mark(metrics)}".rstrip(),
-            f"  {best.folder.path}",
-        ]
-        if chosen["n_equal"]:
-            lines.append(f"  {chosen['n_equal']} other(s) are as high; the first is taken")
-        if split == "all":
-            return [*lines, "  chosen on all questions, none is left to report it on: split=dev"]
-        words = [word for word in overrides if not word.startswith(("split=", "objective="))]
-        if any(word.startswith("experiment=") for word in words):
-            words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
-        command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
-        return [*lines, f"on questions that it was not chosen on:\n  {command}"]
+    def run(self, experiment: Experiment, progress: Progress | None = None) -> None:
+        """Run an experiment, unless this process has; what another one runs is waited for."""
+        if identity(experiment) not in self.finished:
+            _wait_for(experiment, progress)
+            self.finished.add(identity(experiment))
 
 
-def references(experiment: Experiment) -> list[dict[str, Any]]:
+@cache
+def session() -> Session:
+    """Return the cache of this process."""
+    return Session()
+
+
+def references(experiment: Experiment, asked: Sequence[str]) -> list[dict[str, Any]]:
     """Return the settings of the reference runs of an experiment: the methods with a `role`.
 
+    `asked` are the methods that the command asks for on this data set: where the baseline of the
+    comparisons is among them there are no reference runs, and none is of a method among them.
     Each has the settings of its file and the models, questions and context budget of this run.
     None with `reference_rows=off`; the baselines alone when nothing is answered. No ceiling for a
     data set without evidence, no baseline for one without texts.
     """
     settings = experiment.settings
-    if settings.reference_rows == "off":
+    if settings.reference_rows == "off" or settings.evaluation.baseline in asked:
         return []
     has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
     wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
               "ceiling": settings.answering and has_gold}  # fmt: skip
     values = {**settings.model_dump(), "build": {}, "pooling": None}
     sources = settings.profile, settings.fidelity
-    files = {name: file_of("method", name) for name in built_in("method")}
-    texts = {name: file.read_text("utf-8") for name, file in files.items() if file}
+    files = [file for name in built_in("method") if (file := file_of("method", name))]
+    in_role = {role: [file for file in files if read(file).get("role") == role] for role in wanted}
     return [
-        {**values, "method": method_values(applied(method_file(name), *sources))}
+        {**values, "method": method_values(applied(method_file(file.stem), *sources))}
         for role, is_wanted in wanted.items()
-        for name, text in texts.items()
-        if is_wanted and f"\nrole: {role}" in text
+        for file in in_role[role]
+        if is_wanted and file.stem not in asked
     ]
 
 
@@ -250,7 +181,8 @@ def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -
 
     A setting that only some runs of a sweep read is fine.
     """
-    names = [text.lstrip("+~").partition("=")[0].removeprefix("llm@") for text in overrides]
+    given = [text for text in overrides if not text.startswith("~")]
+    names = [text.lstrip("+").partition("=")[0].removeprefix("llm@") for text in given]
     reasons = {name: [_unused(one, name) for one in experiments] for name in names}
     lines = [f"  {name}: {every[0]}" for name, every in reasons.items() if every and all(every)]
     if lines:
@@ -281,11 +213,12 @@ def _unused(experiment: Experiment, name: str) -> str:
     return ""
 
 
-def _waited(experiment: Experiment, progress: Progress | None) -> RunResult:
+def _wait_for(experiment: Experiment, progress: Progress | None) -> None:
     waiting = False
     while True:
         try:
-            return execute(experiment, progress)
+            execute(experiment, progress)
+            return
         except Occupied as occupied:
             if not waiting:
                 Progress().say(f"waiting for another process: {occupied}")
@@ -293,60 +226,17 @@ def _waited(experiment: Experiment, progress: Progress | None) -> RunResult:
             time.sleep(_PAUSE)
 
 
-def _lacking(result: RunResult) -> str:
-    metrics, settings = result.metrics, result.experiment.settings
+def lacking(metrics: Mapping[str, Any], experiment: Experiment) -> str:
+    """Return what a run lacks, rows or answers; "" where it is whole."""
+    settings = experiment.settings
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
     title, limit = metrics["title"], settings.failures.limit
     if n_failed and (n_failed >= n or n_failed > limit * n):
         allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
         return (
             f"{title}: {n_failed} of {n} questions failed, {allowed}; the same command tries "
-            f"them again: {result.folder.file('failures', 'txt')}"
+            f"them again: {experiment.folder.file('failures', 'txt')}"
         )
     if n < n_selected and settings.part == (1, 1):
         return f"{title}: {n_selected - n} of {n_selected} questions have no row"
     return ""
-
-
-def differences(results: Sequence[RunResult]) -> list[Comparison]:
-    """Return the differences from the baseline that the first run names; [] without another."""
-    if len(results) < 2:
-        return []
-    compared = []
-    for result in results:
-        experiment, scores = result.experiment, scores_over_repeats(result.experiment)
-        mine = {one.id: scores[one.id] for one in experiment.selection()[0] if one.id in scores}
-        scopes = {question.id: question.scope for question in experiment.dataset.questions}
-        compared.append(Compared(result.metrics, mine, scopes))
-    evaluation = results[0].experiment.settings.evaluation
-    return comparisons(compared, evaluation.baseline, evaluation.compared)
-
-
-def result_tables(
-    results: Sequence[RunResult], compared: Sequence[Comparison], columns: str
-) -> list[Table]:
-    """Return the tables of finished runs; `compared` are their differences from the baseline.
-
-    The main metric is the first of `evaluation.compared`, else the objective, of the first run.
-    """
-    settings = results[0].experiment.settings
-    scoring = settings.evaluation
-    metric = next(iter(scoring.compared), settings.objective)
-    metrics = [result.metrics for result in results]
-    return shown_tables(metrics, compared, columns=columns, metric=metric)
-
-
-def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences of runs, scored as the first one is, from the baseline it names.
-
-    [] when no run is of that method.
-    """
-    evaluation = runs[0].evaluation
-    compared = [Compared(run.metrics, scores_of(run, evaluation), run.scopes) for run in runs]
-    return comparisons(compared, evaluation.baseline, evaluation.compared)
-
-
-@cache
-def session() -> Session:
-    """Return the session of this process."""
-    return Session()

@@ -5,33 +5,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pydantic import ValidationError
 
-from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
+from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings, RunSettings
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.progress import Progress
+from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
+from graphrag_bench.report.rendering import Table
+from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder, paths_of
 from graphrag_bench.run.scoring import check_scoring, dataset_of, question_scores, score, scoring_of
+
+EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
+"""The settings that say how much of a run is wanted and how it is scored; not part of its key."""
 
 
 @dataclass(frozen=True)
 class StoredRun:
     """A run as its folder describes it; nothing is run again.
 
-    `loaded` is its data set where that is in memory already.
+    `loaded` is its data set where that is in memory already. `extent` has the settings `EXTENT` of
+    a cell of a sweep: cells that differ in these alone share a folder. `varied` is what the sweep
+    varies, as the cell has it; None for a run that is no cell.
     """
 
     folder: RunFolder
     loaded: Dataset | None = None
+    extent: Mapping[str, Any] | None = None
+    varied: str | None = None
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """What `metrics.json` holds."""
-        return self.folder.metrics()
+        """What `metrics.json` holds, of the extent; a cell has `varied` too."""
+        stored = self.folder.metrics()
+        if stored and self.extent is not None and _extent(stored) != self.extent:
+            stored = _within(self, stored, self.extent)
+        return stored if self.varied is None else {**stored, "varied": self.varied}
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -173,18 +187,6 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     )
 
 
-def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
-    """Return the runs of folders or beginnings of keys, each once, in order.
-
-    A folder that is not a run gives all runs below it. Raises UserError where there is none.
-    """
-    runs = []
-    for name in names:
-        below = sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []
-        runs += readable_runs(below) if below else [find_run(name, home)]
-    return list({run.folder.path.resolve(): run for run in runs}.values())
-
-
 def numbers_of(run: StoredRun) -> dict[str, float]:
     """Return the settings of a run that are numbers, by path; of its data set and models too."""
     return {
@@ -192,6 +194,35 @@ def numbers_of(run: StoredRun) -> dict[str, float]:
         for path, value in {**paths_of(run.config), **run.metrics["settings"]}.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
+
+
+def extent_of(settings: RunSettings) -> dict[str, Any]:
+    """Return the settings that say how much of a run is wanted, as JSON holds them."""
+    return settings.model_dump(mode="json", include=EXTENT)
+
+
+def _extent(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    n = (metrics.get("repeats") or {}).get("n", 1)
+    return {**{name: metrics.get(name) for name in EXTENT}, "repeats": n}
+
+
+def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]) -> dict[str, Any]:
+    """Score the questions of an extent, as if no more had been run; nothing is written."""
+    dataset, rows = run.require_dataset(), run.rows
+    names = _questions(dataset, extent)
+    n_answers = {"on": len(names), "off": 0}.get(str(extent["answer"]), extent["answer"])
+    unanswered = frozenset(names[int(n_answers) :])
+    selected = [
+        {**row, "status": "retrieved", "answer": None}
+        if name in unanswered and row["status"] == "answered"
+        else row
+        for name in names
+        if (row := rows.get(name))
+    ]
+    scoring = scoring_of(dataset, evaluation(extent["evaluation"]), run.folder, rows)
+    scores = score(selected, dataset.gold, run.folder.timing(), scoring)
+    whole = {**stored, **extent, **scores, "selected": len(names)}
+    return {**whole, "repeats": stored["repeats"] if extent["repeats"] > 1 else {}}
 
 
 _MODELS = ("llm", "llm_build", "embedder")
@@ -281,11 +312,13 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
     """Return the ids of the questions behind a run's metrics: the first, stratified by type."""
-    metrics = run.metrics
-    questions = run.dataset.interleaved() if run.dataset else ()
-    share = metrics.get("dev_share", DEV_SHARE)
-    part = within_split(questions, metrics.get("split", "all"), share)
-    return [question.id for question in part[: metrics["limit"]]]
+    return _questions(run.dataset, run.metrics) if run.dataset else []
+
+
+def _questions(dataset: Dataset, extent: Mapping[str, Any]) -> list[str]:
+    share = extent.get("dev_share", DEV_SHARE)
+    part = within_split(dataset.interleaved(), extent.get("split", "all"), share)
+    return [question.id for question in part[: extent["limit"]]]
 
 
 def scores_of(
@@ -293,10 +326,50 @@ def scores_of(
 ) -> dict[str, dict[str, float]]:
     """Return the metrics of each question that a run's stored scoring is of and did not fail.
 
-    Under its own settings of scoring, or these; nothing is written.
+    Under its own settings of scoring, or these; nothing is written. Of a run with repeats they are
+    the means over the repeats in which the question did not fail.
     """
-    scores = run.scores if settings is None else run.scores_by(settings)
-    return {name: scores[name] for name in scored_questions(run) if name in scores}
+    n = (run.metrics.get("repeats") or {}).get("n", 1)
+    trials = [
+        StoredRun(RunFolder(run.folder.path / f"trial-{t}"), run.dataset) for t in range(1, n)
+    ]
+    by = settings or run.evaluation
+    each = [run.scores_by(by), *(trial.scores_by(by) for trial in trials)]
+    return {
+        name: means([scores[name] for scores in each if name in scores])
+        for name in scored_questions(run)
+        if any(name in scores for scores in each)
+    }
+
+
+def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of every metric over those of `each` that have it."""
+    names = dict.fromkeys(name for one in each for name in one)
+    return {name: fmean(one[name] for one in each if name in one) for name in names}
+
+
+def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
+    """Return the differences of runs, scored as the first one is, from the baseline it names.
+
+    [] when no run is of that method.
+    """
+    evaluation = runs[0].evaluation
+    compared = [Compared(run.metrics, scores_of(run, evaluation), run.scopes) for run in runs]
+    return comparisons(compared, evaluation.baseline, evaluation.compared)
+
+
+def tables_of(
+    runs: Sequence[StoredRun],
+    compared: Sequence[Comparison],
+    columns: str,
+    metric: str | None = None,
+) -> list[Table]:
+    """Return the tables of runs; `compared` are their differences from the baseline.
+
+    The main metric is the first of the first run's `evaluation.compared`, else `metric`.
+    """
+    main = next(iter(runs[0].evaluation.compared), metric)
+    return shown_tables([run.metrics for run in runs], compared, columns=columns, metric=main)
 
 
 def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:

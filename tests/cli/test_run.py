@@ -27,12 +27,13 @@ HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
 
 
 def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
-    ended = ran(*TOY, "method=vanilla", "limit=3")
-    assert ended.methods == ["vanilla", "zeroshot", "bm25", "oracle"]
-    assert ended.folder.parent == home / "runs" / "toy" / "vanilla"
+    ended = ran(*TOY, "method=bm25", "limit=3")
+    assert ended.methods == ["bm25", "zeroshot", "vanilla", "oracle"]
+    assert ended.folder.parent == home / "runs" / "toy" / "bm25"
     assert ended.out.splitlines()[-1] == f"run: {ended.folders[-1]}"
     table = (ended.folder / "table.md").read_text()
-    places = [table.index(f"| {one} |") for one in ("closed-book", "VanillaRAG", "BM25", "oracle")]
+    references = [f"{one} (reference)" for one in ("closed-book", "VanillaRAG", "oracle")]
+    places = [table.index(f"| {one} |") for one in ("BM25", *references)]
     assert places == sorted(places)
 
 

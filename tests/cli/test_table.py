@@ -6,7 +6,7 @@ import io
 import pytest
 from toy_runs import TOY, command, refused, run_folder
 
-from graphrag_bench.run.stored import named_runs
+from graphrag_bench.run.sweep import named_runs
 
 pytestmark = pytest.mark.slow
 

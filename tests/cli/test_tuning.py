@@ -24,6 +24,7 @@ pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
 
 
 def test_optuna_sees_the_dev_part_alone_and_its_best_trial_is_reported_on_the_other() -> None:
+    asked.clear()
     ended = ran(*OPTUNA, INTERVAL)
     assert not asked
     assert len(ended.folders) == 2
@@ -46,10 +47,10 @@ def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
     quiet = [*HIPPORAG, "answer=off"]
     sweep = ["-m", *quiet, "method.damping=0.3,0.5", "split=dev"]
     ended = ran(*sweep, "objective=evidence_recall@2")
-    best = next(line for line in ended.out.splitlines() if line.startswith("  runs/")).strip()
+    best = next(line for line in ended.out.splitlines() if line.startswith("  /")).strip()
     ends = {word: ran(*quiet, f"method.damping={word}", "split=dev") for word in ("0.3", "0.5")}
     marked = [word for word, end in ends.items() if MARK in end.out]
-    assert marked == [word for word, end in ends.items() if str(end.folder).endswith(best)]
+    assert marked == [word for word, end in ends.items() if str(end.folder) == best]
     words = [*quiet, f"method.damping={marked[0]}"]
     assert MARK not in ran(*words, "split=test").out
     assert MARK in ran(*words, "split=all").out  # all questions hold those of dev

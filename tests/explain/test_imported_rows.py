@@ -17,8 +17,7 @@ from graphrag_bench.report.curves import Point, curve_table
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.cleanup import garbage
 from graphrag_bench.run.imported import Source, import_run
-from graphrag_bench.run.session import stored_differences
-from graphrag_bench.run.stored import StoredRun, find_run, rescored
+from graphrag_bench.run.stored import StoredRun, find_run, rescored, stored_differences
 from graphrag_bench.view.page import pair_rows, write_page
 
 pytestmark = pytest.mark.slow

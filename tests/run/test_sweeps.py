@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import toy_runs
 from hydra.types import RunMode
-from toy_runs import TOY, asked, command, metrics, ran, run_folder, write_set
+from toy_runs import TOY, asked, command, metrics, ran, refused, run_folder, write_set
 
 from graphrag_bench.algorithms import clustering
+from graphrag_bench.cli import run
 from graphrag_bench.config import compose
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
@@ -19,6 +21,7 @@ from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.run import session
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.session import Session, check_names, identity, references
+from graphrag_bench.run.sweep import Cell, Sweep, cells_below, refuse_foreign, write
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
 
@@ -37,8 +40,8 @@ def test_a_failed_cell_is_a_row_and_the_others_finish(home: Path) -> None:
     ended = command(*words)
     assert ended.code == 1
     assert cells("s") == ["done", "failed"]
-    assert "| dataset=musique | failed |" in Path("s/table.md").read_text()
-    assert "failed" in Path("s/table.csv").read_text()
+    assert "| BM25 dataset=musique | failed |" in Path("s/table.md").read_text()
+    assert "\nBM25 dataset=musique,failed," in Path("s/table.csv").read_text()
     assert (home / "s" / "0" / "run" / "records.jsonl").is_file()
     seconds = ended.folder.joinpath("timing.jsonl").read_bytes()
     assert command(*words).folder.joinpath("timing.jsonl").read_bytes() == seconds
@@ -48,12 +51,9 @@ def test_the_progress_of_a_cell_names_what_the_sweep_varies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     labels: list[str] = []
-    run = Session.run
-    monkeypatch.setattr(
-        Session, "run", lambda *one, label="": (labels.append(label), run(*one, label=label))[1]
-    )
+    monkeypatch.setattr(run, "Progress", lambda part: labels.append(part))
     ran("-m", *QUIET, "method=bm25", "method.top_k=2,3")
-    assert labels[:2] == ["cell 1 (top_k=2)", "cell 2 (top_k=3)"]
+    assert labels == ["cell 1 (top_k=2)", "cell 2 (top_k=3)"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,8 @@ def test_every_metric_of_a_run_could_have_been_named_before_it() -> None:
 def roles(*words: str) -> list[str]:
     """The methods of the reference rows of a run."""
     experiment = Experiment.prepare(composed([*TOY, "method=hipporag", *words]))
-    return [str(values["method"]["name"]) for values in references(experiment)]
+    name = experiment.method.name
+    return [str(values["method"]["name"]) for values in references(experiment, [name])]
 
 
 def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(home: Path) -> None:
@@ -176,10 +177,103 @@ def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(home: Pat
 
 def test_each_of_them_runs_once_in_a_sweep_with_its_own_settings() -> None:
     asked.clear()
-    ended = ran("-m", *TOY, "limit=2", "method=vanilla,hipporag", "method.top_k=1")
-    assert sorted(ended.methods) == ["bm25", "hipporag", "oracle", "vanilla", "vanilla", "zeroshot"]
+    ended = ran("-m", *TOY, "limit=2", "method=hipporag,bm25", "method.top_k=1,2")
+    cells = ["hipporag", "hipporag", "bm25", "bm25"]
+    assert ended.methods == [*cells, "zeroshot", "vanilla", "oracle"]
     assert len(asked) == len(set(asked))
-    assert "top_k=1" in ended.out and "top_k=4" in ended.out
+    names = rows("table.md", ended.folder)
+    assert [name.endswith("(reference)") for name in names] == [False] * 4 + [True] * 3
+
+
+def rows(table: str, folder: Path) -> list[str]:
+    """The names of the rows of a table."""
+    lines = (folder / table).read_text("utf-8").partition("\n\n**")[0].splitlines()
+    return [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
+
+
+def test_the_rows_of_a_sweep_are_the_cells_in_the_order_of_the_command(home: Path) -> None:
+    words = ["method=vanilla,bm25", "method.top_k=two,3,2", "hydra.sweep.dir=s"]
+    titles = ["VanillaRAG", "BM25"]
+    names = [f"{title} top_k={value}" for title in titles for value in ("two", 3, 2)]
+    ended = command("run", "-m", *TOY, "answer=off", *words)
+    assert rows("table.md", home / "s") == names
+    csv = (home / "s" / "table.csv").read_text("utf-8").splitlines()[1:]
+    assert [line.partition(",")[0] for line in csv] == names
+    shown = [line.split()[1:3] for line in ended.out.splitlines() if line.startswith("│")]
+    assert shown[: len(names)] == [name.split() for name in names]
+    again = command("table", "s", "--format", "csv").out.splitlines()[1:]
+    assert [line.partition(",")[0] for line in again] == names
+
+
+def test_cells_that_differ_in_their_extent_share_a_folder_and_have_rows_of_their_own() -> None:
+    words = [*QUIET, "method=bm25"]
+    ended = ran("-m", *words, "limit=2,4", "hydra.sweep.dir=s")
+    assert rows("table.md", Path("s")) == ["BM25 limit=2", "BM25 limit=4"]
+    assert [line.split(",")[1] for line in Path("s/table.csv").read_text().splitlines()[1:]] == [
+        "2", "4",
+    ]  # fmt: skip
+    assert len(ended.folders) == 1 and metrics(ended.folder)["n"] == 4
+
+
+def test_a_sweep_leaves_what_it_did_not_write(home: Path) -> None:
+    (home / "mine").mkdir()
+    for file in ("mine/cell.json", "run"):
+        (home / file).write_text('{"number": 0}')
+    words = [*QUIET, "method=bm25", "method.top_k=1,2", "hydra.sweep.dir=."]
+    for _ in range(2):
+        assert len(ran("-m", *words).folders) == 2
+    assert (home / "mine" / "cell.json").read_text() == '{"number": 0}'
+
+
+@pytest.mark.parametrize("name", ["table.md", "table.csv", "cell.json", "sweep.json"])
+def test_a_folder_with_a_file_that_would_be_overwritten_is_refused(home: Path, name: str) -> None:
+    (home / name).write_text("mine")
+    with pytest.raises(UserError, match=name):
+        refuse_foreign(home)
+    (home / name).unlink()
+    write(home, Cell("", 0, (), "", ""))
+    (home / "table.md").write_text("of the cell")
+    refuse_foreign(home)
+
+
+def test_a_job_that_was_killed_is_a_failed_cell_of_its_sweep(home: Path) -> None:
+    words = (("method=bm25", "limit=1"), ("method=bm25", "limit=2"))
+    write(home, Sweep("now", ("limit",), words))
+    write(home / "1", Cell("now", 1, words[1], "BM25", "limit=2"))
+    write(home / "0", Cell("earlier", 0, words[0], "BM25", "limit=1"))
+    assert [(cell.name, bool(cell.error)) for cell in cells_below(home)] == [
+        ("limit=1", True), ("BM25 limit=2", False),
+    ]  # fmt: skip
+
+
+def test_a_run_in_a_folder_with_something_named_run_leaves_that_alone(home: Path) -> None:
+    (home / "run").mkdir()
+    (home / "run" / "mine").touch()
+    ran(*QUIET, "method=bm25", "hydra.run.dir=.")
+    assert [path.name for path in (home / "run").iterdir()] == ["mine"]
+    assert not [path for path in home.iterdir() if path.name.startswith(".run")]
+    assert (home / "table.md").is_file()
+
+
+def test_a_cell_whose_questions_all_failed_has_failed_and_its_log_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(toy_runs, "fails_on", {"Question"})
+    words = [*TOY, "reference_rows=off", "limit=2", "method=bm25,vanilla", "hydra.sweep.dir=s"]
+    assert command("run", "-m", *words).code == 1
+    assert cells("s") == ["failed", "failed"]
+    assert rows("table.md", Path("s")) == ["BM25", "VanillaRAG"]
+    for cell in ("0", "1"):
+        assert "answer.direct" in Path("s", cell, "run.log").read_text()
+
+
+def test_a_sweep_with_a_cell_that_cannot_be_composed_is_refused_by_its_name(home: Path) -> None:
+    words = [*QUIET, "method=bm25,hipporag,vanilla", "method.damping=0.3"]
+    message = refused("-m", *words, "hydra.sweep.dir=s")
+    for name in ("bm25", "vanilla"):
+        assert f"method={name}" in message and f"'method.damping' of method '{name}'" in message
+    assert "method=hipporag" not in message
+    assert not (home / "s").exists()
 
 
 def test_the_plan_of_a_sweep_sums_what_is_left_and_counts_an_artifact_once() -> None:

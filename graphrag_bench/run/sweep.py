@@ -1,0 +1,204 @@
+"""The jobs of Hydra as their folders state them: what a sweep varies, and what became of a cell.
+
+A sweep's folder has `sweep.json`, that of a job `cell.json`. Whoever prints a sweep reads these
+and the folders of the runs that they name: the command itself, and `table FOLDER` later.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.report.comparisons import Comparison
+from graphrag_bench.report.rendering import Table
+from graphrag_bench.run.folder import METRICS, TABLE, RunFolder, write_whole
+from graphrag_bench.run.stored import StoredRun, find_run, readable_runs, tables_of
+
+CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A command that runs several cells.
+
+    `command` tells its cells from those of earlier commands in the same folder, `varied` are the
+    settings that it varies, and `methods` those that it asks for on each data set. `cells` are the
+    overrides of each, none where the sweeper chooses them one after another.
+    """
+
+    command: str = ""
+    varied: tuple[str, ...] = ()
+    cells: tuple[tuple[str, ...], ...] = ()
+    methods: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def words(self, overrides: Sequence[str]) -> str:
+        """Return the overrides of a cell that the sweep varies, the method aside, in its order."""
+        words = [word.lstrip("+") for word in overrides if setting_of(word) in self.varied]
+        return " ".join(
+            word.removeprefix("method.") for word in words if setting_of(word) != "method"
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A job: what it was given, and what became of it.
+
+    `runs` are the folders of its own run and of its reference rows, `lacking` says what these lack.
+    `error` is empty where the job is done; `extent` are its settings of `EXTENT`.
+    """
+
+    command: str
+    number: int
+    overrides: tuple[str, ...]
+    title: str
+    varied: str
+    status: str = "failed"
+    error: str = ""
+    exit_code: int = 1
+    runs: tuple[str, ...] = ()
+    extent: Mapping[str, Any] | None = None
+    lacking: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in tables, as that of a finished cell."""
+        return f"{self.title} {self.varied}".strip()
+
+    def stored(self, datasets: Mapping[Path, Dataset] | None = None) -> list[StoredRun]:
+        """Return its run, then its reference rows; `datasets` are those in memory, by folder."""
+        loaded = datasets or {}
+        return [
+            StoredRun(RunFolder(path), loaded.get(path), self.extent, None if row else self.varied)
+            for row, path in enumerate(map(Path, self.runs))
+        ]
+
+
+def setting_of(word: str) -> str:
+    """Return the path that an override sets."""
+    return word.lstrip("+~").partition("=")[0]
+
+
+def varied_in(cells: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the settings that cells have several values of, in the order of the command."""
+    words: dict[str, set[str]] = {}
+    for word in (word for cell in cells for word in cell):
+        words.setdefault(setting_of(word), set()).add(word)
+    return tuple(name for name, several in words.items() if len(several) > 1)
+
+
+def write(folder: Path, value: Sweep | Cell) -> None:
+    """Write `sweep.json` or `cell.json`."""
+    name = SWEEP if isinstance(value, Sweep) else CELL
+    write_whole(folder / name, json.dumps(asdict(value), ensure_ascii=False, default=str) + "\n")
+
+
+def sweep_in(folder: Path) -> Sweep | None:
+    """Return the last sweep in a folder; None where there is none."""
+    return _read(folder / SWEEP, _SWEEP)
+
+
+def cell_in(folder: Path) -> Cell | None:
+    """Return the job of a folder; None where there is none."""
+    return _read(folder / CELL, _CELL)
+
+
+def cells_below(folder: Path) -> list[Cell]:
+    """Return the cells of the last sweep in a folder, or its one job, in the command's order."""
+    sweep = sweep_in(folder)
+    if sweep is None:
+        return [cell for cell in [cell_in(folder)] if cell]
+    every = [cell_in(file.parent) for file in folder.rglob(CELL)]
+    mine = {cell.number: cell for cell in every if cell and cell.command == sweep.command}
+    for number, words in enumerate(sweep.cells):
+        if number not in mine:
+            named = " ".join(word for word in words if setting_of(word) in sweep.varied)
+            error = "its job has not finished"
+            mine[number] = Cell(sweep.command, number, words, "", named, error=error)
+    return [mine[number] for number in sorted(mine)]
+
+
+def shown_runs(
+    cells: Sequence[Cell], datasets: Mapping[Path, Dataset] | None = None
+) -> list[StoredRun]:
+    """Return the runs that a table of cells shows: those that are done, then reference rows.
+
+    A run that is a cell is no reference row, and each reference row comes once.
+    """
+    every = [cell.stored(datasets) for cell in cells if not cell.error]
+    own = [runs[0] for runs in every]
+    references = {run.folder.path: run for runs in every for run in runs[1:]}
+    for run in own:
+        references.pop(run.folder.path, None)
+    return [*own, *references.values()]
+
+
+def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
+    """Return the runs of folders or beginnings of keys, each once, in order.
+
+    The folder of a command gives the runs that it showed, any other folder all runs below it.
+    Raises UserError where there is none.
+    """
+    runs: list[StoredRun] = []
+    for name in names:
+        if Path(name).is_dir() and (found := shown_runs(cells_below(Path(name)))):
+            runs += found
+        elif below := sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []:
+            runs += readable_runs(below)
+        else:
+            runs.append(find_run(name, home))
+    return list({(run.folder.path.resolve(), repr(run.extent)): run for run in runs}.values())
+
+
+def shown_tables(
+    every: Sequence[Cell], compared: Sequence[Comparison], runs: Sequence[StoredRun], columns: str
+) -> list[Table]:
+    """Return the tables of cells and their reference rows, `runs`; what failed is a row too.
+
+    The main metric is the first of `evaluation.compared`, else the objective, of the first run.
+    """
+    if not runs:
+        heads = ("method", "result")
+        return [with_failed(Table("", heads, (), (), heads), every)]
+    objective = runs[0].config.get("objective")
+    return [
+        with_failed(table, every) if table.heads[0] == "method" else table
+        for table in tables_of(runs, compared, columns, objective)
+    ]
+
+
+def with_failed(table: Table, every: Sequence[Cell]) -> Table:
+    """Return a table of cells with those that failed, each in its place."""
+    rest, rows = list(table.rows), []
+    blank = ("",) * (len(table.heads) - 2)
+    for cell in every:
+        rows.append((cell.name, "failed", *blank) if cell.error else rest.pop(0))
+    notes = [f"{one.name} failed: {' '.join(one.error.split())}" for one in every if one.error]
+    return replace(table, rows=(*rows, *rest), notes=(*notes, *table.notes))
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise UserError where a command would overwrite a file that none has written there."""
+    if sweep_in(folder) or cell_in(folder):
+        return
+    for name in (CELL, SWEEP, TABLE, CSV):
+        if (folder / name).exists():
+            raise UserError(
+                f"{folder / name} is not of an earlier command and would be overwritten. Choose "
+                "another folder: hydra.run.dir, or hydra.sweep.dir of a sweep."
+            )
+
+
+_SWEEP, _CELL = TypeAdapter(Sweep), TypeAdapter(Cell)
+
+
+def _read(path: Path, kind: TypeAdapter[T]) -> T | None:
+    try:
+        return kind.validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
