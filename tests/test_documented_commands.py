@@ -1,0 +1,110 @@
+"""Every command line of the documentation parses, and every run of it composes; none is run."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from graphrag_bench.cli import main
+from graphrag_bench.cli.parsing import Parser, is_setting, name_of
+from graphrag_bench.config import compose
+from graphrag_bench.config.compose import composed, parsed
+from graphrag_bench.config.settings import check_settings, explained
+from graphrag_bench.config.sources import GROUPS, ROLES
+from graphrag_bench.config.words import quoted
+from graphrag_bench.errors import UserError
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = [name for group in main.GROUPS.values() for name in group]
+OF_RUNS = ("run", "plan", "ask", "ablate")
+MENTIONED = ("are required", "expected one argument")
+"""What is said of a command that is named without its words."""
+PLACES = {
+    "dataset": "toy",
+    "method": "bm25",
+    "experiment": "evidence",
+    "row": "zhou2025.table5.KGP",
+}
+"""Choices in place of NAME."""
+OWN = re.compile(r"plugins=|=\S*\./|\$|mine|pilot|town|PAPER.TABLE.ROW|[{}]|dampng|nonsense")
+"""What a command of a choice that its page makes has, and one that is refused or needs a shell."""
+INLINE = re.compile(rf"`((?:graphrag-bench +)?(?:{'|'.join(COMMANDS)})(?: [^`]*)?)`")
+LINE = re.compile(r"^[#$\s]*(graphrag-bench +[a-z]+\b[^\n]*)$", re.M)
+FILES = [
+    ROOT / "README.md", ROOT / "pyproject.toml",
+    *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("methods/*/README.md")),
+    *sorted(ROOT.glob("configs/**/*.yaml")), *sorted(ROOT.glob("datasets/*/card.yaml")),
+    *sorted(ROOT.glob("graphrag_bench/cli/*.py")),
+]  # fmt: skip
+
+
+def lines(text: str) -> Iterator[str]:
+    """The command lines of a text: those that stand alone, and those in backticks."""
+    joined = re.sub(r"\\\n[#\s]*", " ", text)
+    yield from LINE.findall(joined)
+    prose = re.sub(r"```.*?```", "", joined, flags=re.S)
+    yield from (" ".join(inline.split()) for inline in INLINE.findall(prose))
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a command line, what follows it and what stands for more left out."""
+    line = re.split(r" {3,}| [|>] |; ", line.removeprefix("graphrag-bench").strip())[0]
+    words = shlex.split(line.rstrip(".,)"), comments=True)
+    words = [word.strip("[]") if word[0] == "[" else word for word in words if word.strip(".[]")]
+    return [word if "=[" in word else word.removesuffix("...").removesuffix("]") for word in words]
+
+
+def documented(file: Path) -> list[str]:
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".py":
+        text = ast.get_docstring(ast.parse(text)) or ""
+    elif file.suffix in (".yaml", ".toml"):
+        text = "\n".join(line.partition("#")[2] for line in text.splitlines())
+    return [line for line in dict.fromkeys(lines(text)) if not OWN.search(line)]
+
+
+def check(command: str, words: list[str]) -> None:
+    """Raise for a command that is not there, or words that it does not take."""
+    assert command in COMMANDS
+    known = {name.partition(".")[0] for name, *_ in explained()} | {*GROUPS, *ROLES, "hydra"}
+    if not words or "--help" in words:
+        return
+    if command in OF_RUNS:
+        settings = [word for word in words if is_setting(word)]
+        chosen = {f"{group}=NAME": f"{group}={name}" for group, name in PLACES.items()}
+        compose_first([chosen.get(word, word) for word in settings])
+        return
+    module = import_module(f"graphrag_bench.cli.{command}")
+    parser = Parser(command, module.__doc__ or "")
+    module.declare(parser)
+    try:
+        read = vars(parser.read(words))
+    except UserError as error:
+        assert any(mention in str(error) for mention in MENTIONED), error
+        return
+    left = [word for name in ("words", "runs") for word in read.get(name, ())]
+    assert {name_of(word).partition(".")[0] for word in left if is_setting(word)} <= known
+
+
+def compose_first(words: list[str]) -> None:
+    """Compose the first cell of a run, and check its settings."""
+    several = [one.input_line for one in parsed(words) if one.is_sweep_override()]
+    shared = [one for one in map(quoted, words) if one not in several and one[:7] != "method."]
+    every = compose.cells(compose.composition(shared), words)
+    check_settings(composed(every[0] if every else shared))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_every_command_line_of_a_page_is_one(file: Path) -> None:
+    wrong = []
+    for line in documented(file):
+        try:
+            command, *words = words_of(line)
+            check(command, words)
+        except Exception as error:  # noqa: BLE001 - all of a page are named together
+            wrong.append(f"{line}: {error}")
+    assert not wrong, "\n".join(wrong)
