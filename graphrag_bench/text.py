@@ -29,6 +29,21 @@ def normalise_name(name: str) -> str:
     return " ".join("".join(characters).split())
 
 
+_NOTHING = frozenset(
+    {"none", "n/a", "n.a", "null", "unknown", "not applicable", "not available", "not specified",
+     "unspecified", "no entity", "no entities", "-", "--", "–", "—"}
+)  # fmt: skip
+
+
+def names_nothing(name: str) -> bool:
+    """Return whether a model wrote this in the place of a name: "NONE", "N/A", "unknown", "-".
+
+    >>> names_nothing("(None)"), names_nothing("Na")
+    (True, False)
+    """
+    return name.strip(" \t\n\"'`*().[]<>").casefold() in _NOTHING
+
+
 def folded(text: str) -> str:
     """Return the text in NFKC and without case, less the characters that have no width.
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from html import unescape
 from typing import Any
 
 from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
@@ -13,55 +14,93 @@ from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, Result, failure
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.structured import ReplyFormat
 from graphrag_bench.prompts import Message, Prompt
-from graphrag_bench.text import normalise_name
+from graphrag_bench.text import names_nothing, normalise_name
 from graphrag_bench.values import unique
 
-RECORD, FIELD, COMPLETE = "##", "<|>", "<|COMPLETE|>"
+_YES_TOKENS = 8
 _COMPLETE = 10.0
 """The highest completeness of a fact, that of one without a score."""
-_BETWEEN_RECORDS = re.compile(rf"{RECORD}|{re.escape(COMPLETE)}|\n(?=\s*\(\s*[\"']?[a-z_]+[\"']?<)")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
-_YES_TOKENS = 8
+_ECHOES = frozenset({"description", "entity_description", "relationship_description"})
+"""Descriptions of the format's own template, `("entity"<|>NAME<|>type<|>description)`."""
+
+_S = r"[ \t\u3000]*"
+_OPEN, _CLOSE = r"(?:\\?<|&lt;|＜)", r"(?:\\?>|&gt;|＞)"
+_BAR = r"(?:\\?[|｜│¦]|&#124;|&vert;)"
+_FIELD = (
+    rf"{_OPEN}{_S}{_BAR}(?:{_S}(?!complet)[^\s<>＜＞&|｜(){{}}\"]{{0,20}}{_S}{_BAR})*{_S}{_CLOSE}{_BAR}?"
+    r"|[{<]\|?tuple_delimiter\|?[}>]|<\|?sep\|?>"
+)
+"""`<|>` and what models write for it: `<||>`, `<|#|>`, `< | >`, `＜｜＞`, `&lt;|&gt;`, ..."""
+_WEAK = {"|": r"(?<!\\)[|｜│¦]", "\t": r"\t", r"\t": r"\\t", ",": r","}
+"""Signs that delimit fields where one stands behind the kind of a record, and only there."""
+_END = re.compile(
+    rf"{_OPEN}{_S}{_BAR}*{_S}complet\w*{_S}{_BAR}*{_S}{_CLOSE}|\{{completion_delimiter\}}"
+    r"|(?m:^[\s*(]*completed?[\s*).]*$)",
+    re.IGNORECASE,
+)
+_QUOTES = "[\"'“”„‘’«»`*]*"
+_HEAD = re.compile(
+    rf"(?:(?P<open>[(\[{{（【])\s*)?{_QUOTES}(?:(?<!\w)"
+    rf"(?P<kind>entity|relationship|relation|fact|content_keywords)(?P<quote>{_QUOTES})\s*"
+    rf"(?:(?P<field>{_FIELD})|(?P<weak>[|｜│¦,\t]|\\t))"
+    rf"|(?<=[(\[{{（【\"'])(?P<other>[^\W\d][\w -]{{0,30}}?){_QUOTES}\s*(?:{_FIELD}))",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(
+    r"(?:\A|\n|##|[)\]}）】][,;.]?)\s*(?:(?:[-*•·–—+>`|]+|#{1,6}|\(?\d{1,3}[.):])\s*)*\Z"
+)
+"""The place of a record without brackets: a new line or another record, bullets aside."""
+_BEHIND = re.compile(r"\s*(?:[,;.]?\s*?(?:\n|\Z)|\**#|\{record|[\s,;.*`|•·–—+\-\d)]*\Z)")
+"""What stands behind the bracket that ends a record."""
+_CLOSING = {"(": "()", "（": "（）", "[": "[]", "{": "{}", "【": "【】"}
+_TABLE_RULE = re.compile(r"[^\n]*\n\s*\|?\s*:?-[-\s:|]*(?:\n|\Z)")
+_PAIRS = ('""', "''", "“”", "‘’", "``", "«»")
 
 Record = EntityRecord | RelationshipRecord | FactRecord
 
 
 @dataclass(frozen=True)
 class RecordReply:
-    """A reply with its records, and how many were malformed or of negative strength."""
+    """A reply with its records, and how many were malformed or of negative strength.
+
+    `cut` says that the reply ended at its limit.
+    """
 
     text: str
     records: tuple[Record, ...] = ()
     malformed: int = 0
     negative: int = 0
-
-
-def _checked(reply: RecordReply, purpose: str) -> RecordReply:
-    if not reply.records and (COMPLETE not in reply.text or reply.malformed):
-        raise UnreadableReply(purpose, reply.text)
-    return reply
+    cut: bool = False
 
 
 def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
     """Return the records of a reply; raises UnreadableReply for none where it does not say so.
 
-    Records are separated by `##`, their fields by `<|>`; what counts is the text between a
-    record's first `(` and last `)`. An entity has at least 4 fields, a relationship at least 5;
-    more is ignored. With `keywords` a relationship of 6 fields or more holds them in the fifth,
-    and one of 5 has none. The last field is the strength where it is a signed decimal number,
-    which is taken as 0 when negative (and counted), and otherwise the strength is 1. The last
-    record of a `cut` reply is left out. A reply that is only `<|COMPLETE|>` has no records.
+    A record begins with its kind and a delimiter, `("entity"<|>` or a common variant of it, in
+    brackets or at the beginning of a line; delimiters, separators and bullets may vary, also
+    within one reply. An entity has at least 4 fields, a relationship at least 5; more is ignored.
+    With `keywords` a relationship of 6 fields or more holds them in the fifth, and one of 5 has
+    none. The last field is the strength where it is a signed decimal number, which is taken as 0
+    when negative (and counted), and otherwise the strength is 1. Names as "NONE" and "N/A" are no
+    entities. The last record of a `cut` reply is left out, unless a separator stands behind it. A
+    reply that is `<|COMPLETE|>` alone has no records.
     Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
     accepted with and without them.
     """
     records: list[Record] = []
-    malformed = negative = 0
+    malformed = negative = nothing = 0
     for kind, *fields in _records(text, cut):
         n_names = {"entity": 1, "relationship": 2}.get(kind, 0)
-        named = n_names and all(map(normalise_name, fields[:n_names]))
+        while len(fields) > 2 + n_names and not fields[-1]:
+            fields.pop()
         if kind == "content_keywords":
             continue
-        if not named or len(fields) < 2 + n_names:
+        if not n_names or len(fields) < 2 + n_names:
+            malformed += 1
+        elif any(map(names_nothing, fields[:n_names])) or _is_echo(fields[n_names:]):
+            nothing += 1
+        elif not all(map(normalise_name, fields[:n_names])):
             malformed += 1
         elif kind == "entity":
             records.append(EntityRecord(fields[0], fields[1].lower(), fields[2]))
@@ -73,7 +112,8 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
             source, target, description = fields[:3]
             weight = max(strength, 0.0)
             records.append(RelationshipRecord(source, target, description, distinct, weight))
-    return _checked(RecordReply(text, tuple(records), malformed, negative), purpose)
+    reply = RecordReply(text, tuple(records), malformed, negative, cut)
+    return _checked(reply, purpose, says_none=bool(nothing))
 
 
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
@@ -86,9 +126,11 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     Source: HyperGraphRAG (Luo et al. 2025), the layout of its released prompt.
     """
     facts: list[FactRecord] = []
-    malformed = 0
+    malformed = nothing = 0
     for kind, *fields in _records(text, cut):
-        if kind == "fact" and fields and fields[0]:
+        if kind in ("fact", "entity") and fields and names_nothing(fields[0]):
+            nothing += 1
+        elif kind == "fact" and fields and fields[0]:
             complete = _number(fields[-1], _COMPLETE) if len(fields) > 1 else _COMPLETE
             facts.append(FactRecord(fields[0], (), min(max(complete, 0.0), _COMPLETE)))
         elif kind == "entity" and len(fields) > 1 and normalise_name(fields[0]) and facts:
@@ -96,22 +138,103 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
             facts[-1] = replace(facts[-1], entities=(*facts[-1].entities, entity))
         else:
             malformed += 1
-    return _checked(RecordReply(text, tuple(facts), malformed), purpose)
+    reply = RecordReply(text, tuple(facts), malformed, cut=cut)
+    return _checked(reply, purpose, says_none=bool(nothing))
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether a reply is one line of words at most, with nothing like a record in it."""
+    words = _END.sub("", text).strip()
+    return "\n" not in words and not re.search(r"[|｜{}\t]|&lt;|\\t", words)
+
+
+def _checked(reply: RecordReply, purpose: str, *, says_none: bool) -> RecordReply:
+    """Return a reply that has records or says that there are none, and nothing besides."""
+    if reply.records or (says_none and not reply.malformed):
+        return reply
+    rest, n_ends = _END.subn("", reply.text)
+    if reply.malformed or not n_ends or re.search(r"\w", re.sub(r"```\w*", "", rest)):
+        problem = "no record is in the format" if rest.strip() else "it is empty"
+        raise UnreadableReply(purpose, reply.text, problem)
+    return reply
+
+
+def _is_echo(fields: list[str]) -> bool:
+    return any(field.strip("<>").lower() in _ECHOES for field in fields[:2])
 
 
 def _records(text: str, cut: bool) -> Iterator[list[str]]:
-    parts = _BETWEEN_RECORDS.split(text)
-    for part in parts[:-1] if cut else parts:
-        if FIELD in part:
-            start, end = part.find("("), part.rfind(")")
-            kind, *fields = part[start + 1 : end].split(FIELD) if end > start else [""]
-            yield [_bare(kind).lower(), *map(_bare, fields)]
+    """Yield the kind and the fields of each record, "" for one of no known kind."""
+    heads = [head for head in _HEAD.finditer(text) if _begins(text, head)]
+    starts = [head.start() for head in heads] + [len(text)]
+    if re.search(_FIELD, text[: starts[0]], re.IGNORECASE):
+        yield [""]
+    for head, end in zip(heads, starts[1:], strict=True):
+        if head["weak"] and _TABLE_RULE.match(text, head.end()):
+            continue  # the head of a table
+        segment = text[head.end() : end]
+        completed = _END.search(segment)
+        segment = segment[: completed.start()] if completed else segment
+        inside, behind = _inside(segment, head["open"] or "")
+        whole = completed or re.match(r"\s*[*`]*##|\s*\n\s*[(\[]", behind)
+        if whole or not cut or end < len(text):
+            kind = (head["kind"] or "").lower()
+            kind = "relationship" if kind == "relation" else kind
+            yield [kind, *_fields(inside, head["weak"] or "", head["field"] or "")]
+            if re.search(_FIELD, behind, re.IGNORECASE):
+                yield [""]
+
+
+def _begins(text: str, head: re.Match[str]) -> bool:
+    """Return whether a record begins here, and not a field or words in brackets."""
+    if head["weak"] == "," and not head["quote"]:
+        return False
+    if head["open"] and head["field"]:
+        return True
+    return bool(_BEFORE.search(text, max(0, head.start() - 60), head.start()))
+
+
+def _inside(segment: str, opening: str) -> tuple[str, str]:
+    """Return what a record holds, and what stands behind the bracket that ends it.
+
+    That is the first one that closes the record and has nothing but a separator, a bullet or the
+    end of the line behind it, else the last one.
+    """
+    depth, last = 0, -1
+    opens, closes = _CLOSING.get(opening, "()")
+    for sign in re.finditer(re.escape(opens) + "|" + re.escape(closes), segment) if opening else ():
+        if sign[0] == opens:
+            depth += 1
+            continue
+        last = sign.start()
+        if depth == 0 and _BEHIND.match(segment, sign.end()):
+            break
+        depth = max(depth - 1, 0)
+    if last >= 0:
+        return segment[:last], segment[last + 1 :]
+    line, _, _ = segment.strip().partition("\n")
+    line = re.sub(r"\s*\**#{2,}\**\s*\Z|[\s,;]+\Z", "", line)
+    closed = line.endswith(")") and line.count(")") > line.count("(")
+    return (line[:-1] if closed else line), segment[len(line) :]
+
+
+def _fields(inside: str, weak: str, field: str) -> list[str]:
+    if not weak:
+        parts = re.split(_FIELD, inside, flags=re.IGNORECASE)
+        return [_bare(unescape(part) if "&" in field else part) for part in parts]
+    sign = _WEAK.get(weak, _WEAK["|"])
+    inside = re.sub(rf"{sign}\s*\Z", "", inside.strip())
+    quoted = re.split(rf"(?<=[\"”'’])\s*{sign}\s*(?=[\"“'‘\d.+-])", inside)
+    parts = quoted if len(quoted) > 1 or weak == "," else re.split(sign, inside)
+    return [_bare(part.replace(r"\|", "|")) for part in parts]
 
 
 def _bare(text: str) -> str:
     text = text.strip()
-    for quote in "\"'":
-        if len(text) > 1 and text[0] == text[-1] == quote:
+    if len(text) > 4 and text.startswith("**") and text.endswith("**"):
+        text = text[2:-2].strip()
+    for opening, closing in _PAIRS:
+        if len(text) > 1 and text[0] == opening and text[-1] == closing:
             text = text[1:-1].strip()
     return text
 
@@ -198,7 +321,9 @@ def gleaned(
 def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:
     try:
         return reading.read(text, cut)
-    except UnreadableReply:  # says that nothing was missed
+    except UnreadableReply:
+        if cut or not says_nothing(text):
+            raise
         return RecordReply(text)
 
 

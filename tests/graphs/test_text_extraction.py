@@ -97,7 +97,7 @@ def test_what_counts_stands_between_the_first_and_the_last_bracket():
             "(person<|>NORVIK<|>geo<|>A place.)",
             "(entity<|>...<|>geo<|>A place.)",
             "(relationship<|>ADA MARSH<|><|>founded<|>9)",
-            "entity<|>NORVIK<|>geo<|>A place without brackets.",
+            "It is NORVIK<|>geo<|>a place that follows no kind.",
         )),
         *((facts, STANDS, STANDING, bad) for bad in (
             '("entity"<|>TARN)', '("entity"<|>...<|>A mountain.)', '("fact"<|><|>9)',

@@ -1,0 +1,183 @@
+"""Records read from replies that models have decorated in their own ways."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_bench.algorithms.extraction import EntityRecord, RelationshipRecord
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.graphs.gleaning import Record, RecordReply, read_facts, read_records
+from graphrag_bench.llm.openai_compatible import _without_thinking
+
+ADA = '("entity"<|>ADA<|>person<|>Ada wrote notes.)'
+BABBAGE = '("entity"<|>BABBAGE<|>person<|>Babbage made engines.)'
+FRIENDS = '("relationship"<|>ADA<|>BABBAGE<|>They were friends.<|>7)'
+ALL: tuple[Record, ...] = (
+    EntityRecord("ADA", "person", "Ada wrote notes."),
+    EntityRecord("BABBAGE", "person", "Babbage made engines."),
+    RelationshipRecord("ADA", "BABBAGE", "They were friends.", (), 7.0),
+)
+LINES = f"{ADA}\n{BABBAGE}\n{FRIENDS}\n<|COMPLETE|>"
+MARKS = (
+    "<|>", "<||>", "<|#|>", "< | >", "＜|＞", "<｜>", "&lt;|&gt;", "<\\|>", "<|tuple|>", "<|>|",
+    "{tuple_delimiter}", "<SEP>", " | ", "\t", "\\t",
+)  # fmt: skip
+
+
+def read(text: str, cut: bool = False) -> RecordReply:
+    return read_records(text, cut, keywords=False, purpose="test")
+
+
+# ---- delimiters
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("text", [LINES, LINES.replace("\n", "##\n"), LINES.replace("\n", " ")])
+def test_common_delimiters_are_read(mark: str, text: str) -> None:
+    reply = read(text.replace("<|>", mark))
+    assert (reply.records, reply.malformed) == (ALL, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| kind | name | type | text |\n|---|:-:|---|---|\n"
+        "| entity | ADA | person | Ada wrote notes. |\n"
+        "| Entity | BABBAGE | person | Babbage made engines. |\n"
+        "| relationship | ADA | BABBAGE | They were friends. | 7 |\n",
+        '"entity"|"ADA"|"person"|"Ada wrote notes."\n"entity"|"BABBAGE"|"person"|"Babbage made '
+        'engines."\n"relationship"|"ADA"|"BABBAGE"|"They were friends."|7',
+        '("entity", "ADA", "person", "Ada wrote notes."), ("entity", "BABBAGE", "person", "Babbage '
+        'made engines."), ("relationship", "ADA", "BABBAGE", "They were friends.", 7)',
+        f"{ADA}##{BABBAGE.replace('<|>', '<||>')}##{FRIENDS.replace('<|>', '|')}",
+    ],
+)  # fmt: skip
+def test_tables_quotes_and_mixed_delimiters_are_read(text: str) -> None:
+    assert read(text).records == ALL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Entities**\n- Ada: person\n<|COMPLETE|>",
+        '{"entities": [{"name": "ADA", "type": "person"}]}<|COMPLETE|>',
+        "There are no entities. <|COMPLETE|>",
+        ADA.replace("<|>", " ~ ") + "<|COMPLETE|>",
+        "| Entity | Type | Text |\n|---|---|---|\n| ADA | person | She wrote. |\n<|COMPLETE|>",
+    ],
+)
+def test_other_layouts_and_prose_before_the_end_mark_are_unreadable(text: str) -> None:
+    with pytest.raises(UnreadableReply):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["<|COMPLETE|>", "```\n< | complete | >\n```", "(&lt;|COMPLETED|&gt;)", "**COMPLETE**"]
+)
+def test_the_end_mark_alone_says_that_there_is_nothing(text: str) -> None:
+    assert read(text) == RecordReply(text)
+
+
+# ---- bullets, kinds, lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINES.replace("entity", "ENTITY").replace("relationship", "Relationship"),
+        LINES.replace('"entity"', "“entity”").replace('"relationship"', "**relation**"),
+        LINES.replace("(", "- ("),
+        "1. " + LINES.replace("\n(", "\n12) ("),
+        LINES.replace("\n", ", "),
+        LINES.replace("\n", "; "),
+        LINES.replace("\n", "{record_delimiter}\n"),
+        LINES.replace("\n", "\n**##**\n"),
+        LINES.replace("(", "").replace(")", ""),
+        LINES.replace(")", ""),
+        LINES.replace("(", "[").replace(")", "]"),
+        f"```text\n{LINES}\n```\nThat is all (I hope).",
+    ],
+)
+def test_all_records_are_read_whatever_their_bullets_kinds_and_lines(text: str) -> None:
+    assert read(text).records == ALL
+
+
+def test_signs_of_the_layout_inside_a_description_stay() -> None:
+    text = "## marks a heading, | a cell, (see a) and b) there"
+    assert read(f'("entity"<|>MD<|>thing<|>{text})##{ADA}').records == (
+        EntityRecord("MD", "thing", text), ALL[0],
+    )  # fmt: skip
+
+
+def test_the_last_record_of_a_cut_reply_counts_where_a_separator_stands_behind_it() -> None:
+    assert read(LINES[:-30].lower(), cut=True).records[1].name == "babbage"  # type: ignore[union-attr]
+    assert read(f"{ADA}##{BABBAGE}##\n", cut=True).records == ALL[:2]
+    assert read(f'{ADA}\n{BABBAGE}\n("enti', cut=True).records == ALL[:2]
+    assert read(f"{ADA}\n{BABBAGE}", cut=True).records == ALL[:1]
+
+
+# ---- names
+
+
+@pytest.mark.parametrize("name", ["NONE", "N/A", "unknown", "Null", "-", '"None."', "(none)"])
+def test_a_word_for_nothing_is_no_entity(name: str) -> None:
+    nothing = f'("entity"<|>{name}<|>none<|>-)'
+    assert read(f"{nothing}<|COMPLETE|>").records == ()
+    tied = FRIENDS.replace("BABBAGE", name)
+    assert (read(f"{ADA}##{nothing}##{tied}").records, read(nothing).malformed) == (ALL[:1], 0)
+    told = read_facts(f'("fact"<|>It stands.<|>9)##("entity"<|>{name}<|>-)', False, purpose="test")
+    assert [fact.entities for fact in told.records] == [()]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["Na", "Nonesuch", "Null Island", "C", "5"])
+def test_a_name_that_begins_like_one_is_an_entity(name: str) -> None:
+    (entity,) = read(f'("entity"<|>{name}<|>thing<|>It is there.)').records
+    assert entity == EntityRecord(name, "thing", "It is there.")
+
+
+def test_the_template_of_the_format_is_no_record() -> None:
+    template = '("entity"<|>NAME<|>type<|>description)##("relationship"<|>A<|>B<|>description<|>9)'
+    assert read(f"{template}##{ADA}").records == ALL[:1]
+
+
+# ---- any decoration
+
+WORDS = st.text("abcdeXYZäé中С0123456789-'.", min_size=1, max_size=12).map(lambda w: f"W{w}w")
+PHRASES = st.lists(WORDS | st.sampled_from(["(old)", "#1", "a|b", "C++"]), min_size=1, max_size=5)
+TEXTS = PHRASES.map(lambda words: f"T {' '.join(words)} t.")
+ENTITIES = st.builds(EntityRecord, WORDS, st.sampled_from(["person", "geo"]), TEXTS)
+RELATIONSHIPS = st.builds(
+    RelationshipRecord, WORDS, WORDS, TEXTS, st.just(()), st.sampled_from([0.0, 1.0, 8.5])
+)
+STRONG = [mark for mark in MARKS if mark not in (" | ", "\t", "\\t")]
+
+
+def written(record: Record, mark: str, quote: str, kind: str) -> str:
+    if isinstance(record, EntityRecord):
+        fields = [kind.replace("K", "entity"), record.name, record.type, record.description]
+    else:
+        assert isinstance(record, RelationshipRecord)
+        fields = [kind.replace("K", "relationship"), record.source, record.target]
+        fields += [record.description, str(record.strength)]
+    return f"({mark.join([fields[0], *(f'{quote}{field}{quote}' for field in fields[1:])])})"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    records=st.lists(ENTITIES | RELATIONSHIPS, min_size=1, max_size=5),
+    mark=st.sampled_from(STRONG),
+    quote=st.sampled_from(["", '"', "`", " "]),
+    kind=st.sampled_from(['"K"', "K", "'K'", "“K”"]),
+    bullet=st.sampled_from(["", "- ", "* ", "1. ", "2) ", "> "]),
+    between=st.sampled_from(["##\n", "\n", "\n\n", " ## ", ",\n", ";\n"]),
+    before=st.sampled_from(["", "<think>Is it (entity) ## <|>?</think>", "Here they are:\n",
+                            "```\n", "**Records** (all)\n\n"]),
+    after=st.sampled_from(["", "<|COMPLETE|>", "\n<|COMPLETE|>\n```", "\n\nI hope (it) helps."]),
+)  # fmt: skip
+def test_exactly_the_records_come_back_from_any_decoration(
+    records: list[Record], mark: str, quote: str, kind: str, bullet: str, between: str,
+    before: str, after: str,
+) -> None:  # fmt: skip
+    lines = [f"{bullet}{written(one, mark, quote, kind)}" for one in records]
+    reply = read(_without_thinking(before + between.join(lines) + after))
+    assert (reply.records, reply.malformed) == (tuple(records), 0)
