@@ -48,7 +48,7 @@ _HEAD = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
-    r"(?:\A|\n|##|[)\]}）】][,;.]?)\s*(?:(?:[-*•·–—+>`|]+|#{1,6}|\(?\d{1,3}[.):])\s*)*\Z"
+    r"(?:\A|\n|##|record_delimiter\}|[)\]）】][,;.]?)\s*(?:(?:[-*•·–—+>`|]+|#{1,6}|\(?\d{1,3}[.):])\s*)*\Z"
 )
 """The place of a record without brackets: a new line or another record, bullets aside."""
 _BEHIND = re.compile(r"\s*(?:[,;.]?\s*?(?:\n|\Z)|\**#|\{record|[\s,;.*`|•·–—+\-\d)]*\Z)")
@@ -187,7 +187,7 @@ def _records(text: str, cut: bool) -> Iterator[list[str]]:
 
 def _begins(text: str, head: re.Match[str]) -> bool:
     """Return whether a record begins here, and not a field or words in brackets."""
-    if head["weak"] == "," and not head["quote"]:
+    if (head["weak"] == "," and not head["quote"]) or (head["other"] and not head["open"]):
         return False
     if head["open"] and head["field"]:
         return True
