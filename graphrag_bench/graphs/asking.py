@@ -1,6 +1,6 @@
 """A build model asked about many chunks, clusters or nodes; refused where nothing was of use."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -105,6 +105,23 @@ class Extractor:
     def statistics(self) -> dict[str, float]:
         """How many replies were read, and how many of them were cut."""
         return {REPLIES: self.n_replies, CUT: self.n_cut}
+
+
+def chunk_faults(
+    n_chunks: int, *, failed: Set[int], malformed: Set[int], cut: Set[int]
+) -> dict[str, float]:
+    """Return how many chunks were asked about, and how many of their rows are at fault, and how.
+
+    Of a failed chunk nothing was read, of a malformed or cut one not all; `faulty_chunks` counts
+    a row once.
+    """
+    return {
+        "chunks": n_chunks,
+        "failed_chunks": len(failed),
+        "malformed_chunks": len(malformed),
+        "cut_chunks": len(cut),
+        "faulty_chunks": len(failed | malformed | cut),
+    }
 
 
 def reply_limits(settings: Mapping[str, object]) -> list[str]:

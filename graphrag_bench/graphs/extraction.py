@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, PositiveInt
+from pydantic import BaseModel, BeforeValidator, PositiveInt
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.contract import artifact
@@ -16,13 +16,13 @@ from graphrag_bench.data.rows import json_file
 from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
 from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import normalise_name, squash
+from graphrag_bench.text import names_nothing, normalise_name, squash
 
 ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
@@ -38,16 +38,40 @@ _REPLY_SHARE = 0.75
 """Tokens of both replies for a token of the chunk: 45 triples of a chunk of 1,200 take 670."""
 
 
+_PLACES = (
+    ("head", "subject", "source"),
+    ("relation", "predicate", "relationship"),
+    ("tail", "object", "target"),
+)
+
+
+def _name(value: object) -> object:
+    return value.get("name", value) if isinstance(value, Mapping) else value
+
+
+def _row(value: object) -> object:
+    """Return a triple that is an object as [head, relation, tail]."""
+    if not isinstance(value, Mapping):
+        return value
+    named = {str(name).lower(): part for name, part in value.items()}
+    row = [next((named[name] for name in names if name in named), None) for names in _PLACES]
+    return [str(part) if type(part) in (int, float) else part for part in row]
+
+
+TripleRow = Annotated[list[str], BeforeValidator(_row)]
+"""A triple of a reply: [head, relation, tail], or an object with these."""
+
+
 class Entities(BaseModel):
     """What the entity prompt returns."""
 
-    named_entities: list[str]
+    named_entities: list[Annotated[str, BeforeValidator(_name)]]
 
 
 class Triples(BaseModel):
     """What the triple prompt returns: [head, relation, tail] each."""
 
-    triples: list[list[str]]
+    triples: list[TripleRow]
 
 
 @artifact("extraction.openie_file")
@@ -180,8 +204,8 @@ def llm_extraction(
     """The entities and triples that the build model reads out of each chunk.
 
     First the named entities as JSON, then, given the passage and them, the triples. Triples that
-    are not three non-empty texts are skipped and counted. Raises UserError when the replies about
-    no chunk can be read.
+    are not three names ("NONE" is none) are skipped and counted, and so are items and objects of a
+    reply that do not fit. Raises UserError when the replies about no chunk can be read.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
     section 4.
     """
@@ -190,7 +214,11 @@ def llm_extraction(
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     reading = list_reading(Entities, "named_entities", "extract entities")
     named = extractor.ask(chats, reading, items, ADVICE)
-    names = {row: r.value.named_entities for row, r in enumerate(named) if isinstance(r, Listed)}
+    names = {
+        row: [name for name in one.value.named_entities if not names_nothing(name)]
+        for row, one in enumerate(named)
+        if isinstance(one, Listed)
+    }
     listed = {row: json.dumps(entities, ensure_ascii=False) for row, entities in names.items()}
     chats = [
         triples_prompt.render({"passage": passages[row], "entities": entities})
@@ -200,24 +228,36 @@ def llm_extraction(
     reading_triples = list_reading(Triples, "triples", "extract triples")
     replies = extractor.ask(chats, reading_triples, [items[row] for row in names], ADVICE)
     pairs = zip(names, replies, strict=True)
-    written = {row: one.value.triples for row, one in pairs if isinstance(one, Listed)}
+    read = {row: one for row, one in pairs if isinstance(one, Listed)}
+    whole = {row: whole_triples(one.value.triples) for row, one in read.items()}
+    n_skipped = {
+        row: one.skipped + len(one.value.triples) - len(whole[row]) for row, one in read.items()
+    }
+    both = [*enumerate(named), *read.items()]
+    counts = {
+        "skipped_triples": sum(n_skipped.values()),
+        **extractor.statistics,
+        **chunk_faults(
+            len(passages),
+            failed=set(range(len(passages))) - set(read),
+            malformed={row for row, one in both if isinstance(one, Listed) and one.skipped}
+            | {row for row, n in n_skipped.items() if n},
+            cut={row for row, one in both if isinstance(one, Listed) and one.cut},
+        ),
+    }
     rows = [
-        ChunkExtraction(tuple(names.get(row, ())), whole_triples(written.get(row, [])))
+        ChunkExtraction(tuple(names.get(row, ())), whole.get(row, ()))
         for row in range(len(passages))
     ]
-    n_whole = sum(len(row.triples) for row in rows)
-    counts = {
-        "skipped_triples": sum(map(len, written.values())) - n_whole,
-        **extractor.statistics,
-        "failed_chunks": len(passages) - len(written),
-    }
     return Extraction.of(rows, counts)
 
 
 def whole_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return those that are three texts which are not empty."""
+    """Return those that are three texts that are not empty, with two names."""
     return tuple(
         Triple(one[0], one[1], one[2])
         for one in written
-        if len(one) == 3 and all(map(str.strip, one))
+        if len(one) == 3
+        and all(map(str.strip, one))
+        and not (names_nothing(one[0]) or names_nothing(one[2]))
     )

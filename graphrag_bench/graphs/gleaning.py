@@ -10,7 +10,7 @@ from typing import Any
 from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, Result, failures
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, Result, chunk_faults
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.structured import ReplyFormat
 from graphrag_bench.prompts import Message, Prompt
@@ -272,11 +272,12 @@ def gleaned(
     At most `rounds` rounds of `continue_prompt` ask in the same conversation for what was missed,
     and `more_prompt` between them whether there is more; both may use `keywords`. A reply without
     records ends a conversation, and so does a window without room for one: `failed_gleanings`
-    counts these rounds and failed calls. Raises UserError when no first reply can be read.
+    counts these rounds and those whose reply could not be had or read. Raises UserError when no
+    first reply can be read.
     """
     talks, asking = list(chats), Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     replies: list[list[RecordReply]] = [[] for _ in chats]
-    n_lost = 0
+    n_unasked, lost = 0, list[int]()
 
     def going_on(rows: Sequence[int], results: Sequence[Result[RecordReply]]) -> list[int]:
         going = []
@@ -308,13 +309,21 @@ def gleaned(
         fitting = [row for row in going if extractor.fits(talks[row])]
         prompts, about = [talks[row] for row in fitting], [items[row] for row in fitting]
         results = extractor.ask(prompts, gleaning, about, retry=False)
-        n_lost += len(going) - len(fitting) + len(failures(results))
+        n_unasked += len(going) - len(fitting)
+        pairs = zip(fitting, results, strict=True)
+        lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
         going = going_on(fitting, results)
+    read = [(row, reply) for row, some in enumerate(replies) for reply in some]
     return replies, {
-        "malformed_records": sum(reply.malformed for some in replies for reply in some),
+        "malformed_records": sum(reply.malformed for _, reply in read),
         **extractor.statistics,
-        "failed_chunks": replies.count([]),
-        "failed_gleanings": n_lost,
+        **chunk_faults(
+            len(chats),
+            failed=set(range(len(chats))) - {row for row, _ in read},
+            malformed={row for row, reply in read if reply.malformed} | set(lost),
+            cut={row for row, reply in read if reply.cut},
+        ),
+        "failed_gleanings": n_unasked + len(lost),
     }
 
 

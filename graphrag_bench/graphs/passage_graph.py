@@ -18,7 +18,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import index_texts
@@ -165,13 +165,19 @@ def llm_questions(
     """
     items, advice = documents_of_chunks(chunk_table), "build.pseudo_questions=nlp needs no model."
     questions: list[tuple[int, bool, str]] = []
+    failed, malformed, cut = set[int](), set[int](), set[int]()
     extractor = Extractor(llm_build, max_tokens, progress)
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
         chats = [prompt.render({"passage": passage}) for passage in chunk_table.passages]
         purpose = "questions answered" if answered else "questions raised"
         replies = extractor.ask(chats, list_reading(Questions, "questions", purpose), items, advice)
         for chunk, reply in enumerate(replies):
-            texts = reply.value.questions if isinstance(reply, Listed) else []
+            if not isinstance(reply, Listed):
+                failed.add(chunk)
+                continue
+            malformed |= {chunk} if reply.skipped else set()
+            cut |= {chunk} if reply.cut else set()
+            texts = reply.value.questions
             questions += [(chunk, answered, text.strip()) for text in texts if text.strip()]
     questions.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
     read = nlp.sentences([text for _, _, text in questions])
@@ -179,7 +185,9 @@ def llm_questions(
         (*row, tuple(name for one in sentences for name in named_entities(one)))
         for row, sentences in zip(questions, read, strict=True)
     ]
-    return replace(_pseudo_questions(rows), statistics=extractor.statistics)
+    faults = chunk_faults(len(items), failed=failed, malformed=malformed, cut=cut)
+    statistics = {**extractor.statistics, **faults}
+    return replace(_pseudo_questions(rows), statistics=statistics)
 
 
 @artifact("question_index")

@@ -1,8 +1,10 @@
 """JSON objects read from replies with other text around or inside them."""
 
+import copy
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -16,7 +18,16 @@ _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
 """A quote that is not escaped: after an odd number of them a text ends inside a string."""
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
 """What precedes the next item of a list; nothing matches at the end of the list."""
-_MOST_CANDIDATES = 20
+_MOST_CANDIDATES = 100
+_FORM = re.compile(
+    r"<.*>|\W*|(entity|name|string|str|text|head|tail|subject|predicate|object|relation(ship)?|type"
+    r"|source|target|question|description|example)s?[ _]?\w?",
+    re.IGNORECASE,
+)
+"""What stands for an item where a model repeats the form of its reply: [head, relation, tail]."""
+_LEAST_ECHO = 30
+"""Characters of an object of the prompt that is dropped where the reply repeats it: a verdict may
+be that of an example."""
 
 
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
@@ -24,24 +35,206 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
 
     Tried in order: the whole text; the inside of the first code fence; every balanced object from
     the front, found by a scan that knows strings; and, when `repair` is set, json-repair. The
-    first that parses and passes pydantic's validation wins. A reply cut at `max_tokens` should
-    not be repaired, and one that ends inside a string never is: the last name in it may be half
-    a name.
+    first that parses and passes pydantic's validation wins. Numbers are read as text where a text
+    is asked for; items of a list of texts that are none are left out. A reply cut at `max_tokens`
+    should not be repaired, and one that ends inside a string never is: the last name in it may be
+    half a name.
     """
     problem = "it holds no JSON object"
     kind = dict if schema_of(model).get("type") == "object" else list
     for candidate in _candidates(text, "{" if kind is dict else "[", repair):
-        if not isinstance(candidate, kind):
-            continue
+        if isinstance(candidate, kind):
+            fitting = _fitting(candidate, model, texts_alone=True)
+            if not isinstance(fitting, str):
+                return fitting[0]
+            problem = fitting
+    raise UnreadableReply(purpose or model.__name__, text, problem)
+
+
+def read_lists(
+    text: str, model: type[ModelT], field: str, *, cut: bool, purpose: str
+) -> tuple[ModelT, bool, int]:
+    """Return the lists of a reply, whether one is not whole, and how much does not fit.
+
+    All objects that fit are merged in order, without what an earlier one has. Items that do not
+    fit are left out and counted, and so are objects without any that do; numbers are read as text.
+    An object that only repeats the form of the reply is dropped. A bare list is that of `field`.
+    Of a `cut` reply the items that stand whole count. Raises UnreadableReply for none.
+    """
+    fields = [name for name, of in schema_of(model)["properties"].items() if _is_list(of)]
+    found, n_skipped, end, problem = list[ModelT](), 0, 0, "it holds no JSON object"
+    for candidate, stop in _objects(text, field, repair=not cut):
+        fitting = _fitting(_named(candidate, fields), model)
+        if isinstance(fitting, str):
+            n_skipped += not cut and bool(candidate)
+            problem = fitting
+        elif _is_form(fitting[0], fields):
+            problem = "it repeats the form"
+        else:
+            found.append(fitting[0])
+            n_skipped += fitting[1]
+            end = stop
+    rest = text[end:]
+    unread = any(re.search(rf'"{re.escape(name)}"\s*:', rest) for name in fields)
+    if cut and (unread or not found):
+        whole = {name: read_cut_list(rest, name) for name in fields}
+        blank = {name: list[Any]() for name in fields}
+        for name, item in ((name, item) for name, items in whole.items() for item in items):
+            fitting = _fitting({**blank, name: [item]}, model)
+            if isinstance(fitting, str):
+                n_skipped += 1
+            else:
+                found.append(fitting[0])
+                n_skipped += fitting[1]
+    elif found and unread:
+        n_skipped += 1
+    if not found:
+        raise UnreadableReply(purpose, text, problem)
+    merged = found[0]
+    for one in found[1:]:
+        merged = _merged(merged, one)
+    return merged, cut and (unread or not end), n_skipped
+
+
+def without_echoes(text: str, prompt: str) -> str:
+    """Return a reply without the JSON objects that it repeats from its prompt."""
+    shown = "".join(prompt.split())
+    for start, end in reversed(_balanced(text, "{")):
+        if end - start >= _LEAST_ECHO and "".join(text[start:end].split()) in shown:
+            text = text[:start] + text[end:]
+    return text
+
+
+def _objects(text: str, field: str, repair: bool) -> Iterator[tuple[Any, int]]:
+    """Yield each outermost object with where it ends; a reply that is a list, as that of `field`.
+
+    json-repair reads what does not parse, and the rest of the text where nothing is closed.
+    """
+    fenced = _FENCE.search(text)
+    bare = (fenced[1] if fenced else text).strip()
+    if bare.startswith("[") and bare.endswith("]"):
+        items = _parsed(bare)
+        items = _repaired(bare) if items is None and repair else items
+        yield {field: items}, len(text)
+        return
+    spans = _balanced(text, "{")[:_MOST_CANDIDATES]
+    for start, end in spans:
+        part = text[start:end]
+        value = _parsed(part)
+        if value is None and repair:
+            value = _repaired(part)
+        if isinstance(value, dict):
+            yield value, end
+    last = max((end for _, end in spans), default=0)
+    if repair and not spans and isinstance(value := _repaired(text[text.find("{", last) :]), dict):
+        yield value, len(text)
+
+
+def _named(candidate: Any, fields: Sequence[str]) -> Any:
+    """Return the object that has one of the fields: named in another case, or inside of another."""
+    if not isinstance(candidate, dict) or set(fields) & set(candidate):
+        return candidate
+    named = {"_".join(str(name).casefold().split()): value for name, value in candidate.items()}
+    inner = [value for value in named.values() if isinstance(value, dict)]
+    return named if set(fields) & set(named) or len(inner) != 1 else _named(inner[0], fields)
+
+
+def _is_list(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "array"
+
+
+def _is_form(value: BaseModel, fields: Sequence[str]) -> bool:
+    texts = [text for name in fields for text in _texts(getattr(value, name))]
+    return bool(texts) and all(_FORM.fullmatch(text.strip()) for text in texts)
+
+
+def _texts(value: object) -> Iterator[str]:
+    parts = value if isinstance(value, list) else ()
+    parts = [one for _, one in value] if isinstance(value, BaseModel) else parts
+    yield from [value] if isinstance(value, str) else ()
+    for part in parts:
+        yield from _texts(part)
+
+
+def _merged(first: ModelT, other: ModelT) -> ModelT:
+    more: dict[str, Any] = {}
+    for name, value in first:
+        new = getattr(other, name)
+        if isinstance(value, list):
+            more[name] = [*value, *(item for item in new if item not in value)]
+        elif isinstance(value, BaseModel):
+            more[name] = _merged(value, new)
+    return first.model_copy(update=more)
+
+
+def _fitting(
+    candidate: Any, model: type[ModelT], *, texts_alone: bool = False
+) -> tuple[ModelT, int] | str:
+    """Return the candidate as a `model` and how many of its items do not fit, or what is wrong.
+
+    `texts_alone` leaves out only items of lists of texts: others may be told apart by their place.
+    """
+    n_left_out = 0
+    for _ in range(3):  # a row may be left out for a number that is text by now
         try:
-            return model.model_validate(candidate)
+            return model.model_validate(candidate), n_left_out
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            problem = f"field '{where}': {first['msg']}"
+            problem = f"field '{'.'.join(map(str, first['loc']))}': {first['msg']}"
+            mended = _mended(candidate, error, texts_alone)
         except RecursionError:
-            problem = "it is nested too deeply"
-    raise UnreadableReply(purpose or model.__name__, text, problem)
+            return "it is nested too deeply"
+        if mended is None:
+            break
+        candidate, n = mended
+        n_left_out += n
+    return problem
+
+
+def _mended(candidate: Any, error: ValidationError, texts_alone: bool) -> tuple[Any, int] | None:
+    """Return the candidate with numbers as text and without the items at fault, or None."""
+    candidate = copy.deepcopy(candidate)
+    at_fault: dict[tuple[int | str, ...], None] = {}
+    for one in error.errors(include_url=False):
+        place, wrong = one["loc"], one["input"]
+        try:
+            holder = _at(candidate, place[:-1])
+            found = holder if one["type"] == "missing" else holder[place[-1]]
+        except (LookupError, TypeError):
+            return None
+        if found != wrong:
+            return None  # a validator of the model has changed it
+        is_number = isinstance(wrong, int | float) and not isinstance(wrong, bool)
+        if one["type"] == "string_type" and is_number:
+            holder[place[-1]] = str(wrong)
+            continue
+        item = _item(place)
+        of_texts = one["type"] in ("string_type", "list_type") and not any(
+            isinstance(part, str) for part in place[len(item) :]
+        )
+        if not item or (texts_alone and not of_texts):
+            return None
+        at_fault[item] = None
+    for place in sorted(at_fault, key=lambda parts: parts[-1], reverse=True):  # type: ignore[arg-type,return-value]
+        items = _at(candidate, place[:-1])
+        del items[place[-1]]
+        if not items and len(place) <= 2:
+            return None
+    return candidate, len(at_fault)
+
+
+def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the place of the innermost item of a named list; a row counts as one item."""
+    for at in range(len(place) - 1, -1, -1):
+        if isinstance(place[at], int) and (at == 0 or isinstance(place[at - 1], str)):
+            return place[: at + 1]
+    return ()
+
+
+def _at(value: Any, place: Sequence[int | str]) -> Any:
+    for part in place:
+        value = value[part]
+    return value
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:
@@ -96,21 +289,24 @@ def _candidates(text: str, opening: str, repair: bool) -> Iterator[Any]:
         yield _parsed(fenced[1])
     for start, end in _balanced(text, opening)[:_MOST_CANDIDATES]:
         yield _parsed(text[start:end])
-    _, _, opened = text.partition(opening)
-    if repair and opened and len(_QUOTE.findall(opened)) % 2 == 0:
-        import json_repair
+    rest = fenced[1] if fenced and opening in fenced[1] else text
+    if repair and opening in rest and (value := _repaired(rest[rest.index(opening) :])):
+        yield value
 
-        rest = fenced[1] if fenced and opening in fenced[1] else text
-        try:
-            if repaired := json_repair.loads(rest[rest.index(opening) :]):
-                yield _encodable(repaired)
-        except (ValueError, RecursionError):
-            return
+
+def _repaired(text: str) -> Any:
+    """Return what json-repair makes of a text; None where it ends inside a string."""
+    import json_repair
+
+    if len(_QUOTE.findall(text)) % 2 == 0:
+        with suppress(ValueError, RecursionError):
+            return _encodable(json_repair.loads(text))
+    return None
 
 
 def _parsed(text: str) -> Any:
     try:
-        parsed = json.loads(text)
+        parsed = json.loads(text, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return None
     return _encodable(parsed) if "\\u" in text else parsed
@@ -121,7 +317,8 @@ def _encodable(parsed: Any) -> Any:
         written = json.dumps(parsed, ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
-    return json.loads(written.encode("utf-8", "replace"))
+    encoded = written.encode("utf-8", "replace")
+    return json.loads(encoded, parse_constant=lambda _: None)
 
 
 def _balanced(text: str, opening: str) -> list[tuple[int, int]]:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from pydantic import ValidationError
-
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Schema
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.json_replies import ModelT, read_cut_list, read_json, schema_of
+from graphrag_bench.llm.json_replies import ModelT, read_json, read_lists, schema_of, without_echoes
 from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.prompts import Message, Prompt
 
@@ -45,31 +43,24 @@ def json_reading(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class Listed(Generic[ModelT]):
-    """A reply whose object holds a list; `cut` says that the reply ended before the list did."""
+    """A reply with lists; `cut` says that it ended before one did.
+
+    `skipped` counts the items and objects that did not fit.
+    """
 
     value: ModelT
     cut: bool = False
+    skipped: int = 0
 
 
 def list_reading(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[Listed[ModelT]]:
-    """Return the reading of replies that are one JSON object with a list, `field`, and no more.
+    """Return the reading of replies that are JSON objects with lists, as `read_lists` reads them.
 
-    A reply that was cut gives the items that are complete and fit the model; it cannot be
-    read when there is none.
+    A reply that is a bare list has that of `field`.
     """
 
     def read(text: str, cut: bool) -> Listed[ModelT]:
-        try:
-            return Listed(read_json(text, model, purpose=purpose, repair=not cut))
-        except UnreadableReply:
-            whole = []
-            for item in read_cut_list(text, field) if cut else ():
-                with suppress(ValidationError):
-                    model.model_validate({field: [item]})
-                    whole.append(item)
-            if not whole:
-                raise
-            return Listed(model.model_validate({field: whole}), cut=True)
+        return Listed(*read_lists(text, model, field, cut=cut, purpose=purpose))
 
     return ReplyFormat(purpose, read, schema_of(model))
 
@@ -126,7 +117,7 @@ def ask_each(
     arrivals = partial(llm.arrivals, max_tokens=max_tokens, schema=schema)
     with closing(arrivals(chats, items=items)) as arriving:
         for at, outcome in arriving:
-            results[at] = result = _read(outcome, reading)
+            results[at] = result = _read(outcome, reading, chats[at])
             advance(1)
             if retry and isinstance(result, UnreadableReply) and isinstance(outcome, Completion):
                 correction = _correction(chats[at], outcome, result.problem, schema)
@@ -139,7 +130,7 @@ def ask_each(
     with closing(arrivals(prompts, items=names)) as arriving:
         for number, outcome in arriving:
             at = again[number]
-            result = _read(outcome, reading)
+            result = _read(outcome, reading, chats[at])
             if not isinstance(result, CallFailed):
                 results[at] = result
             corrected = not isinstance(result, UnreadableReply | CallFailed)
@@ -149,11 +140,20 @@ def ask_each(
     return [results[at] for at in range(len(chats))]
 
 
-def _read(outcome: CallOutcome, reading: ReplyFormat[T]) -> T | UnreadableReply | CallFailed:
+def _read(
+    outcome: CallOutcome, reading: ReplyFormat[T], chat: Chat
+) -> T | UnreadableReply | CallFailed:
     if isinstance(outcome, CallFailed):
         return outcome
+    text, cut = outcome.text, outcome.finish == "length"
+    if reading.schema is not None:
+        shown = "\n".join(one.content for one in chat if one.role != "assistant")
+        own = without_echoes(text, shown)
+        if own != text:
+            with suppress(UnreadableReply):
+                return reading.read(own, cut)
     try:
-        return reading.read(outcome.text, outcome.finish == "length")
+        return reading.read(text, cut)
     except UnreadableReply as error:
         return error
 

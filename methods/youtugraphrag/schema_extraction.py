@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, PositiveInt, ValidationError
+from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.extraction import (
     AttributeRecord,
@@ -16,17 +16,15 @@ from graphrag_bench.algorithms.extraction import (
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, failures
-from graphrag_bench.graphs.extraction import CO_OCCURS, whole_triples
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
+from graphrag_bench.graphs.extraction import CO_OCCURS, TripleRow, whole_triples
 from graphrag_bench.graphs.sentences import facts_of, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.json_replies import read_cut_list, read_json, schema_of
-from graphrag_bench.llm.structured import ReplyFormat
+from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import normalise_name
+from graphrag_bench.text import names_nothing, normalise_name
 
 EXTRACT = Prompt("methods:youtugraphrag/prompts/schema_facts.j2")
 STEP = "extract facts by a schema"
@@ -80,7 +78,7 @@ class Facts(BaseModel):
     """What the prompt returns; a triple is [head, relation, tail]."""
 
     entities: list[Entity]
-    triples: list[list[str]] = []
+    triples: list[TripleRow] = []
     new_types: NewTypes = NewTypes()
 
 
@@ -212,54 +210,42 @@ def llm_schema_extraction(
     extractor = Extractor(llm_build, max_tokens, progress)
     replies = extractor.ask(
         [extract_prompt.render({**schema, "passage": text}) for text in chunk_table.passages],
-        ReplyFormat(STEP, read_facts, schema_of(Facts)),
+        list_reading(Facts, "entities", STEP),
         documents_of_chunks(chunk_table),
         "The model may be too small to extract, or its window may cut the prompt; "
         "build.schema_extraction=nlp reads facts without a model.",
     )
-    facts = [one if isinstance(one, Facts) else Facts(entities=[]) for one in replies]
-    rows = list(map(_row, facts))
-    skipped = sum(len(one.triples) for one in facts) - sum(len(row.triples) for row in rows)
+    read = {row: one for row, one in enumerate(replies) if isinstance(one, Listed)}
+    nothing = Listed(Facts(entities=[]))
+    rows = [_row(read.get(row, nothing).value) for row in range(len(replies))]
+    skipped = {
+        row: one.skipped + len(one.value.triples) - len(rows[row].triples)
+        for row, one in read.items()
+    }
     statistics: dict[str, float] = {
-        "skipped_triples": skipped,
-        "new_types": len({kind for one in facts for kind in _new_types(one)}),
+        "skipped_triples": sum(skipped.values()),
+        "new_types": len({kind for one in read.values() for kind in _new_types(one.value)}),
         **extractor.statistics,
-        "failed_chunks": len(failures(replies)),
+        **chunk_faults(
+            len(replies),
+            failed=set(range(len(replies))) - set(read),
+            malformed={row for row, n in skipped.items() if n},
+            cut={row for row, one in read.items() if one.cut},
+        ),
     }
     return SchemaExtraction.of(rows, statistics)
 
 
-def read_facts(text: str, cut: bool) -> Facts:
-    """Return the facts of a reply, of a cut one its complete entities and triples.
-
-    Raises UnreadableReply where there is none.
-    """
-    try:
-        return read_json(text, Facts, purpose=STEP, repair=not cut)
-    except UnreadableReply:
-        entities = [one for one in read_cut_list(text, "entities") if _fits([one], [])]
-        triples = [one for one in read_cut_list(text, "triples") if _fits([], [one])]
-        if not cut or not (entities or triples):
-            raise
-        return Facts.model_validate({"entities": entities, "triples": triples})
-
-
-def _fits(entities: list[object], triples: list[object]) -> bool:
-    try:
-        Facts.model_validate({"entities": entities, "triples": triples})
-    except ValidationError:
-        return False
-    return True
-
-
 def _row(facts: Facts) -> SchemaRecords:
+    entities = [one for one in facts.entities if not names_nothing(one.name)]
     return SchemaRecords(
-        tuple(EntityRecord(one.name, normalise_name(one.type)) for one in facts.entities),
+        tuple(EntityRecord(one.name, normalise_name(one.type)) for one in entities),
         whole_triples(facts.triples),
         tuple(
             AttributeRecord(one.name, value.name, value.value)
-            for one in facts.entities
+            for one in entities
             for value in one.attributes
+            if not names_nothing(value.value)
         ),
     )
 

@@ -10,7 +10,7 @@ from graphrag_bench.embedding.nlp import NUMERIC, Nlp
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import normalise_name
+from graphrag_bench.text import names_nothing, normalise_name
 from graphrag_bench.values import Keywords, Mentions, Query, Question, unique
 
 ENTITY_PROMPT = Prompt("operators:question/prompts/question_entities.j2")
@@ -80,7 +80,7 @@ def entities_llm(
 
 
 def _mentions(names: list[str]) -> Mentions:
-    normal = [normalise_name(name) for name in names]
+    normal = [normalise_name(name) for name in names if not names_nothing(name)]
     return Mentions(unique([name for name in normal if name]))
 
 

@@ -186,8 +186,9 @@ def extracted(model: Scripted, *texts: str) -> Extraction:
 
 def counts(**other: int) -> dict[str, int]:
     """The statistics of a chunk with one triple in two replies, but for these."""
-    usual = {"triples": 1, "skipped_triples": 0, "replies": 2}
-    return {**usual, "truncated_replies": 0, "failed_chunks": 0, **other}
+    usual = {"triples": 1, "skipped_triples": 0, "replies": 2, "truncated_replies": 0, "chunks": 1}
+    faults = ("failed_chunks", "malformed_chunks", "cut_chunks", "faulty_chunks")
+    return {**usual, **dict.fromkeys(faults, 0), **other}
 
 
 def test_first_the_names_are_asked_for_then_with_them_the_facts():
@@ -199,7 +200,10 @@ def test_first_the_names_are_asked_for_then_with_them_the_facts():
         ChunkExtraction(("Ada Marsh", "Norvik"), (Triple("Ada Marsh", "founded", "Norvik"),)),
     )
     assert '["Ada Marsh", "Norvik"]' in model.prompts[1][-1].content
-    assert (read.statistics, len(model.prompts)) == (counts(skipped_triples=2), 2)
+    assert (read.statistics, len(model.prompts)) == (
+        counts(skipped_triples=2, malformed_chunks=1, faulty_chunks=1),
+        2,
+    )
 
 
 def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
@@ -220,7 +224,7 @@ def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
         ChunkExtraction(("b",), ()),
         ChunkExtraction(("c",), (Triple("c", "r", "d"),)),
     )
-    assert result.statistics == counts(replies=7, failed_chunks=2)
+    assert result.statistics == counts(replies=7, chunks=3, failed_chunks=2, faulty_chunks=2)
 
 
 def cut_at(text: str) -> Completion:
@@ -238,7 +242,9 @@ def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
     )
     result = extracted(model, "About a, b and c.")
     assert result.rows[0].triples == (Triple("a", "r", "b"), Triple("b, too", "s", "c [x]"))
-    assert result.statistics == counts(triples=2, truncated_replies=1)
+    assert result.statistics == counts(
+        triples=2, truncated_replies=1, cut_chunks=1, faulty_chunks=1
+    )
     assert len(model.prompts) == 2  # no second reply is paid for
 
 

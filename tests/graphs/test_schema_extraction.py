@@ -19,10 +19,11 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.graphs.knowledge_graph import attributed
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.llm.structured import list_reading
 from methods.youtugraphrag.schema_extraction import (
+    Facts,
     llm_schema_extraction,
     nlp_schema_extraction,
-    read_facts,
 )
 
 CURIE, WARSAW, YEAR = ("Marie Curie", "PERSON"), ("Warsaw", "GPE"), ("1867", "DATE")
@@ -168,11 +169,13 @@ def test_the_prompt_holds_the_schema_and_the_passage():
 
 def test_a_reply_that_was_cut_gives_what_is_complete():
     text = json.dumps(REPLY)
-    result = read_facts(text[: text.index('["Ada Marsh", "owns')], cut=True)
-    assert [one.name for one in result.entities] == ["Ada Marsh", "Norvik"]
-    assert result.triples == [["Ada Marsh", "created_by", "Norvik"]]
+    reading = list_reading(Facts, "entities", "test")
+    result = reading.read(text[: text.index('["Ada Marsh", "owns')], True)
+    assert [one.name for one in result.value.entities] == ["Ada Marsh", "Norvik"]
+    assert result.value.triples == [["Ada Marsh", "created_by", "Norvik"]]
+    assert (result.cut, result.skipped) == (True, 0)
     with pytest.raises(UnreadableReply):
-        read_facts('{"entities": [{"na', cut=True)
+        reading.read('{"entities": [{"na', True)
 
 
 def test_chunks_whose_replies_cannot_be_read_are_counted_and_all_of_them_refused():

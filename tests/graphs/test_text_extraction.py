@@ -233,8 +233,15 @@ def test_counts_of_odd_records_are_kept():
     odd = f"{ADA}##(entity<|>X)##(relationship<|>A<|>B<|>A hates B.<|>-1)"
     result = extracted(Scripted([("Passage", odd)]), "Ada.", max_gleaning=0)
     records = ("entity_records", "relationship_records", "malformed_records")
-    none = ("truncated_replies", "failed_chunks", "failed_gleanings")
-    ones = (*records, "negative_strengths", "replies")
+    none = ("truncated_replies", "failed_chunks", "failed_gleanings", "cut_chunks")
+    ones = (
+        *records,
+        "negative_strengths",
+        "replies",
+        "chunks",
+        "malformed_chunks",
+        "faulty_chunks",
+    )
     assert result.statistics == {**dict.fromkeys(ones, 1), **dict.fromkeys(none, 0)}
 
 
@@ -246,8 +253,10 @@ def test_counts_of_odd_facts_are_kept():
     )
     assert result.rows == (ChunkFacts((STANDING,)), ChunkFacts())
     ones = ("fact_records", "entity_records", "facts_without_entities", "malformed_records")
-    ones = (*ones, "truncated_replies", "failed_chunks")
-    assert result.statistics == {**dict.fromkeys(ones, 1), "replies": 3, "failed_gleanings": 0}
+    ones = (*ones, "truncated_replies", "failed_chunks", "malformed_chunks", "cut_chunks")
+    both = {"chunks": 2, "faulty_chunks": 2}
+    more = {"replies": 3, "failed_gleanings": 0}
+    assert result.statistics == {**dict.fromkeys(ones, 1), **both, **more}
 
 
 class Limited(Scripted):

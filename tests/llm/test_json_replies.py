@@ -1,10 +1,21 @@
 """Reading JSON out of what models write."""
 
+import json
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.json_replies import read_cut_list, read_json, schema_of
+from graphrag_bench.llm.json_replies import (
+    read_cut_list,
+    read_json,
+    read_lists,
+    schema_of,
+    without_echoes,
+)
+from graphrag_bench.llm.openai_compatible import _without_thinking
 
 
 class City(BaseModel):
@@ -101,3 +112,106 @@ def test_a_field_named_title_stays_in_the_schema():
         description: str
 
     assert set(schema_of(Book)["properties"]) == {"title", "description"}
+
+
+# ---- several objects, odd items
+
+
+class Facts(BaseModel):
+    facts: list[list[str]]
+
+
+class People(BaseModel):
+    people: list[City]
+    names: list[str] = []
+
+
+FIRST, SECOND = '{"facts": [["Ada", "wrote", "Notes"]]}', '{"facts": [["Ada", "lived", "London"]]}'
+BOTH = [["Ada", "wrote", "Notes"], ["Ada", "lived", "London"]]
+
+
+def facts(text: str, cut: bool = False) -> tuple[list[list[str]], bool, int]:
+    value, was_cut, n_skipped = read_lists(text, Facts, "facts", cut=cut, purpose="test")
+    return value.facts, was_cut, n_skipped
+
+
+@pytest.mark.parametrize(
+    ("reply", "n_skipped"),
+    [
+        (f"{FIRST}\n{SECOND}", 0),
+        (f"```json\n{FIRST}\n```\n```json\n{SECOND}\n```", 0),
+        (f"{FIRST}\nCorrection:\n{json.dumps({'facts': BOTH})}", 0),
+        ('Form: {"facts": [["head", "relation", "tail"]]}\n' + f"{FIRST} and {SECOND}", 0),
+        (FIRST + '{"note": "none"}' + SECOND, 1),
+        (FIRST + SECOND.replace("]]}", "], null, [1, null, 2]]}"), 2),
+        ("[" + FIRST[11:-2] + ", " + SECOND[11:-2] + ", ]", 0),
+        ('{"Facts": [' + FIRST[11:-2] + ", " + SECOND[11:-1] + "}", 0),
+        ('{"result": {"facts": [' + FIRST[11:-2] + ", " + SECOND[11:-1] + "}}", 0),
+    ],
+)  # fmt: skip
+def test_objects_that_fit_are_merged_in_order_and_the_rest_is_counted(
+    reply: str, n_skipped: int
+) -> None:
+    assert facts(reply) == (BOTH, False, n_skipped)
+
+
+def test_numbers_are_read_as_text_and_what_is_none_is_left_out() -> None:
+    assert facts('{"facts": [["Ada", "born", 1815], ["x", "is", true], ["x", "is", NaN]]}') == (
+        [["Ada", "born", "1815"]], False, 2,
+    )  # fmt: skip
+    value, _, n_skipped = read_lists(
+        '{"people": [{"name": 7}, {"town": 1}, "Ada"], "names": [2.5, null]}',
+        People, "people", cut=False, purpose="test",
+    )  # fmt: skip
+    assert value == People(people=[City(name="7")], names=["2.5"]) and n_skipped == 3
+    assert read_json('{"people": [], "names": ["Ada", null, 3]}', People).names == ["Ada", "3"]
+    with pytest.raises(UnreadableReply):  # items that are no texts may be told apart by their place
+        read_json('{"people": [{"name": null}, {"name": "Ada"}]}', People)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ['{"facts": [null, {}]}', '{"facts": [["head", "relation", "tail"]]}', '{"facts": "none"}',
+     '{"facts": null}', "[1, 2]", "none"],
+)  # fmt: skip
+def test_a_reply_of_which_nothing_fits_is_unreadable(reply: str) -> None:
+    with pytest.raises(UnreadableReply):
+        facts(reply)
+
+
+def test_a_cut_reply_gives_its_whole_objects_and_the_whole_items_of_the_last() -> None:
+    assert facts(FIRST + SECOND[:-2] + ', ["Ada", "ow', cut=True) == (BOTH, True, 0)
+    assert facts(f"{FIRST} {SECOND}", cut=True) == (BOTH, False, 0)
+
+
+def test_an_object_of_the_prompt_is_dropped_and_a_short_verdict_is_not() -> None:
+    prompt = f'Example reply:\n{FIRST}\nor {{"winner": "A"}}'
+    assert facts(without_echoes(f"{FIRST.replace(' ', '')}\n{SECOND}", prompt))[0] == BOTH[1:]
+    assert without_echoes('{"winner": "A"}', prompt) == '{"winner": "A"}'
+
+
+TEXTS = st.text("abé{}[]\"'\\:,# \n<>|С", max_size=8).map(lambda text: f"T{text}t")
+TRIPLES = st.lists(st.lists(TEXTS, min_size=3, max_size=3), max_size=3)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    parts=st.lists(TRIPLES, min_size=1, max_size=3),
+    indent=st.sampled_from([None, 1]),
+    escaped=st.booleans(),
+    wrapped=st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```"]),
+    before=st.sampled_from(["", "<think>[a] or {b}?</think>", "Here it is:\n", "As {you} said: "]),
+    between=st.sampled_from(["\n", "\nand\n", " "]),
+    after=st.sampled_from(["", "\nThat is all.", " }"]),
+)  # fmt: skip
+def test_exactly_the_items_come_back_from_any_decoration(
+    parts: list[list[list[str]]], indent: int | None, escaped: bool, wrapped: str, before: str,
+    between: str, after: str,
+) -> None:  # fmt: skip
+    written = [json.dumps({"facts": one}, ensure_ascii=escaped, indent=indent) for one in parts]
+    text = before + between.join(wrapped.replace("{}", one) for one in written) + after
+    expected, seen = [], []
+    for part in parts:
+        expected += [item for item in part if item not in seen]
+        seen += part
+    assert facts(_without_thinking(text)) == (expected, False, 0)
