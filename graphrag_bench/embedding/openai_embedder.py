@@ -257,6 +257,6 @@ def _rows(answer: Body, n_texts: int) -> Vectors:
         if vectors.ndim != 2 or len(answer["data"]) != n_texts:
             raise ValueError("vectors of different lengths, or too many")
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        problem = f"The answer does not hold one vector for each of {n_texts} texts ({error!r})."
-        raise Malformed(problem[:300]) from None
+        problem = f"The answer does not hold one vector for each of {n_texts} texts ({error!r})"
+        raise Malformed(f"{problem[:200]}: {str(dict(answer))[:200]}") from None
     return vectors

@@ -25,9 +25,39 @@ TIMEOUT, RETRIES = 300.0, 10
 """Seconds that a try may take, and tries after the first: up to about a minute of waiting."""
 _LEAST_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
-_WHOLE = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_OPENED = re.compile(r"^\s*<(think|thinking|reasoning)>.*\Z", re.DOTALL | re.IGNORECASE)
-_CLOSED = re.compile(r"\A.*</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_TAG = r"(?:\w+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis)"
+_BEGINS = re.compile(
+    rf"\s*(?:<\|?{_TAG}(?:\s[^<>]*)?\|?>|[\[◁](?:THINK|think|THOUGHT|thought)(?:ing|ING)?[\]▷]"
+    r"|<\|begin_of_thought\|>)",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(
+    rf"<(?:\|?/|/\|){_TAG}\s*\|?>|[\[◁]/(?:think|thought)(?:ing)?[\]▷]|<\|end_of_thought\|>",
+    re.IGNORECASE,
+)
+"""Marks of reasoning: `<think>`, `<seed:think>`, `[THINK]`, `◁think▷`, `<|begin_of_thought|>`."""
+_SPOKEN_BEFORE = re.compile(r"(?:\A|\n|[.!?…。！？)])[ \t]*\Z|[^\W_]\Z")
+_SPEAKER = re.compile(r"\A\s*<\|(?:start|im_start)\|>\s*assistant\s*")
+_CHANNEL = re.compile(
+    r"\s*(?:<\|channel\|>\s*(?:analysis|commentary|final)|(?s:analysis(?=.*assistantfinal)))"
+)
+_FINAL = re.compile(r"(?s:.*)(?:<\|channel\|>\s*final[^<\n]*(?:<\|constrain\|>\w+\s*)?<\|message\|>"
+                    r"|assistantfinal)")  # fmt: skip
+"""The channels of gpt-oss, with their marks or, as some servers give them, without."""
+_OUTER = re.compile(
+    r"\A\s*<\|begin_of_solution\|>|(?:\s*<\|(?:return|end|im_end|eot_id|end_of_solution)\|>)+\s*\Z"
+)
+_FINISHES = {
+    "length": "length max_tokens max_length max_new_tokens max_output_tokens model_length "
+    "token_limit model_context_window_exceeded context_length_exceeded",
+    "content_filter": "content_filter content_filtered safety recitation blocklist spii sensitive "
+    "prohibited_content language image_safety guardrail_intervened",
+    "refused": "refusal",
+    "failed": "error network_error insufficient_system_resource malformed_function_call",
+}
+_MEANING = {name: meaning for meaning, names in _FINISHES.items() for name in names.split()}
+"""What the finish reasons of other servers mean; all others are `stop`. Source: the references of
+OpenAI, Anthropic, Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 _log = logging.getLogger(__name__)
 
 
@@ -188,11 +218,12 @@ class Dialect:
 def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
     """Return the answer of the server as a completion, thinking taken out.
 
-    Raises Malformed when the answer has no choice in it, and CallFailed when the reply was
-    filtered, refused or empty, or when the server read only a part of the prompt.
+    Raises Malformed when the answer has no choice in it or the server gave up, and CallFailed when
+    the reply was filtered, refused or empty, or when the server read only a part of the prompt.
     """
     choice, message = _choice(body)
-    whole = message.get("content") or ""
+    whole = message["content"]
+    finish = _finish(choice)
     reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
     text = _until(_without_thinking(whole), request.stop)
     usage = body.get("usage")
@@ -204,16 +235,18 @@ def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Com
         text,
         n_prompt,
         n_completion,
-        finish="length" if choice.get("finish_reason") == "length" else "stop",
+        finish="length" if finish == "length" else "stop",
         model=str(body.get("model") or ""),
         fingerprint=str(body.get("system_fingerprint") or ""),
         reasoning_tokens=count_in(details, "reasoning_tokens") or 0,
         usd=prices.usd(n_prompt, n_completion),
     )
-    if choice.get("finish_reason") == "content_filter":
+    if finish == "content_filter":
         raise CallFailed("content_filter", "The server filtered its reply.", paid=reply)
-    if refusal := message.get("refusal"):
-        raise CallFailed("refused", f"The model refused: {str(refusal)[:500]}", paid=reply)
+    if (refusal := message.get("refusal")) or finish == "refused":
+        raise CallFailed("refused", f"The model refused: {str(refusal or text)[:500]}", paid=reply)
+    if finish == "failed":
+        raise Malformed(f"The server ended the reply with {choice['finish_reason']!r}.")
     n_words = sum(len(message.content.split()) for message in request.prompt)
     if n_words * 0.9 > n_prompt > _LEAST_CUT:
         raise CallFailed(
@@ -236,9 +269,18 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise Malformed(f"The answer holds no reply: {sorted(body)}"[:300])
-    if not isinstance(message.get("content"), str | None):
+    content = message.get("content") or ""
+    if isinstance(content, list):  # parts, thinking apart: Mistral's reasoning models
+        parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        content = "".join(str(part.get("text") or "") for part in parts)
+    if not isinstance(content, str):
         raise Malformed("The reply's content is not text.")
-    return choice, message
+    return choice, {**message, "content": content}
+
+
+def _finish(choice: Mapping[str, Any]) -> str:
+    reason = str(choice.get("finish_reason") or "").lower().removeprefix("finish_reason_")
+    return _MEANING.get(reason, "stop")
 
 
 def _until(text: str, stop: Sequence[str]) -> str:
@@ -249,10 +291,22 @@ def _until(text: str, stop: Sequence[str]) -> str:
 def _without_thinking(text: str) -> str:
     """Return the answer alone; "" when the reply ended before the thinking did.
 
-    Some chat templates open the block themselves, so that a reply holds only its end.
+    Thinking is what opens a reply: a mark later in the text is a mention. Some chat templates open
+    the block themselves, so that a reply holds only its end. That mark stands on its own line, or
+    behind a sentence or a word; a mention has a space or a quote before it.
     """
-    if "<" not in text:
-        return text.strip()
-    answer = _WHOLE.sub("", text)
-    answer = _CLOSED.sub("", answer)
-    return _OPENED.sub("", answer).strip()
+    text = _SPEAKER.sub("", text)
+    if _CHANNEL.match(text):
+        final = _FINAL.match(text)
+        text = text[final.end() :] if final else ""
+    elif not _BEGINS.match(text):
+        for ends in _ENDS.finditer(text):
+            before = text[: ends.start()]
+            own_line = text.startswith("\n\n", ends.end()) and before[-1:] not in "\"'`"
+            if not _BEGINS.search(before) and (own_line or _SPOKEN_BEFORE.search(before)):
+                text = text[ends.end() :]
+                break
+    while begins := _BEGINS.match(text):
+        closed = _ENDS.search(text, begins.end())
+        text = text[closed.end() :] if closed else ""
+    return _OUTER.sub("", text).strip()

@@ -1,6 +1,7 @@
 """A server that speaks the OpenAI protocol: client, key, rate limits, and what errors mean."""
 
 import json
+import logging
 import math
 import os
 import re
@@ -8,6 +9,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -32,10 +35,23 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content.?(filter|policy|management)|safety system|moderation", re.I)
-_NO_QUOTA = re.compile(r"insufficient_quota|billing|exceeded your current quota|credit", re.I)
+_NO_QUOTA = re.compile(r"""["'](code|type)["']:\s*["']insufficient_quota["']""")
+_UNITS = {"ms": 0.001, "milli": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milli|h|m|s)?", re.IGNORECASE)
+_RETRY_TIME = re.compile(
+    r"(?:try again|retry|wait|available|reset)[^\d{}\[\]]{0,40}?((?:\d+(?:\.\d+)?\s*"
+    r"(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])[\s,]*)+)"
+    r"|retry[ _-]?after\W{1,5}(\d+(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_MOST_OF_CLIENT = 60.0
+"""Seconds that every version of `openai` waits where a server says so; more is waited for here."""
 _NOT_SUPPORTED = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|extra|deprecated", re.I
 )
+
+
+_log = logging.getLogger(__name__)
 
 
 class Malformed(Exception):
@@ -43,18 +59,22 @@ class Malformed(Exception):
 
 
 class Rejected(Exception):
-    """The server answered with an HTTP error; `text` is its body with the key hidden."""
+    """The server answered with an HTTP error; `text` is its body with the key hidden.
 
-    def __init__(self, status: int, text: str) -> None:
+    `wait` is the seconds after which the server wants to be asked again; None where it says none.
+    """
+
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text[:200])
         self.status = status
         self.text = text
+        self.wait = retry_time(headers or {}, text[:2000]) if status == 429 else None
 
     @property
     def is_final(self) -> bool:
         """Whether the same request would fail again."""
         if pattern := {429: _NO_QUOTA, 500: _OVERFLOW}.get(self.status):
-            return bool(pattern.search(self.text[:500]))
+            return self.wait is None and bool(pattern.search(self.text[:2000]))
         return self.status < 500 and self.status not in (408, 409)
 
     def unsupported(self, sent: Body) -> str | None:
@@ -72,6 +92,28 @@ class Rejected(Exception):
         return (
             "response_format" if "response_format" in sent and "json_schema" in self.text else None
         )
+
+
+def retry_time(headers: Mapping[str, str], text: str) -> float | None:
+    """Return the seconds after which a server wants to be asked again; None where it says none.
+
+    The header `Retry-After` (seconds or a date) counts before words such as "try again in 1m2.5s"
+    and fields such as `"retryDelay": "34s"`.
+
+    >>> retry_time({}, "Rate limit reached. Please try again in 1m2.5s. Visit billing.")
+    62.5
+    """
+    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "")
+        with suppress(ValueError):
+            if math.isfinite(seconds := float(value)):
+                return max(0.0, seconds * factor)
+        with suppress(ValueError):
+            return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    if not (found := _RETRY_TIME.search(text)):
+        return None
+    parts = _TIME.findall(found[1] or found[2])
+    return sum(float(n) * _UNITS[unit.lower()] for n, unit in parts)
 
 
 class RateLimiter:
@@ -146,6 +188,7 @@ class Server:
         check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
         self.model = model
+        self.group = group
         self.address = base_url
         self.api_key_env = api_key_env
         self.timeout = timeout
@@ -169,7 +212,8 @@ class Server:
         if not (key := os.environ.get(self.api_key_env, "").strip()):
             raise UserError(
                 f"The environment variable {self.api_key_env} is not set. It holds the API key: "
-                f"export {self.api_key_env}=..., or api_key_env=null for a server that needs none."
+                f"export {self.api_key_env}=..., or {self.group}.api_key_env=null for a server "
+                "that needs none."
             )
         return SecretStr(key)
 
@@ -264,7 +308,7 @@ class Server:
                 raise
             self._stop = ServerFailed(
                 f"The server at {self.address} has taken no call: {failure}. Start it, or "
-                "correct llm.base_url."
+                f"correct {self.group}.base_url."
             )
         except RunStopped as stop:
             self._stop = stop
@@ -278,22 +322,23 @@ class Server:
         """Return the error for a rejection that is final: of this call, or of the run."""
         status, message = rejected.status, rejected.text[:500]
         at_fault = f"{message} (HTTP {status})"
+        sent = "text" if self.group == "embedder" else "prompt"
         if status in (402, 429):
             return RunStopped(f"The account at {self.address} has no quota left: {message}")
         if status == 413 or _OVERFLOW.search(message):
-            return CallFailed("context_overflow", f"The prompt does not fit: {message}")
+            return CallFailed("context_overflow", f"The {sent} does not fit: {message}")
         if _FILTERED.search(message):
-            return CallFailed("content_filter", f"The server filtered the prompt: {message}")
+            return CallFailed("content_filter", f"The server filtered the {sent}: {message}")
         if status in (401, 403):
             key = f"the key in {self.api_key_env}" if self.api_key_env else "a call without a key"
             return NotAccepted(
-                f"{self.address} refuses {key}: {at_fault}. Set llm.api_key_env to the variable "
-                "that holds a valid key."
+                f"{self.address} refuses {key}: {at_fault}. Set {self.group}.api_key_env to the "
+                "variable that holds a valid key."
             )
         if status in (404, 405):
             return NotAccepted(
                 f"{self.address} has no model '{self.model}', or no API at this path: {at_fault}. "
-                "Check llm.model and llm.base_url (it ends in /v1)."
+                f"Check {self.group}.model and {self.group}.base_url (it ends in /v1)."
             )
         return CallFailed("refused", at_fault)
 
@@ -327,7 +372,7 @@ class Server:
         text = self._hidden(response.text)
         try:
             if response.is_error:
-                raise Rejected(response.status_code, text)
+                raise Rejected(response.status_code, text, response.headers)
             if response.is_success:
                 self._call.value = self._call.read(self._parsed(text))
         except Malformed as fault:
@@ -337,6 +382,12 @@ class Server:
                 raise
             self._call.problem = f"HTTP {rejected.status}: {text[:500]}"
             response.status_code = rejected.status
+            if rejected.wait is not None:
+                if (more := rejected.wait - _MOST_OF_CLIENT) > 0:
+                    _log.warning("%s asks to wait %.0f s", self.address, rejected.wait)
+                    pause(more)
+                response.headers["retry-after"] = f"{min(rejected.wait, _MOST_OF_CLIENT):.3f}"
+                response.headers.pop("retry-after-ms", None)
 
     def _hidden(self, text: str) -> str:
         if self.api_key_env is not None:
@@ -352,7 +403,7 @@ class Server:
             if text.lstrip()[:1] == "<" and not self._proven:
                 raise NotAccepted(
                     f"{self.address} answers with a web page, so it is not an OpenAI API. "
-                    "llm.base_url mostly ends in /v1."
+                    f"{self.group}.base_url mostly ends in /v1."
                 ) from None
             parsed = None
         if not isinstance(parsed, dict):

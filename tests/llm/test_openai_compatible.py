@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import CallFailed, Completion
+from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
-from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.openai_compatible import OpenAICompatible, _without_thinking
 from graphrag_bench.llm.server import Rejected
 
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
@@ -108,6 +108,71 @@ def test_filters_and_refusals_are_failures_of_the_call(fake, chat):
 def test_thinking_never_counts_as_the_answer(fake, chat, text, expected):
     for more in ({}, {"reasoning": "Rome? No."}):
         assert ask(client(fake.scenario(text=text, **more)), chat("x")).text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("[THINK]hm[/THINK]Paris", "Paris"),
+        ("<thought>hm</thought>Paris", "Paris"),
+        ("\n<Thinking>hm</Thinking>\n\nParis", "Paris"),
+        ("<seed:think>hm</seed:think>Paris", "Paris"),
+        ("<|begin_of_thought|>hm<|end_of_thought|><|begin_of_solution|>Paris<|end_of_solution|>",
+         "Paris"),
+        ("◁think▷hm◁/think▷Paris", "Paris"),
+        ("<|im_start|>assistant\n<think>hm</think>Paris<|im_end|>", "Paris"),
+        ("<think>a</think><reasoning>b</reasoning>Paris", "Paris"),
+        ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Paris"
+         "<|return|>", "Paris"),
+        ("analysisThe user asks.assistantfinalParis", "Paris"),
+        ("<|channel|>analysis<|message|>hm", ""),
+        ("<reasoning>Let me see", ""),
+        ("So it is Rome\n</think>\nParis", "Paris"),
+        ("So it is Rome </think>\n\nParis", "Paris"),
+        ("It may be Rome. </think> The mark </think> ends it.", "The mark </think> ends it."),
+        ("<think>x</think>The mark </think>\n\nends it.", "The mark </think>\n\nends it."),
+        *((text, text) for text in (
+            "Qwen ends its reasoning with </think> and then answers.",
+            "Qwen closes with `</think>`.",
+            '{"triples": [["Qwen", "ends with", "</think>"]]}',
+            "Use <think>hm</think> marks.",
+            "Analysis of the town: it is old.",
+            "[analysis] The town is old.",
+        )),
+    ],
+)  # fmt: skip
+def test_reasoning_is_what_opens_a_reply_and_a_mention_stays(text, answer):
+    assert _without_thinking(text) == answer
+
+
+def test_content_in_parts_is_its_text(fake, chat):
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Rome?"}]},
+        {"type": "text", "text": "Paris"},
+    ]
+    assert ask(client(fake.scenario(message={"content": parts})), chat("x")).text == "Paris"
+
+
+@pytest.mark.parametrize(
+    ("finish", "meaning"),
+    [("MAX_TOKENS", "length"), ("model_length", "length"), ("FINISH_REASON_MAX_TOKENS", "length"),
+     ("SAFETY", "content_filter"), ("RECITATION", "content_filter"),
+     ("sensitive", "content_filter"),
+     ("refusal", "refused"), ("eos", "stop"), ("stop_sequence", "stop"), ("end_turn", "stop"),
+     ("STOP", "stop"), ("COMPLETE", "stop"), (None, "stop")],
+)  # fmt: skip
+def test_finish_reasons_of_other_servers_are_what_they_mean(fake, chat, finish, meaning):
+    model = client(fake.scenario(finish=finish))
+    if meaning in ("length", "stop"):
+        assert ask(model, chat("x")).finish == meaning
+    else:
+        assert failure(model, chat("x")).reason == meaning
+
+
+def test_a_reply_that_the_server_gave_up_is_asked_for_again(fake, chat):
+    url = fake.scenario(finish="error")
+    with pytest.raises(RunStopped, match="2 tries failed.*'error'"):
+        ask(client(url, retries=1), chat("x"))
 
 
 def test_an_empty_reply_is_a_failure_whose_tokens_are_known(fake, chat):
