@@ -26,6 +26,7 @@ MOST_UNEQUAL = 1.1
 """The ratio of two mean context lengths above which a comparison has a warning."""
 FEW_CLUSTERS = 10
 _MOST_NAMED = 3
+_WAYS = ("failed", "malformed", "cut")
 _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "nodes",
           "relationship": "relationships"}  # fmt: skip
 _IMPORTED: tuple[Note, ...] = (
@@ -50,9 +51,6 @@ _OF_A_RUN: tuple[Note, ...] = (
     (lambda run: run["usage"].get("reports_cut_per_question"),
      "! {title}: {usage[reports_cut_per_question]:g} of {usage[reports_per_question]:g} community "
      "reports a question were not read (cut by the budget, or by max_groups of points.map)"),
-    (lambda run: run["extraction_statistics"].get("truncated_replies"),
-     "! {title}: {extraction_statistics[truncated_replies]} of {extraction_statistics[replies]} "
-     "extraction replies were cut at max_tokens; the graph lacks the rest of them"),
 )  # fmt: skip
 _OF_ANY_RUN: tuple[Note, ...] = (
     (lambda run: run.get("whole_corpus"),
@@ -81,6 +79,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"{_extractions(runs)}; commit {_values(runs, 'commit')}; contexts counted in tokens of "
         f"{_values(runs, 'tokenizer')}",
         f"{floor}{ceiling}intervals are 95 % bootstrap over {resampling_units(clusters)}",
+        *build_faults(runs),
         *imported_notes(runs),
         *mixed_regimes(runs),
         *corpus_notes(runs),
@@ -97,6 +96,23 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         *(sentence for holds, sentence in _OF_ANY_RUN if any(map(holds, runs))),
         *(f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]),
     )
+
+
+def build_faults(runs: Iterable[Run]) -> list[str]:
+    """Return a warning with the share of chunks whose extraction failed, was malformed or cut.
+
+    One line for the same numbers of several runs, none where all is whole. The graph lacks what
+    these chunks have not given; a chunk may be at fault in several ways.
+    """
+    faults: dict[str, list[Run]] = {}
+    for run in runs:
+        counts = run["extraction_statistics"]
+        if n := counts.get("faulty_chunks"):
+            ways = ", ".join(f"{counts[f'{way}_chunks']:,.0f} {way}" for way in _WAYS)
+            share = n / counts["chunks"]
+            line = f"extraction at fault in {share:.1%} of {counts['chunks']:,.0f} chunks ({ways})"
+            faults.setdefault(line, []).append(run)
+    return [f"! {line}: {_titles(group)}" for line, group in faults.items()]
 
 
 def mixed_regimes(runs: Iterable[Run]) -> list[str]:

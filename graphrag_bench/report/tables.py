@@ -9,7 +9,13 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.comparisons import Comparison, comparison_table, fewer_questions
-from graphrag_bench.report.notes import answers, context_of_rows, resampling_units, run_notes
+from graphrag_bench.report.notes import (
+    answers,
+    build_faults,
+    context_of_rows,
+    resampling_units,
+    run_notes,
+)
 from graphrag_bench.report.rendering import (
     MISSING,
     WIDTH,
@@ -198,8 +204,8 @@ def headline_table(
 
     Differences are found by the place of a run among `runs`. The context is in mean tokens; the
     cost is that of all calls, building included and cached replies at their price when paid, in US
-    dollars where any run has cost some, else in tokens. The notes name the models, the number of
-    warnings with the first of them, and where the rest is.
+    dollars where any run has cost some, else in tokens. The notes name the models, the faults of
+    extractions, the number of other warnings with the first of them, and where the rest is.
     """
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
@@ -251,7 +257,9 @@ def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
     facts += [f"answers by {short(readers, 32)}"] if readers else []
     facts += [f"embedder {embedders}"] if embedders else []
     notes = ["; ".join(facts)]
-    if warnings := [note.removeprefix("! ") for note in run_notes(runs) if note.startswith("!")]:
+    notes += (faults := build_faults(runs))
+    others = [note for note in run_notes(runs) if note.startswith("!") and note not in faults]
+    if warnings := [note.removeprefix("! ") for note in others]:
         first = warnings[0]
         if n_failed := sum(run["failed"] for run in runs):
             errors = [str(error) for run in runs for error in run["errors"]]

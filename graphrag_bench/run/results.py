@@ -61,7 +61,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "whole_corpus": holds_corpus(dataset, method, experiment.models.context_budget),
         "commit": commit(),
         "extraction": experiment.extraction,
-        "extraction_statistics": _statistics(experiment),
+        "extraction_statistics": _statistics(experiment, selected),
         **_models(experiment),
         "long_texts": _long_texts(experiment, selected),
         "training": _training(experiment, selected),
@@ -80,10 +80,20 @@ def _models(experiment: Experiment) -> dict[str, str]:
     return {name: identity(name) if name in of else "" for name, of in users.items()}
 
 
-def _statistics(experiment: Experiment) -> dict[str, Any]:
-    store = experiment.store()
-    items = [item for item in experiment.plan if item.resource in _OF_CHUNKS and store.holds(item)]
-    return dict(store.recipe(items[0]).get("statistics", {})) if items else {}
+def _statistics(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
+    """Add up what every extraction of every graph counts; a share is the mean of theirs."""
+    rows = [
+        recipe["statistics"]
+        for item, recipe in _recipes(experiment, selected)
+        if item.resource in _OF_CHUNKS and "statistics" in recipe
+    ]
+    columns: dict[str, list[float]] = {}
+    for name, value in ((name, value) for row in rows for name, value in row.items()):
+        columns.setdefault(name, []).append(value)
+    return {
+        name: round(sum(of) / len(of), 4) if name.endswith("_share") else sum(of)
+        for name, of in columns.items()
+    }
 
 
 def _recipes(

@@ -9,7 +9,7 @@ from test_tables import run as of_four
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
-from graphrag_bench.report.notes import run_notes
+from graphrag_bench.report.notes import build_faults, run_notes
 from graphrag_bench.report.rendering import MISSING, WIDTH, Table, show
 from graphrag_bench.report.tables import (
     checked_columns,
@@ -65,18 +65,17 @@ def test_the_share_of_cut_answers_is_a_column_where_any_was_cut() -> None:
         assert "answers cut" not in none.heads
 
 
-def test_cut_replies_of_an_extraction_are_a_warning_with_their_share() -> None:
-    stored = {"replies": 200, "truncated_replies": 3}
-    notes = run_notes([run("Long", extraction="llm", extraction_statistics=stored)])
-    assert any("3 of 200" in note for note in notes if note.startswith("!"))
-
-
-def test_what_a_trained_scorer_has_not_seen_is_a_warning() -> None:
-    part = {"triple_weights": {"trained_on": "40 of 300 questions", "whole": False}}
-    notes = run_notes([run("Part", training=part)])
-    assert any("40 of 300" in note for note in notes if note.startswith("!"))
-    whole = {"triple_weights": {"trained_on": "300 of 300 questions", "whole": True}}
-    assert not any("300" in note for note in run_notes([run("Whole", training=whole)]))
+def test_chunks_whose_extraction_is_not_whole_are_a_line_of_every_table() -> None:
+    faulty = {"chunks": 200, "failed_chunks": 1, "malformed_chunks": 0, "cut_chunks": 2,
+              "faulty_chunks": 3}  # fmt: skip
+    runs = [run(name, extraction_statistics=faulty) for name in ("One", "Two")]
+    runs += [run("Whole", extraction_statistics={**faulty, "faulty_chunks": 0}), run("Vanilla")]
+    (line,) = build_faults(runs)
+    assert "1.5% of 200" in line and line.endswith(": One, Two")
+    assert all(part in line for part in ("1 failed", "0 malformed", "2 cut"))
+    assert line in run_notes(runs)
+    notes = headline_table([run("Whole", whole_corpus=True), *runs]).notes
+    assert line in notes and any(note.startswith("! 1 warning: ") for note in notes)
 
 
 def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> None:
