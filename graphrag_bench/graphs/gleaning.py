@@ -142,10 +142,16 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     return _checked(reply, purpose, says_none=bool(nothing))
 
 
-def says_nothing(text: str) -> bool:
+def denies(reply: RecordReply, earlier: str) -> bool:
+    """Return whether a reply without records corrects one that held what is like records."""
+    return not reply.records and not _says_nothing(earlier)
+
+
+def _says_nothing(text: str) -> bool:
     """Return whether a reply is one line of words at most, with nothing like a record in it."""
     words = _END.sub("", text).strip()
-    return "\n" not in words and not re.search(r"[|｜{}\t]|&lt;|\\t", words)
+    like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"
+    return "\n" not in words and not re.search(like, words, re.IGNORECASE)
 
 
 def _checked(reply: RecordReply, purpose: str, *, says_none: bool) -> RecordReply:
@@ -201,7 +207,7 @@ def _inside(segment: str, opening: str) -> tuple[str, str]:
     end of the line behind it, else the last one.
     """
     depth, last = 0, -1
-    opens, closes = _CLOSING.get(opening, "()")
+    opens, closes = tuple(_CLOSING.get(opening, "()"))
     for sign in re.finditer(re.escape(opens) + "|" + re.escape(closes), segment) if opening else ():
         if sign[0] == opens:
             depth += 1
@@ -233,7 +239,7 @@ def _bare(text: str) -> str:
     text = text.strip()
     if len(text) > 4 and text.startswith("**") and text.endswith("**"):
         text = text[2:-2].strip()
-    for opening, closing in _PAIRS:
+    for opening, closing in map(tuple, _PAIRS):
         if len(text) > 1 and text[0] == opening and text[-1] == closing:
             text = text[1:-1].strip()
     return text
@@ -331,7 +337,7 @@ def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordRe
     try:
         return reading.read(text, cut)
     except UnreadableReply:
-        if cut or not says_nothing(text):
+        if cut or not _says_nothing(text):
             raise
         return RecordReply(text)
 

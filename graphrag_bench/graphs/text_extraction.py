@@ -18,7 +18,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.graphs.asking import Extractor, documents_of_chunks
-from graphrag_bench.graphs.gleaning import gleaned, gleaned_tokens, read_facts, read_records
+from graphrag_bench.graphs.gleaning import denies, gleaned, gleaned_tokens, read_facts, read_records
 from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat
@@ -108,7 +108,7 @@ def llm_text_extraction(
         Extractor(llm_build, max_tokens, progress),
         chats,
         documents_of_chunks(chunk_table),
-        ReplyFormat(STEP, partial(read_records, keywords=keywords, purpose=STEP)),
+        ReplyFormat(STEP, partial(read_records, keywords=keywords, purpose=STEP), denies=denies),
         f"{_TOO_SMALL}; build.text_extraction=nlp reads descriptions without a model.",
         max_gleaning,
         continue_prompt,
@@ -176,7 +176,7 @@ def llm_facts(
         Extractor(llm_build, max_tokens, progress),
         [extract_prompt.render({"passage": passage}) for passage in chunk_table.passages],
         documents_of_chunks(chunk_table),
-        ReplyFormat(STEP_OF_FACTS, partial(read_facts, purpose=STEP_OF_FACTS)),
+        ReplyFormat(STEP_OF_FACTS, partial(read_facts, purpose=STEP_OF_FACTS), denies=denies),
         f"{_TOO_SMALL}; build.fact_extraction=nlp takes sentences as facts, without a model.",
         max_gleaning,
         continue_prompt,

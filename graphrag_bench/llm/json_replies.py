@@ -215,7 +215,7 @@ def _mended(candidate: Any, error: ValidationError, texts_alone: bool) -> tuple[
         if not item or (texts_alone and not of_texts):
             return None
         at_fault[item] = None
-    for place in sorted(at_fault, key=lambda parts: parts[-1], reverse=True):  # type: ignore[arg-type,return-value]
+    for place in sorted(at_fault, key=lambda parts: parts[-1], reverse=True):
         items = _at(candidate, place[:-1])
         del items[place[-1]]
         if not items and len(place) <= 2:

@@ -24,12 +24,15 @@ class ReplyFormat(Generic[T]):
     """How replies to one kind of prompt are read.
 
     `read(text, cut)` returns the value or raises UnreadableReply; `cut` is true for a reply that
-    reached `max_tokens`. `purpose` names the kind in errors, e.g. `extract_triples`.
+    reached `max_tokens`. `purpose` names the kind in errors, e.g. `extract_triples`. `denies` says
+    whether the value of a corrected reply denies what the unreadable one held, so that it counts
+    as unreadable too.
     """
 
     purpose: str
     read: Callable[[str, bool], T]
     schema: Schema | None = None
+    denies: Callable[[T, str], bool] = lambda *_: False
 
 
 def json_reading(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
@@ -131,6 +134,11 @@ def ask_each(
         for number, outcome in arriving:
             at = again[number]
             result = _read(outcome, reading, chats[at])
+            first = corrections[at][0].text
+            if not isinstance(result, UnreadableReply | CallFailed) and reading.denies(
+                result, first
+            ):
+                result = UnreadableReply(reading.purpose, first, "the corrected one denies it")
             if not isinstance(result, CallFailed):
                 results[at] = result
             corrected = not isinstance(result, UnreadableReply | CallFailed)

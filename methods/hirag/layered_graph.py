@@ -41,7 +41,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import normalise_name
+from graphrag_bench.text import names_nothing, normalise_name
 from graphrag_bench.values import (
     Community,
     IntArray,
@@ -318,6 +318,7 @@ def _written(
         [
             Entity(normalise_name(one.name) or one.name, one.type or kind, one.description)
             for one in reply.value.entities
+            if not names_nothing(one.name)
         ]
         if isinstance(reply, Listed)
         else next(stand_ins)

@@ -398,3 +398,33 @@ def test_entities_are_described_by_their_sentence_and_sentences_without_one_are_
     assert result.rows[0].facts == (
         FactRecord("Otto came", (EntityRecord("Otto", "", "Otto came"),), 10.0),
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "n_failed"),
+    [
+        (ADA.replace("<|>", " ~ "), f"{ADA}<|COMPLETE|>", 0),
+        (ADA.replace("<|>", " ~ "), "<|COMPLETE|>", 1),
+        ("- Ada: person\n- Otto: person\n<|COMPLETE|>", "<|COMPLETE|>", 1),
+        ("There are no entities in it.", "<|COMPLETE|>", 0),
+    ],
+)
+def test_a_layout_that_cannot_be_read_is_asked_for_again_and_is_never_no_entities(
+    first, second, n_failed
+):
+    model = Scripted([("could not be read", second), ("Otto", "<|COMPLETE|>"), ("Passage", first)])
+    counts = extracted(model, "Ada.", "Otto.", max_gleaning=0).statistics
+    assert (counts["failed_chunks"], counts["faulty_chunks"]) == (n_failed, n_failed)
+    assert (counts["replies"], counts["chunks"]) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("missed", "n_lost"),
+    [("<|COMPLETE|>", 0), ("Nothing was missed.", 0), (ADA.replace("<|>", " ~ "), 1),
+     ("- Otto: person\n- Tarn: place", 1)],
+)  # fmt: skip
+def test_a_gleaning_reply_that_cannot_be_read_is_counted(missed, n_lost):
+    model = Scripted([("missed", missed), ("Passage", f"{ADA}<|COMPLETE|>")])
+    counts = extracted(model, "Ada.").statistics
+    assert (counts["failed_gleanings"], counts["malformed_chunks"]) == (n_lost, n_lost)
+    assert counts["failed_chunks"] == 0
