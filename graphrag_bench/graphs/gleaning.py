@@ -319,18 +319,20 @@ def gleaned(
         pairs = zip(fitting, results, strict=True)
         lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
         going = going_on(fitting, results)
+    counts = {**_malformed(replies, lost), **extractor.statistics}
+    return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
+
+
+def _malformed(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
+    """Return the faults of records and chunks; of the rows in `lost` a later reply is missing."""
     read = [(row, reply) for row, some in enumerate(replies) for reply in some]
-    return replies, {
-        "malformed_records": sum(reply.malformed for _, reply in read),
-        **extractor.statistics,
-        **chunk_faults(
-            len(chats),
-            failed=set(range(len(chats))) - {row for row, _ in read},
-            malformed={row for row, reply in read if reply.malformed} | set(lost),
-            cut={row for row, reply in read if reply.cut},
-        ),
-        "failed_gleanings": n_unasked + len(lost),
-    }
+    faults = chunk_faults(
+        len(replies),
+        failed={row for row, some in enumerate(replies) if not some},
+        malformed={row for row, reply in read if reply.malformed}.union(lost),
+        cut={row for row, reply in read if reply.cut},
+    )
+    return {"malformed_records": sum(reply.malformed for _, reply in read), **faults}
 
 
 def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:
