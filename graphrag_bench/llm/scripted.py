@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.llm.calls import CallFailed, Chat, Completion, Request, RunStopped
@@ -39,7 +40,7 @@ class Scripted(ChatModel):
         self.window = window
         self._lock = threading.Lock()
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """`scripted:` and a fingerprint of the plan and of the answering function's code."""
         plan = [(pattern, str(reply)) for pattern, reply in self.replies]
