@@ -5,7 +5,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate, groupby, pairwise
 from typing import Any, Literal
 
@@ -18,15 +18,26 @@ _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in ra
 def normalise_name(name: str) -> str:
     """An entity name as node tables hold it: letters and digits of any script, single spaces.
 
-    HTML entities are decoded, the text is NFKC-normalised and case-folded, every other character
-    becomes a space. Combining marks stay with their letter.
+    HTML entities are decoded, the text is folded, every other character becomes a space. Combining
+    marks stay with their letter, and signs that tell names apart with their word: C++, C#, A-, Na+,
+    A*, -5, <5, 5%, $5, .NET. A sign between two words does not: AT&T, GPT-4.
     """
-    text = html.unescape(name).strip()
+    text = folded(html.unescape(name)).replace("\u2212", "-")
+    # every second part stays as it is
+    parts = _NAME_SIGNS.split(text) if _MAY_BE_SIGN.search(text) else [text]
+    parts[::2] = map(_bare, parts[::2])
+    return " ".join("".join(parts).split())
+
+
+def unsigned_name(name: str) -> str:
+    """Return the name without punctuation and symbols, as the code of HippoRAG has it."""
+    return " ".join(_bare(folded(html.unescape(name))).split())
+
+
+def _bare(text: str) -> str:
     if text.isascii():  # the same, without asking about each character
-        return " ".join(text.translate(_ASCII).split())
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    characters = (char if unicodedata.category(char)[0] in "LNM" else " " for char in folded)
-    return " ".join("".join(characters).split())
+        return text.translate(_ASCII)
+    return "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in text)
 
 
 _NOTHING = frozenset(
@@ -45,14 +56,16 @@ def names_nothing(name: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return the text in NFKC and without case, less the characters that have no width.
-
-    Soft hyphens, joiners, variation selectors and the like part no word.
-    """
+    """Return the text in NFKC and without case, less the characters that have no width."""
     if text.isascii():
         return text.lower()
-    seen = _NO_WIDTH.sub("", text)
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+    seen = unicodedata.normalize("NFKC", visible(text))
+    return unicodedata.normalize("NFKC", seen.casefold())
+
+
+def visible(text: str) -> str:
+    """Return the text without the characters that have no width, which part no word."""
+    return text if text.isascii() else _NO_WIDTH.sub("", text)
 
 
 def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]:
@@ -66,9 +79,22 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
     plain = unspaced(folded(text))
     parts = _SIGNED.split(plain) if signs else [plain]  # every second part is a word with a sign
     rows = ([part] if at % 2 else part.translate(PARTED).split() for at, part in enumerate(parts))
+    if plain.isascii():
+        return [word for row in rows for word in row]
     if not bigrams:
         return [word for row in rows for word in characters(row)]
     return [pair for row in rows for word in row for pair in _pairs(word)]
+
+
+def search_words(text: str) -> list[str]:
+    """Return the words by which a text is searched, of any script, in no order.
+
+    Signs are kept (C++), and neighbours come in pairs where a script has no spaces. A single letter
+    or digit is none, but for a capital on its own ("vitamin C"), A and I aside.
+    """
+    every = words(text, signs=True, bigrams=True)
+    long = [word for word in every if len(word) > 1 or _UNSPACED.match(word)]
+    return long + [capital.lower() for capital in _LONE_CAPITAL.findall(text)]
 
 
 def characters(tokens: Iterable[str]) -> list[str]:
@@ -145,6 +171,21 @@ _NO_WIDTH = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
 """What Unicode calls default ignorable, and the marks of interlinear annotations."""
+_JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+"""What goes on with the character before it, marks aside: a joiner, a skin colour, a tag."""
+_LONE_CAPITAL = re.compile(r"(?<![\w&'\u2019.])[B-HJ-Z](?!\.?[\w'\u2019+#])")
+_MAY_BE_SIGN = re.compile(
+    r"[-.+#%*<>~$\u00a3\u00a5\u00b1\u20a0-\u20bf\u2248\u2264\u2265\u266d\u266f]"
+    r"(?:(?<![-.])|(?<=-)(?![a-z])|(?<=\.)(?=[a-z]))"
+)
+_NAME_SIGNS = re.compile(
+    r"((?<=\w)(?:\+\++|[+#\u266d\u266f](?![a-z0-9_]))"  # C++, Na+, C#
+    r"|(?<=\d)[%$\u00a3\u00a5\u20a0-\u20bf]"  # 5%, 5 euros
+    r"|(?<![^\s(\[/])(?:[a-z\u03b1-\u03c9]{1,2}[*-]|[a-z]{1,4}\d+-)(?![\w*-])"  # A*, AB-, NO3-
+    r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+(?=\.?\d)"  # -5, <5
+    r"|(?<![^\s(\[/])\.(?=[a-z]))"  # .NET
+)
+"""Signs in names in lower case; the word of a sign that is a hyphen elsewhere is in its group."""
 _SIGNED = re.compile(
     rf"((?<![^\W{_OF_UNSPACED}])[a-z][a-z0-9]*+(?:\+\+|[+#](?![a-z0-9_]))"
     rf"|(?<![^\s(\[/{_OF_UNSPACED}])\.[a-z][a-z0-9]*)"
@@ -198,6 +239,10 @@ def show_briefly(*kinds: type) -> None:
         type.__setattr__(kind, "__repr__", brief)
 
 
+_AT_ONCE = 50_000
+"""Characters, which are 200,000 tokens at most: a token has a byte or more, a character four."""
+
+
 @lru_cache(maxsize=2)
 def _encoder(encoding: Encoding) -> Any:
     import bpe_openai
@@ -211,8 +256,30 @@ def encodable(text: str) -> str:
 
 
 def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """The token ids of a text; special tokens in it are plain text."""
-    return list(_encoder(encoding).encode_ordinary(_whole(text)))
+    """The token ids of a text of any length; special tokens in it are plain text."""
+    encoder = _encoder(encoding)
+    return [token for part in _parts(_whole(text)) for token in encoder.encode_ordinary(part)]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Cut a text where a token ends anyway: `bpe_openai` reads 200,000 tokens at a time.
+
+    That is behind a letter, before what neither goes on with its word nor is an apostrophe. A
+    word of more than `_AT_ONCE` characters is cut where it may be.
+    """
+    start = 0
+    while len(text) - start > _AT_ONCE:
+        most = start + _AT_ONCE
+        end = next(filter(partial(_ends_token, text), range(most, start, -1)), most)
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _ends_token(text: str, end: int) -> bool:
+    after = text[end]
+    goes_on = after.isalnum() or after == "'" or unicodedata.category(after)[0] == "M"
+    return text[end - 1].isalpha() and not goes_on
 
 
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
@@ -229,6 +296,29 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
         spans.append((bisect_right(first, at) - 1, bisect_left(first, end)))
         at = end
     return spans
+
+
+def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
+    """Where each token begins, in characters, and the length of the text.
+
+    A token that begins within a character, or within one and its marks, begins with it.
+    """
+    n_bytes = map(len, _encoder(encoding).decode_tokens_bytes(encode(text, encoding)))
+    ends = accumulate(n_bytes, initial=0)
+    if text.isascii():
+        return list(ends)
+    first = list(accumulate((len(char.encode()) for char in _whole(text)), initial=0))
+    return [_whole_from(text, bisect_right(first, end) - 1) for end in ends]
+
+
+def _whole_from(text: str, place: int) -> int:
+    while 0 < place < len(text) and (
+        unicodedata.category(text[place])[0] == "M"
+        or _JOINED.match(text, place)
+        or text[place - 1] == "\u200d"
+    ):
+        place -= 1
+    return place
 
 
 def count_tokens(text: str, encoding: Encoding = "cl100k") -> int:

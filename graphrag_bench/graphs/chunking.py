@@ -13,7 +13,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.errors import UserError
-from graphrag_bench.text import count_tokens, decode, encode
+from graphrag_bench.text import count_tokens, token_cuts
 
 _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
 """A space goes to the word after it, where the tokeniser has it: pieces then add up in tokens."""
@@ -54,9 +54,9 @@ def token(
     if join == "corpus":
         return _table(_over_the_corpus(corpus.documents, size, overlap))
     return _table(
-        (document.id, document.title, decode(window).strip())
+        (document.id, document.title, text.strip())
         for document in corpus.documents
-        for window in windows(encode(document.text), size, overlap)
+        for text in _cut(document.text, size, overlap)
     )
 
 
@@ -83,21 +83,32 @@ def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence
     return (tokens[start : start + size] for start in range(0, len(tokens), size - overlap))
 
 
+def _cut(text: str, size: int, overlap: int) -> Iterator[str]:
+    cuts = token_cuts(text)
+    for window in windows(range(len(cuts) - 1), size, overlap):
+        yield text[cuts[window[0]] : cuts[window[-1] + 1]]
+
+
 def _over_the_corpus(documents: Iterable[Document], size: int, overlap: int) -> Iterator[Row]:
     filled = (document for document in documents if document.text.strip())
     for _, group in groupby(filled, key=lambda document: document.scope):
-        tokens, names, first, end = array("I"), list[str](), list[int](), list[int]()
+        texts, names, first, end = list[str](), list[str](), list[int](), list[int]()
+        cuts, n_characters = array("Q"), 0
         for document in group:
-            if names:
-                tokens.extend(encode(_BETWEEN_DOCUMENTS))
-            first.append(len(tokens))
-            tokens.extend(encode(document.passage.strip()))
+            for text in ([_BETWEEN_DOCUMENTS] if names else []) + [document.passage.strip()]:
+                first_token = len(cuts)
+                cuts.extend(n_characters + place for place in token_cuts(text)[:-1])
+                n_characters += len(text)
+                texts.append(text)
+            first.append(first_token)
             names.append(document.id)
-            end.append(len(tokens))
-        for number, window in enumerate(windows(tokens, size, overlap)):
-            start = number * (size - overlap)
-            inside = slice(bisect_right(end, start), bisect_left(first, start + len(window)))
-            text = decode(window).strip()
+            end.append(len(cuts))
+        whole = "".join(texts)
+        cuts.append(n_characters)
+        for window in windows(range(len(cuts) - 1), size, overlap):
+            start, stop = window[0], window[-1] + 1
+            inside = slice(bisect_right(end, start), bisect_left(first, stop))
+            text = whole[cuts[start] : cuts[stop]].strip()
             yield from ((name, "", text) for name in names[inside])
 
 
@@ -114,8 +125,7 @@ def _merged(text: str, room: int) -> Iterator[str]:
             yield merged
             merged, n_merged = "", 0
         if n_tokens > room:
-            tokens = encode(piece)
-            yield from (decode(part) for part in windows(tokens, room, 0))
+            yield from _cut(piece, room, 0)
             continue
         merged, n_merged = merged + piece, n_merged + n_tokens
     if merged:
@@ -125,7 +135,11 @@ def _merged(text: str, room: int) -> Iterator[str]:
 def _overlapped(texts: Iterator[str], overlap: int) -> Iterator[str]:
     before = ""
     for text in texts:
-        yield decode(encode(before)[-overlap:]) + text if overlap else text
+        if overlap:
+            cuts = token_cuts(before)
+            yield before[cuts[max(len(cuts) - 1 - overlap, 0)] :] + text
+        else:
+            yield text
         before = text
 
 

@@ -53,24 +53,26 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     return fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
 
 
-def node_rows(extraction: Extraction) -> dict[str, int]:
+def node_rows(extraction: Extraction, *, signs: bool = True) -> dict[str, int]:
     """Normalised node names in order of first appearance, with their rows."""
-    return _merged(extraction, "read").nodes
+    return _merged(extraction, "read", signs).nodes
 
 
-def fact_graph(extraction: Extraction, n_chunks: int, *, counted: Counted = "read") -> Graph:
+def fact_graph(
+    extraction: Extraction, n_chunks: int, *, counted: Counted = "read", signs: bool = True
+) -> Graph:
     """The graph of an extraction; raises UserError when it has no node.
 
     A fact that is read again in the same chunk counts again, or not with `counted="chunk"`.
     """
-    merger = _merged(extraction, counted)
+    merger = _merged(extraction, counted, signs)
     if not merger.nodes:
         raise UserError(f"{NO_ENTITIES}build.extraction=nlp reads entities without a model.")
     return merger.graph(n_chunks)
 
 
-def _merged(extraction: Extraction, counted: Counted) -> Merger:
-    merger = Merger(named=True)
+def _merged(extraction: Extraction, counted: Counted, signs: bool) -> Merger:
+    merger = Merger(named=True, signs=signs)
     for chunk, row in enumerate(extraction.rows):
         for name in row.entities:
             merger.node(name, chunks=(chunk,))
@@ -163,6 +165,7 @@ def kg_synonymy(
     synonymy: Literal["skip", "overwrite", "add"] = "skip",
     titles: Titles = "off",
     counted: Counted = "read",
+    signs: bool = True,
 ) -> Graph:
     """The knowledge graph with edges between nodes of similar names.
 
@@ -170,10 +173,12 @@ def kg_synonymy(
     threshold gets one edge with its cosine as weight and no chunk. A pair that a fact already
     joins is left alone (`skip`), loses its facts' weight to it (`overwrite`) or has it added.
     `titles` as of `graph.kg`. The weight of a fact is the number of times that it was read, or with
-    `counted="chunk"` the number of chunks that state it.
+    `counted="chunk"` the number of chunks that state it. Without `signs` C++ is C, as in the
+    released code.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8).
     """
-    graph = fact_graph(titled(extraction, chunk_table, titles), len(chunk_table), counted=counted)
+    rows = titled(extraction, chunk_table, titles)
+    graph = fact_graph(rows, len(chunk_table), counted=counted, signs=signs)
     vectors = np.ascontiguousarray(name_index.vectors)
     codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
     known = graph.pairs.source * graph.n_nodes + graph.pairs.target

@@ -11,7 +11,7 @@ import numpy as np
 from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes, Stated
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, cells
-from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.text import count_tokens, normalise_name, unsigned_name
 
 NO_ENTITIES = (
     "The graph has no entities. Likely causes: the model is too small to extract, its window cuts "
@@ -25,10 +25,12 @@ class Merger:
     Nodes are told apart by their normalised name; relationships by their unordered ends, or, where
     they have names (`named`), by (head, name, tail). `nodes` has the row of each name,
     `relationships` that of each such key; `keywords` are rows of relationships with a keyword each.
+    Without `signs` names are told apart by letters and digits alone.
     """
 
-    def __init__(self, *, named: bool = False) -> None:
+    def __init__(self, *, named: bool = False, signs: bool = True) -> None:
         self.named = named
+        self._normalise = normalise_name if signs else unsigned_name
         self.nodes: dict[str, int] = {}
         self.relationships: dict[tuple[int, str, int], int] = {}
         self._normal: dict[str, str] = {}
@@ -102,7 +104,7 @@ class Merger:
     def normalised(self, name: str) -> str:
         """The normalised form of a name, made once."""
         if name not in self._normal:
-            self._normal[name] = normalise_name(name)
+            self._normal[name] = self._normalise(name)
         return self._normal[name]
 
     def graph(

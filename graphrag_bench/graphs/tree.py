@@ -1,6 +1,5 @@
 """Chunks to a tree of summaries: clusters of each layer, one summary for each, layer upon layer."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -38,7 +37,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, settled
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
+from graphrag_bench.text import count_tokens, words
 
 Clustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
@@ -51,7 +50,6 @@ TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
 PARENT_OF = "summarises"
 STEP = "summarise clusters"
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]{4,}")
 _STEM = 6
 _LEAST_SHARED = 1 / 3
 _RESERVE = 64
@@ -257,8 +255,8 @@ def _written(
     every = [" ".join(text.split()) for text in leaves]
 
     def read(text: str, was_cut: bool) -> str:
-        words = _content_words(text)
-        if not words or sum(word in known for word in words) < _LEAST_SHARED * len(words):
+        content = _content_words(text)
+        if not content or sum(word in known for word in content) < _LEAST_SHARED * len(content):
             raise UnreadableReply(STEP, text)
         return text.strip()
 
@@ -299,10 +297,14 @@ def _fitted(llm: ChatModel, prompt: Prompt, max_tokens: int, texts: Sequence[str
 def _content_words(text: str) -> list[str]:
     """The words of a text that carry its subject, by their first six letters.
 
-    Words of four letters or more but for English stop words; of Chinese, Japanese and Korean,
-    single characters.
+    Words of four letters or more but for English stop words and numbers; all that are not ASCII,
+    where those of scripts without spaces are characters and a Korean one is its first.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    words = (word.casefold() for word in _WORD.findall(text))
-    return [word[:_STEM] for word in words if word not in ENGLISH_STOP_WORDS]
+    return [
+        word[: 1 if "\uac00" <= word[0] <= "\ud7af" else _STEM]
+        for word in words(text)
+        if not word.isascii()
+        or (len(word) > 3 and not word.isdigit() and word not in ENGLISH_STOP_WORDS)
+    ]

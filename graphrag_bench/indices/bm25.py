@@ -11,6 +11,7 @@ from pydantic import Field
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
+from graphrag_bench.text import search_words
 from graphrag_bench.values import FloatArray
 
 
@@ -26,18 +27,16 @@ class Bm25:
         import bm25s
 
         retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
-        tokens = bm25s.tokenize(list(texts), stopwords="en", show_progress=False)
-        if not any(len(words) for words in tokens.ids):
+        numbers: dict[str, int] = {}
+        rows = [[numbers.setdefault(word, len(numbers)) for word in _words(text)] for text in texts]
+        if not numbers:
             raise UserError("BM25: the chunks hold no word to search by, stop words aside.")
-        retriever.index(tokens, show_progress=False)
+        retriever.index((rows, numbers), show_progress=False)
         return cls(retriever)
 
     def scores(self, query: str) -> FloatArray:
         """The BM25 score of every chunk, float64 (n,); 0 where no word of the query occurs."""
-        import bm25s
-
-        words = bm25s.tokenize([query], stopwords="en", return_ids=False, show_progress=False)[0]
-        known = [word for word in words if word in self.retriever.vocab_dict]
+        known = [word for word in _words(query) if word in self.retriever.vocab_dict]
         if not known:
             return np.zeros(int(self.retriever.scores["num_docs"]))
         return np.asarray(self.retriever.get_scores(known), np.float64)
@@ -52,6 +51,12 @@ class Bm25:
         import bm25s
 
         return cls(bm25s.BM25.load(str(folder / "bm25"), mmap=True, load_corpus=False))
+
+
+def _words(text: str) -> list[str]:
+    from bm25s.stopwords import STOPWORDS_EN
+
+    return [word for word in search_words(text) if word not in STOPWORDS_EN]
 
 
 @artifact("bm25")

@@ -12,6 +12,7 @@ from graphrag_bench.columns import Columns, Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.vectors import node_texts
+from graphrag_bench.text import search_words
 from graphrag_bench.values import FloatArray
 
 
@@ -19,9 +20,8 @@ from graphrag_bench.values import FloatArray
 class Tfidf(Columns):
     """Unit rows, float64 CSR (n, n_words); row i belongs to row i of the table it indexes.
 
-    `words` is the vocabulary in column order, `idf` float64 (n_words,). scikit-learn's defaults:
-    lower case, words of two characters or more, raw counts times ln((1 + n) / (1 + df)) + 1, no
-    stop words.
+    `words` is the vocabulary in column order, `idf` float64 (n_words,). Raw counts times
+    ln((1 + n) / (1 + df)) + 1, as scikit-learn has them; no stop words.
     """
 
     rows: Any
@@ -33,7 +33,7 @@ class Tfidf(Columns):
         """The index of these texts; raises UserError when they hold no word."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        vectorizer = TfidfVectorizer()
+        vectorizer = TfidfVectorizer(analyzer=search_words)
         try:
             rows = vectorizer.fit_transform(list(texts)).tocsr()
         except ValueError as error:
@@ -54,7 +54,7 @@ class Tfidf(Columns):
     def _vectorizer(self) -> Any:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        vectorizer = TfidfVectorizer(vocabulary=list(self.words))
+        vectorizer = TfidfVectorizer(analyzer=search_words, vocabulary=list(self.words))
         vectorizer.idf_ = np.array(self.idf)
         return vectorizer
 

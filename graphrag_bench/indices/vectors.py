@@ -45,12 +45,13 @@ def name_index(
     embedder: Embedder,
     progress: Progress,
     titles: Titles = "off",
+    signs: bool = True,
 ) -> VectorIndex:
     """One vector for each node name of a knowledge graph, in node order.
 
-    `titles` is that of the graph; where the graph sets it, it is set here too.
+    `titles` and `signs` are those of the graph; where the graph sets them, they are set here too.
     """
-    names = list(node_rows(titled(extraction, chunk_table, titles)))
+    names = list(node_rows(titled(extraction, chunk_table, titles), signs=signs))
     return index_texts(names, embedder, progress, "node names")
 
 

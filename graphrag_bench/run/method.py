@@ -273,8 +273,9 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     of_extraction = "extraction" in needs or not needs
     names = choices.setdefault("name_index", {})
     names.setdefault("variant", "extraction" if of_extraction else "graph")
-    if "titles" in choices.get("graph", {}) and names["variant"] == "extraction":
-        names["titles"] = choices["graph"]["titles"]
+    if names["variant"] == "extraction":
+        of_graph = choices.get("graph", {})
+        names |= {name: of_graph[name] for name in ("titles", "signs") if name in of_graph}
     if graph in ("rkg", "rkg_llm"):
         choices["text_extraction"].setdefault("keywords", True)
         if choices["text_extraction"]["variant"] in ("llm", "core_llm"):

@@ -15,7 +15,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask, ask_each, json_reading, settled
 from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt, answer_form
-from graphrag_bench.text import normalise_name
+from graphrag_bench.text import words
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value
 from operators.answer.map_reduce import Points
 
@@ -241,9 +241,8 @@ def passage(
 
 
 def _shared(question: str, text: str) -> int:
-    words = set(normalise_name(question).split())
-    both = words & set(normalise_name(text).split())
-    return max(1, round(100 * len(both) / max(len(words), 1)))
+    asked = set(words(question))
+    return max(1, round(100 * len(asked.intersection(words(text))) / max(len(asked), 1)))
 
 
 @operator("drift.answer.llm", calls=2, supplies={"question", "follow_up", "pieces", "most"})

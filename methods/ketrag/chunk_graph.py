@@ -19,7 +19,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
-from graphrag_bench.columns import Texts, cells, in_order, row_ids
+from graphrag_bench.columns import Texts, cells, in_order, incidence, row_ids
 from graphrag_bench.contract import artifact, builders, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -40,7 +40,7 @@ from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.text import count_tokens, fit, search_words
 from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_first, best_of
 from operators.similarity import best_hits, searched, vectors_of
 
@@ -54,9 +54,9 @@ _RELATIONS = ("shares words", "is similar", "shares words, is similar")
 def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> KeywordGraph:
     """The words of the chunks, joined to every chunk and every sentence that holds them.
 
-    Words are of two characters or more, in lower case, without scikit-learn's English stop words;
-    sentences that hold no other are left out. The title of a chunk is one of its sentences. Equal
-    sentences are one. Raises UserError when no word is left.
+    Words are those of `search_words` without scikit-learn's English stop words; sentences that hold
+    no other are left out. The title of a chunk is one of its sentences. Equal sentences are one.
+    Raises UserError when no word is left.
     Source: KET-RAG (Huang et al. 2025), the text-keyword bipartite graph; released code 3738db4.
     """
     texts, of_chunk = _sentences(chunk_table, nlp, progress)
@@ -94,18 +94,14 @@ def keyword_index(
 def words_of(texts: list[str]) -> tuple[Any, list[str]]:
     """Bool CSR (n_texts, n_words) of the words in each text, and the words in column order.
 
-    As scikit-learn reads them: lower case, two characters or more, English stop words left out.
+    Words are sorted; English stop words are left out.
     """
-    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    reader = CountVectorizer(binary=True, stop_words="english")
-    analyzer = reader.build_analyzer()
-    if not any(analyzer(text) for text in texts):
-        none = np.zeros(0, np.int64)
-        return cells(none, none, (len(texts), 0)), []
-    words = reader.fit_transform(texts).tocsr().astype(bool)
-    words.sort_indices()
-    return words, [str(word) for word in reader.get_feature_names_out()]
+    held = [set(search_words(text)) - ENGLISH_STOP_WORDS for text in texts]
+    words = sorted(set[str]().union(*held))
+    number = {word: column for column, word in enumerate(words)}
+    return incidence(([number[word] for word in one] for one in held), len(words)), words
 
 
 def _sentences(

@@ -1,5 +1,7 @@
 """Documents to chunks, by hand; a word of the tests is one token."""
 
+import re
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -10,7 +12,7 @@ from small_worlds import dataset
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.chunking import presplit, separator, token, windows
-from graphrag_bench.text import count_tokens
+from graphrag_bench.text import count_tokens, encode
 
 
 def spans(n_tokens: int, size: int = 1200, overlap: int = 100):
@@ -139,3 +141,55 @@ def test_a_row_of_the_corpus_is_a_chunk_and_equal_contents_are_one_of_all_their_
     assert list(table.ranked_documents([1, 0])) == ["b", "a", "c"]
     one = token(corpus=dataset(("d", "", "go go go go")), size=2, overlap=0)
     assert (texts(one), one.documents_of(0)) == (["go go"], ["d"])
+
+
+SCRIPTS = st.lists(
+    st.sampled_from([
+        "one", "two.", "龘靐齉爨", "二氧化碳；。", "ที่นี่", "हिन्दी", "\n", "👩🏽\u200d🚒",
+        "e\u0301", "﷽", "\u00ad\u200b\t",
+    ]),
+    max_size=30,
+).map(" ".join)  # fmt: skip
+
+
+@given(
+    st.one_of(SCRIPTS, st.text(st.characters(exclude_categories=["Cs"]))),
+    st.integers(2, 12),
+    st.integers(0, 3),
+    st.sampled_from(["token", "separator", "corpus"]),
+)
+def test_chunks_are_in_their_source_and_lose_no_character(text, size, overlap, chunking):
+    corpus, overlap = dataset(("d", "", text), ("e", "", "end")), min(overlap, size - 1)
+    source = text if chunking != "corpus" else f"{text.strip()}\n\nend".strip()
+    if chunking == "separator":
+        table = separator(corpus=corpus, size=size, overlap=overlap)
+    else:
+        join = "corpus" if chunking == "corpus" else "document"
+        table = token(corpus=corpus, size=size, overlap=overlap, join=join)
+    chunks = (
+        texts(table) if chunking == "corpus" else [table.texts[row] for row in table.chunks_of("d")]
+    )
+    held = set()
+    for chunk in chunks:
+        assert chunk in source
+        for match in re.finditer(f"(?={re.escape(chunk)})", source):
+            held.update(range(match.start(), match.start() + len(chunk)))
+    assert all(at in held or char.isspace() for at, char in enumerate(source))
+
+
+@pytest.mark.parametrize("chunking", [token, separator])
+def test_marks_and_joined_signs_stay_with_their_character(chunking):
+    corpus = dataset(("d", "", "हिन्दी 👩🏽\u200d🚒 ที่นี่ " * 9))
+    for chunk in texts(chunking(corpus=corpus, size=3, overlap=1)):
+        assert unicodedata.category(chunk[0])[0] != "M"
+        assert not chunk.endswith("\u200d") and chunk[0] not in "\u200d🏽"
+
+
+def test_a_document_of_any_length_has_the_tokens_of_its_whole_text(monkeypatch):
+    text = "Berta Holm's mill, 1911; 茅以升主持修建了钱塘江大桥，后来 don't हिन्दी।\n" * 40
+    whole = encode(text)
+    monkeypatch.setattr("graphrag_bench.text._AT_ONCE", 97)
+    assert encode(text) == whole
+    monkeypatch.undo()
+    novel = "Berta Holm built the Norvik Mill in Tolby. She taught Carl Lind.\n" * 16000
+    assert count_tokens(novel) == 18 * 16000

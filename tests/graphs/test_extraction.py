@@ -7,6 +7,7 @@ import pytest
 from builds import QUIET, FixedTagger, table
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.embedding import nlp as nlp_module
 from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import (
@@ -161,6 +162,16 @@ def test_the_packaged_tagger_reads_who_did_what():
     assert ("Marie Curie", "be born in", "Warsaw") in triples(row)
     assert result.statistics["relation_share"] == 1.0
     assert spacy.entities("Was Marie Curie born in Warsaw?") == ["Marie Curie", "Warsaw"]
+
+
+@pytest.mark.real
+def test_a_text_of_any_length_is_read_in_pieces_and_soft_hyphens_cut_no_name(monkeypatch):
+    text = "Marie Cu\u00adrie was born in War\u200bsaw. Pierre Curie was born in Paris.\n" * 3
+    monkeypatch.setattr(nlp_module, "_MOST", 80)
+    (sentences,) = Spacy().sentences([text])
+    names = [name for sentence in sentences for name, _ in sentence.entities]
+    assert names == ["Marie Curie", "Warsaw", "Pierre Curie", "Paris"] * 3
+    assert Spacy().entities(text) == names
 
 
 def test_a_tagger_that_is_not_installed_is_an_error_with_the_remedy():

@@ -10,7 +10,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
-from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy
+from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, node_rows
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import name_index, node_index
 
@@ -120,6 +120,12 @@ def test_names_at_or_above_the_threshold_are_joined_once():
     assert graph.synonym.tolist() == [True, True]
     assert chunks_of(graph.relationship_chunk) == [[], []]
     assert len(facts(with_synonyms(synonymy_threshold=0.85))) == 1
+
+
+def test_names_that_differ_in_signs_are_one_node_where_the_released_code_has_it_so():
+    rows = extraction((["C++", "C#", "C"], [("C#", "follows", "C++")]))
+    assert list(node_rows(rows)) == ["c++", "c#", "c"]
+    assert list(node_rows(rows, signs=False)) == ["c"]
 
 
 def test_only_so_many_neighbours_are_compared():
