@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.dataset import Dataset, Document, documents_of
 from graphrag_bench.data.readers import folder as folder_reader
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.data.readers.folder import Unreadable, pages, sections
+from graphrag_bench.data.readers.folder import Unreadable, page, pages, sections
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.scoring import question_scores
 
@@ -52,13 +52,66 @@ def test_a_markdown_file_gives_a_document_for_each_section_below_its_headings(
 
 
 def test_several_headings_of_level_one_are_titles_of_their_own() -> None:
-    for name, titles in (("", ["A", "B"]), ("Notes", ["Notes > A", "Notes > B"])):
-        assert [part.title for part in sections("# A\none\n# B\ntwo", name)] == titles
+    assert [part.title for part in sections("# A\none\n# B\ntwo")] == ["A", "B"]
+    site = page("<title>Notes</title><h1>A</h1>one<h1>B</h1>two")
+    assert [part.title for part in site] == ["Notes > A", "Notes > B"]
 
 
-def test_a_line_in_a_code_fence_is_no_heading() -> None:
-    (part,) = sections("```sh\n# a comment\n```\ntext")
-    assert part.text == "```sh\n# a comment\n```\ntext"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```sh\n# a comment\n```\ntext",
+        "````md\n```sh\n# a comment\n```\n````",
+        "~~~\n# a\n```\n# b\n~~~",
+        "    # in code",
+        "<!--\n# a comment\n-->\ntext",
+        "---\ntitle: Boats\n# a comment\n---\ntext",
+        "- # in a list\n\n> # in a quote",
+        "#hashtag",
+    ],
+)
+def test_what_is_no_heading_of_commonmark_is_text(text: str) -> None:
+    (part,) = sections(text)
+    assert (part.title, part.text) == ("", text.strip())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# C#\nis a language\n## F# ##\ntoo", [("C#", "is a language"), ("C# > F#", "too")]),
+        ("```npm i```\n## Next\nbody", [("", "```npm i```"), ("Next", "body")]),
+        ("Set\n===\none\r\n\r\n*Sub* `x`\r\n---\r\ntwo", [("Set", "one"), ("Set > Sub x", "two")]),
+        ("lead\n# One\n## Two\nthree", [("", "lead"), ("One > Two", "three")]),
+        ("## A\none\n# Last\ntwo", [("A", "one"), ("Last", "two")]),
+        ("# Closed\n## Until 3 May", [("Closed", "Until 3 May")]),
+        ("# T\n## 9 to 17\n## Since 1911\n## C\nx", [("T", "9 to 17\nSince 1911"), ("T > C", "x")]),
+        ("# Alone", [("", "Alone")]),
+        ("one\x0b# two\n# A\u2028b\nthree", [("", "one\x0b# two"), ("A b", "three")]),
+    ],
+)
+def test_headings_are_titles_and_those_above_nothing_are_text(
+    text: str, expected: list[tuple[str, str]]
+) -> None:
+    parts = sections(text)
+    assert [(part.title, part.text) for part in parts] == expected
+    assert [part.mark for part in parts] == [f"#{n + 1}" for n in range(len(parts))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p>Call get_user_name, 2*3 &amp; [x].</p>", [("", "Call get_user_name, 2*3 & [x].")]),
+        ("<h1>A</h1><p># of staff</p><pre># no\n  x</pre>", [("A", "# of staff\n\n# no\n  x")]),
+        ("<title>F</title><p>Lead<h1>The <b>M</b></h1>x", [("F", "Lead"), ("The M", "x")]),
+        ("<table><tr><th>A<th>B<tr><td>c</td><td>1</td></table>", [("", "A\tB\nc\t1")]),
+        ("<tr><td><p>A</p></td><td><p>b</p></td></tr><tr><td><p>c", [("", "A\tb\nc")]),
+        ("a\n<i>b</i>c<br>d<ul><li>e\n<li> f</ul><script>g</script>", [("", "a bc\nd\n\ne\nf")]),
+        ("<h2>Only a heading</h2><!-- # no -->", [("", "Only a heading")]),
+        ("<div>" * 3000 + "deep", [("", "deep")]),
+    ],
+)  # fmt: skip
+def test_a_web_page_has_the_text_that_it_shows(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [(part.title, part.text) for part in page(text)] == expected
 
 
 def test_a_pdf_gives_a_document_for_each_page_that_holds_text(tmp_path: Path) -> None:
@@ -73,13 +126,13 @@ def test_a_pdf_gives_a_document_for_each_page_that_holds_text(tmp_path: Path) ->
 
 
 def test_docx_and_html_keep_their_headings(tmp_path: Path) -> None:
-    pytest.importorskip("markitdown")
-    page = "<html><head><title>Fleet</title></head><body><h2>Red</h2><p>Una's boat.</p></body>"
-    folder = written(tmp_path / "texts", {"fleet.html": page})
-    write_docx(folder / "crew.docx", [("Crew", True), ("Una rows.", False)])
+    pytest.importorskip("mammoth")
+    site = "<html><head><title>Fleet</title></head><body><h2>Red</h2><p>Una's boat.</p></body>"
+    folder = written(tmp_path / "texts", {"fleet.html": site})
+    write_docx(folder / "crew.docx", [("Crew", True), ("# of a_b: 2*3", False)])
     data = read(folder)
     assert data.documents == (
-        Document("crew.docx", "Crew", "Una rows."),
+        Document("crew.docx", "Crew", "# of a_b: 2*3"),
         Document("fleet.html", "Fleet > Red", "Una's boat."),
     )
 
@@ -88,7 +141,7 @@ def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = written(tmp_path / "texts", {"good.txt": "Yes.", "empty.md": " \n", "sums.xlsx": "1"})
-    (folder / "latin.txt").write_bytes("Größe".encode("latin-1"))
+    (folder / "russian.txt").write_bytes("Москва".encode("cp1251"))
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     (folder / "broken.docx").write_bytes(b"no archive")
     write_pdf(folder / "scan.pdf", [""])
@@ -97,11 +150,64 @@ def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
     message = capsys.readouterr().err
     assert "6 file(s) are left out" in message
     assert "empty.md: it holds no text" in message
-    assert "latin.txt: not UTF-8 (byte 2)" in message
+    assert "russian.txt: not UTF-8 (byte 0)" in message
     assert "sums.xlsx: not one of .docx, .htm, .html, .md, .pdf, .txt" in message
     assert "scan.pdf: it holds no text (a scan without recognised text?)" in message
     assert "broken.docx: not a .docx file" in message
     assert "broken.pdf: " in message
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("utf16.txt", "Una rows.".encode("utf-16-le")),
+        ("utf16zh.txt", "東京は日本の首都".encode("utf-16-le")),
+        ("utf16ru.txt", "Москва".encode("utf-16-le")),
+        ("iso.txt", "東京は日本の首都です。".encode("iso2022_jp")),
+        ("sjis.txt", "東京は日本の首都です。".encode("shift_jis")),
+        ("polish.txt", "Łódź jest miastem, żółty koń.".encode("cp1250")),
+        ("nul.md", b"Una\0rows."),
+        ("rich.txt", b"{\\rtf1 Una rows.}"),
+        ("report.txt", b"%PDF-1.4 Una rows."),
+        ("crew.html", b"PK\x03\x04 Una rows."),
+    ],
+)
+def test_a_file_that_is_no_text_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes
+) -> None:
+    folder = written(tmp_path / "texts", {"a.txt": "Una."})
+    (folder / name).write_bytes(content)
+    assert [document.id for document in read(folder).documents] == ["a.txt"]
+    assert f"{name}: " in capsys.readouterr().err
+    read(folder)  # said once
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Größe", "latin-1"),
+        ("Le café est à côté de l’hôtel «\xa0Béla\xa0» – 5 €.", "cp1252"),
+        ("¿Qué comió el niño? £5, 1ª", "latin-1"),
+        ("Åsa bor på Öland.", "latin-1"),
+        ("東京 Una", "utf-16"),
+    ],
+)
+def test_texts_of_western_languages_and_marked_ones_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, encoding: str
+) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(text.encode(encoding))
+    assert [document.text for document in read(folder).documents] == [text]
+    assert ("a.txt" in capsys.readouterr().err) == (encoding != "utf-16")
+
+
+def test_a_web_page_is_read_in_the_encoding_that_it_names(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.html").write_bytes('<meta charset="koi8-r"><p>Москва'.encode("koi8-r"))
+    assert read(folder).documents[0].text == "Москва"
 
 
 def test_a_folder_of_nothing_readable_is_refused_with_every_reason(tmp_path: Path) -> None:
@@ -151,7 +257,7 @@ def test_without_the_converters_the_reason_says_what_to_install(
 
     monkeypatch.setattr(folder_reader, "import_module", absent)
     read(folder)
-    assert "b.docx: needs markitdown: pip install 'graphrag-bench[docs]'" in capsys.readouterr().err
+    assert "b.docx: needs mammoth: pip install 'graphrag-bench[docs]'" in capsys.readouterr().err
 
 
 def test_a_question_of_a_folder_needs_no_id_and_has_one_that_stays(tmp_path: Path) -> None:

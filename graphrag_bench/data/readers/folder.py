@@ -1,14 +1,17 @@
 """A folder of texts of any kind: its files in sections and pages, and what could not be read.
 
-Office files, web pages and PDF become text by markitdown and pdfminer (extra `docs`), markdown is
-cut at its headings.
+Markdown and web pages are cut at their headings, and so is .docx, by mammoth; PDF becomes text by
+pdfminer (both: extra `docs`).
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -20,11 +23,42 @@ from graphrag_bench.errors import UserError, caught
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.text import encodable
 
-VERSION = 2
+VERSION = 3
 """Raised when a conversion gives other parts, so that stored ones are made again."""
-_EXTRA = "needs markitdown: pip install 'graphrag-bench[docs]'"
-_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
-_FENCE = re.compile(r"^ {0,3}(```|~~~)")
+_FRONT_MATTER = re.compile(
+    r"(---|\+\+\+)[ \t]*\n(?=(?:#.*\n)*[\w\"'-][^\n:=]*[:=])(?:.*\n)*?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)"
+)
+_SIGNATURES = {b"%PDF-": "a PDF", b"{\\rtf": "RTF", b"PK\x03\x04": "an archive or office file"}
+_BYTE_ORDER = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16",
+               b"\xfe\xff": "utf-16"}  # fmt: skip
+_ESCAPED = re.compile(rb"\x1b(?:\$|\([IJ])")
+"""How Japanese, Korean and Chinese texts of ISO 2022 change their sets of characters."""
+_NOT_WESTERN = re.compile(
+    "[\\x00-\\x08\\x0e-\\x1f]|[^\\W\\d_\\x00-\\x7f]{3}"
+    "|[^\\W\\d_][\u00a1\u00a3-\u00a9\u00ac\u00ae-\u00b3\u00b5-\u00b6\u00b8-\u00b9\u00bc-\u00bf\u00d7\u00f7][^\\W\\d_]"
+)
+"""What other alphabets look like in Windows-1252: no word of a Western language has these."""
+_CONTROLS = re.compile(rb"[\x01-\x06\x0e-\x1a]")
+_MOST_CONTROLS = 0.1
+_WESTERN, _LATIN_1 = "cp1252", ("iso-8859-1", "latin1", "us-ascii")
+"""A page in Latin-1 is read as Windows-1252, as browsers do."""
+_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = {"article", "blockquote", "dl", "ol", "p", "pre", "section", "table", "ul"}
+"""Blocks with an empty line around them; a heading that was not closed ends where one begins."""
+_ROWS = {"table", "tbody", "tfoot", "thead", "tr"}
+_LINES = _ROWS | {
+    "address", "aside", "body", "caption", "dd", "details", "dialog", "div", "dt", "fieldset",
+    "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header",
+    "hr", "html", "legend", "li", "main", "nav", "option", "summary",
+}  # fmt: skip
+_FORMATS = (".docx", ".pdf")
+"""Files that are no texts themselves; what they give is stored."""
+_UNSEEN = {"script", "style", "template", "noscript"}
+
+
+Block = tuple[int, str, str]
+"""The level of a heading (0: none), the heading, and the text below it."""
 
 
 class Unreadable(Exception):
@@ -49,13 +83,16 @@ def folder_rows(folder: Path, store: Path) -> Rows:
     `questions.jsonl`, ids optional; evidence may name a file, any of whose parts counts. Files that
     cannot be read are named with the reason; UserError when none can. `store` holds conversions.
     """
-    rows, unreadable = Rows(), []
+    rows, unreadable, western = Rows(), list[str](), list[str]()
     for name, file in _visible(folder):
         try:
             parts = _parts(file, store)
         except Unreadable as error:
             unreadable.append(f"{name}: {error}")
             continue
+        plain = file.suffix.lower() in _FORMATS or all(part.text.isascii() for part in parts)
+        if not plain and _decoded(file)[1] == _WESTERN:
+            western.append(name)
         for part in parts:
             identity = f"{name}{part.mark}" if len(parts) > 1 else name
             rows.add_document(f"{file}", Document(identity, part.title, part.text))
@@ -64,11 +101,23 @@ def folder_rows(folder: Path, store: Path) -> Rows:
     if not rows.documents:
         listed = "\n  ".join(unreadable) or "it holds no file"
         raise UserError(f"'{folder}' has nothing that can be read:\n  {listed}")
-    if unreadable:
-        warn(f"{folder}: {len(unreadable)} file(s) are left out:\n  " + "\n  ".join(unreadable))
+    for what, names in (
+        ("left out", unreadable), ("not UTF-8, and read as Windows-1252 (Latin-1)", western),
+    ):  # fmt: skip
+        if names:
+            listed = "\n  ".join(names)
+            _say_once(f"{folder}: {len(names)} file(s) are {what}:\n  {listed}", store)
     if (folder / QUESTIONS).is_file():
         add_questions(rows, folder / QUESTIONS, ids=False)
     return rows
+
+
+def _say_once(text: str, store: Path) -> None:
+    said = store / f"{digest(text)}.said"
+    if not said.exists():
+        warn(text)
+        store.mkdir(parents=True, exist_ok=True)
+        said.touch()
 
 
 def _visible(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -85,7 +134,7 @@ def _parts(file: Path, store: Path) -> list[Section]:
     convert = _CONVERTERS.get(suffix)
     if convert is None:
         raise Unreadable(f"not one of {', '.join(sorted(_CONVERTERS))}")
-    parts = _stored(file, store, convert) if convert in (office, pages) else convert(file)
+    parts = _stored(file, store, convert) if suffix in _FORMATS else convert(file)
     parts = [part for part in parts if part.text.strip()]
     if not parts:
         scan = " (a scan without recognised text?)" if suffix == ".pdf" else ""
@@ -107,53 +156,186 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
 
 
 def _text(file: Path) -> str:
-    try:
-        return file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Unreadable(f"not UTF-8 (byte {error.start})") from None
+    return _decoded(file)[0]
 
 
-def sections(text: str, name: str = "") -> list[Section]:
-    """Return the sections of a markdown text that hold words, `#1`, `#2`, cut at its `#` headings.
+def _decoded(file: Path) -> tuple[str, str]:
+    """Return the text of a file and its encoding; raises Unreadable for what is no text.
 
-    A section's title is that of the text (its first heading of level 1, when it is the only one
-    on that level, or else `name`) and the headings above it, joined by ` > `; "" without any.
-    Lines in code fences are not headings.
+    That is UTF-8, UTF-16 and UTF-32 with a byte order mark, what a web page says, or Windows-1252,
+    where the letters beyond ASCII stand as they do in Western languages.
     """
-    cut: list[tuple[int, str, list[str]]] = [(0, "", [])]
-    fence = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark and fence in ("", mark[1]):
-            fence = "" if fence else mark[1]
-        if not (fence or mark) and (head := _HEADING.match(line)):
-            cut.append((len(head[1]), head[2].strip(), []))
-        else:
-            cut[-1][2].append(line)
-    tops = [heading for level, heading, _ in cut if level == 1]
-    root = tops[0] if len(tops) == 1 else name
+    content = file.read_bytes()
+    if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
+        raise Unreadable(f"not a text: {name}")
+    if marked := next((of for mark, of in _BYTE_ORDER.items() if content.startswith(mark)), ""):
+        return _as(content, marked), marked
+    if b"\0" in content or len(_CONTROLS.findall(content)) > _MOST_CONTROLS * len(content):
+        raise Unreadable("NUL or control bytes: not a text, or UTF-16 without a byte order mark")
+    if _ESCAPED.search(content):
+        raise Unreadable("not UTF-8 (escape sequences of ISO 2022)")
+    try:
+        return content.decode("utf-8-sig"), "utf-8"
+    except UnicodeDecodeError as error:
+        fault = Unreadable(f"not UTF-8 (byte {error.start})")
+    named = _CHARSET.search(content[:2048]) if file.suffix.lower() in (".html", ".htm") else None
+    if named and (encoding := named[1].decode("ascii", "replace").lower()) != "utf-8":
+        return _as(content, _WESTERN if encoding in _LATIN_1 else encoding), encoding
+    text = caught(lambda: content.decode(_WESTERN))
+    if not isinstance(text, str) or _NOT_WESTERN.search(text):
+        raise fault
+    return text, _WESTERN
+
+
+def _as(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        raise Unreadable(f"not {encoding}, as it says") from None
+
+
+def sections(text: str) -> list[Section]:
+    """Return the sections of a markdown text, `#1`, `#2`, cut at its headings.
+
+    Headings are CommonMark's, outside of lists and quotes; front matter and comments have none.
+    """
+    from markdown_it import MarkdownIt
+
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    front = _FRONT_MATTER.match(text)
+    lines = text.split("\n")
+    n_front = front[0].count("\n") if front else 0
+    tokens = MarkdownIt("commonmark").parse("\n".join([""] * n_front + lines[n_front:]))
+    blocks: list[Block] = []
+    level, heading, start = 0, "", 0
+    for token, inline in pairwise(tokens):
+        if token.type == "heading_open" and token.level == 0 and token.map:
+            blocks.append((level, heading, "\n".join(lines[start : token.map[0]])))
+            level, start = int(token.tag[1]), token.map[1]
+            plain = (_plain(child.type, child.content) for child in inline.children or ())
+            heading = " ".join("".join(plain).split())
+    return _sections([*blocks, (level, heading, "\n".join(lines[start:]))])
+
+
+def _plain(kind: str, content: str) -> str:
+    if kind in ("softbreak", "hardbreak"):
+        return " "
+    return "" if kind == "html_inline" else content
+
+
+def _sections(blocks: Sequence[Block], name: str = "") -> list[Section]:
+    """Return a section for each text; a heading above no text and no other is a text of its own.
+
+    A title is the headings above a text, joined by ` > `, behind `name`, unless the only heading of
+    level 1 is among them. Neighbours that are headings alone are one section.
+    """
     trail: list[tuple[int, str]] = []
     parts: list[Section] = []
-    for level, heading, lines in cut:
+    levels = [*(level for level, _, _ in blocks), 0]
+    one_top, was_lone = levels.count(1) == 1, False
+    for (level, heading, text), following in zip(blocks, levels[1:], strict=True):
         trail = [above for above in trail if above[0] < level]
-        if level and not (level == 1 and len(tops) == 1):
+        lone = bool(heading) and not text.strip() and following <= level
+        if heading and not lone:
             trail.append((level, heading))
-        if body := "\n".join(lines).strip():
-            title = " > ".join(filter(None, [root, *(above for _, above in trail)]))
-            parts.append(Section(title, body, f"#{len(parts) + 1}"))
+        root = "" if one_top and trail and trail[0][0] == 1 else name
+        title = " > ".join(filter(None, [root, *(above for _, above in trail)]))
+        if lone and was_lone and parts[-1].title == title:
+            parts[-1] = replace(parts[-1], text=f"{parts[-1].text}\n{heading}")
+        elif lone or text.strip():
+            parts.append(Section(title, text.strip() or heading, f"#{len(parts) + 1}"))
+        was_lone = lone
     return parts
 
 
+class _Page(HTMLParser):
+    """The blocks of a web page as a browser shows their text, and the page's title."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = ""
+        self.blocks: list[Block] = []
+        self._level, self._heading, self._written = 0, "", ""
+        self._n_breaks = 0
+        self._in: Counter[str] = Counter()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Begin a block, a line or a cell."""
+        if tag in _HEADINGS:
+            self._end()
+            self._level, self._heading, self._written = int(tag[1]), "", ""
+        if tag in _HEADINGS or tag in _BLOCKS:
+            self._in -= Counter({heading: self._in[heading] for heading in _HEADINGS})
+        if tag in ("td", "th") and self._in["cell"]:
+            self._n_breaks, self._written = 0, self._written + "\t"
+        self._in[tag] += 1
+        self._break(tag)
+        self._in["cell"] = int(tag in ("td", "th") or (tag not in _ROWS and self._in["cell"]))
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a block or a line."""
+        self._in[tag] = max(self._in[tag] - 1, 0)
+        if tag != "br":
+            self._break(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Add the text, white space as one space outside of `pre`."""
+        if any(self._in[tag] for tag in _UNSEEN):
+            return
+        if self._in["title"]:
+            self.title += "" if self._in["svg"] else data
+        elif any(self._in[tag] for tag in _HEADINGS):
+            self._heading += data
+        else:
+            text = data if self._in["pre"] else " ".join(f"<{data}>".split())[1:-1]
+            self._in["cell"] += bool(self._in["cell"] == 1 and text.strip())
+            if self._n_breaks and text.strip():
+                before = self._written.rstrip(" \t")
+                n_there = len(before) - len(before.rstrip("\n"))
+                self._written = before + "\n" * (self._n_breaks - n_there)
+                self._n_breaks = 0
+            at_start = self._n_breaks or self._written[-1:] in ("", " ", "\n", "\t")
+            self._written += text.lstrip(" ") if at_start and not self._in["pre"] else text
+
+    def close(self) -> None:
+        """End the last block."""
+        super().close()
+        self._end()
+
+    def _end(self) -> None:
+        self.blocks.append((self._level, " ".join(self._heading.split()), self._written))
+        self._n_breaks = 0
+
+    def _break(self, tag: str) -> None:
+        if tag in _ROWS:
+            self._written = self._written.rstrip(" \t")
+            self._n_breaks *= not self._in["cell"]
+        if tag == "br":
+            self._written += "\n"
+        elif tag in _BLOCKS | _LINES and self._written and (self._in["cell"] != 1 or tag in _ROWS):
+            self._n_breaks = max(self._n_breaks, 2 if tag in _BLOCKS else 1)
+        if any(self._in[heading] for heading in _HEADINGS) and tag in _BLOCKS | _LINES | {"br"}:
+            self._heading += " "
+
+
+def page(text: str) -> list[Section]:
+    """Return the sections of a web page at its headings, `#1`, `#2`, its text as it is shown."""
+    read = _Page()
+    read.feed(text)
+    read.close()
+    return _sections(read.blocks, " ".join(read.title.split()))
+
+
 def office(file: Path) -> list[Section]:
-    """Return the sections of a .docx or .html file at its headings; raises Unreadable."""
-    markitdown = _module("markitdown")
-    if file.suffix.lower() == ".docx" and not is_zipfile(file):
+    """Return the sections of a .docx file at its headings; raises Unreadable."""
+    mammoth = _module("mammoth")
+    if not is_zipfile(file):
         raise Unreadable("not a .docx file (no archive, or one that is cut)")
-    try:
-        converted = markitdown.MarkItDown(enable_plugins=False).convert_local(str(file))
-    except markitdown.MarkItDownException as error:
-        raise _not_converted(error) from None
-    return sections(converted.markdown, (converted.title or "").strip())
+    with file.open("rb") as content:
+        converted = caught(lambda: str(mammoth.convert_to_html(content).value))
+    if isinstance(converted, Exception):  # mammoth raises whatever it meets in a damaged file
+        raise _not_converted(converted)
+    return page(converted)
 
 
 def pages(file: Path) -> list[Section]:
@@ -170,7 +352,8 @@ def _module(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError:
-        raise Unreadable(_EXTRA) from None
+        needed = f"needs {name.split('.')[0]}: pip install 'graphrag-bench[docs]'"
+        raise Unreadable(needed) from None
 
 
 def _not_converted(error: Exception) -> Unreadable:
@@ -181,8 +364,8 @@ def _not_converted(error: Exception) -> Unreadable:
 _CONVERTERS: Mapping[str, Callable[[Path], list[Section]]] = {
     ".txt": lambda file: [Section("", _text(file), "")],
     ".md": lambda file: sections(_text(file)),
-    ".html": office,
-    ".htm": office,
+    ".html": lambda file: page(_text(file)),
+    ".htm": lambda file: page(_text(file)),
     ".docx": office,
     ".pdf": pages,
 }
