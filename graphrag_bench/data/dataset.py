@@ -221,6 +221,7 @@ class Dataset:
     that the set gives for its documents, `training` the file that a scorer may learn from, and
     `validation` that by which a trained model is chosen.
     `questions_file` holds the questions where they are not the set's own, but made for its corpus.
+    `fault` says what is wrong with the gold, so that no run can be scored.
     """
 
     name: str
@@ -235,6 +236,7 @@ class Dataset:
     training: Path | None = None
     validation: Path | None = None
     questions_file: Path | None = None
+    fault: str = ""
 
     @property
     def question_set(self) -> str:

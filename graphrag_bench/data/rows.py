@@ -6,6 +6,7 @@ Objects of published files come one at a time: JSON lines, JSON lists and parque
 import csv
 import difflib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -93,8 +94,8 @@ class Rows:
             raise UserError(f"{place}: the id '{name}' was there before ({first}).")
         self.places[kind, name] = place
 
-    def check(self, corpus: Path) -> None:
-        """Raise UserError for a corpus without text, and for evidence out of a question's reach.
+    def check(self, corpus: Path) -> str:
+        """Raise UserError for a corpus without text; return what is wrong with the evidence, or "".
 
         That is evidence that the corpus does not hold, or of another scope than the question's.
         `corpus` is its file, or its folder. Evidence that names a file gets the file's documents.
@@ -110,20 +111,21 @@ class Rows:
                 if evidence not in self.files and evidence not in self.documents:
                     ids = [*self.files, *self.documents][:20000]
                     hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
-                    raise UserError(
+                    return (
                         f"{self.places['question', name]}: question '{name}' names the evidence "
                         f"'{evidence}', which '{corpus}' does not hold. {hint}"
                     )
                 for document in self.files.get(evidence, [evidence]):
                     other = self.documents[document].scope
                     if scoped and scope is not None and scope != other:
-                        raise UserError(
+                        return (
                             f"{self.places['question', name]}: question '{name}' has the scope "
                             f"'{scope}', and its evidence '{document}' the scope {other!r}."
                         )
             if files := [one for one in gold.evidence if one in self.files]:
                 parts = tuple((file, tuple(self.files[file])) for file in files)
                 self.gold[name] = replace(gold, parts=parts)
+        return ""
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
@@ -302,8 +304,16 @@ def _table_rows(path: Path) -> Iterator[tuple[str, object]]:
         yield f"{path}, line {number}", {name: cell for name, cell in cells.items() if name}
 
 
+def _null(_: str) -> None:
+    """NaN and Infinity are no JSON: they are refused where null is."""
+
+
+def _finite(number: str) -> float | None:
+    return None if math.isinf(value := float(number)) else value
+
+
 def _parsed(text: str, place: str) -> object:
-    content: object = json.loads(text)
+    content: object = json.loads(text, parse_constant=_null, parse_float=_finite)
     if "\\ud" in text or "\\uD" in text:
         try:
             json.dumps(content, ensure_ascii=False).encode()
@@ -321,7 +331,8 @@ def parquet_objects(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
             for batch in file.iter_batches(_BATCH):
                 for row in batch.to_pylist():
                     number += 1
-                    yield f"{path}, row {number}", row
+                    nan = {name: None for name, value in row.items() if value != value}
+                    yield f"{path}, row {number}", row | nan
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
 

@@ -54,6 +54,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     succeed; what is done is stored.
     """
     progress = progress or Progress()
+    if experiment.dataset.fault:
+        raise UserError(experiment.dataset.fault)
     selected, to_answer = experiment.selection()
     settings = experiment.settings
     if not selected:

@@ -308,7 +308,8 @@ def _checked_inputs(
     gathered.attempt(lambda: load_plugins(own))
     data = dataset
     if settings is not None:
-        data = data or gathered.attempt(lambda: dataset_of(settings.dataset, settings.paths.home))
+        home = settings.paths.home
+        data = data or gathered.attempt(lambda: dataset_of(settings.dataset, home, scored=False))
         if data is not None:
             form = None if settings.answers == "auto" else settings.answers
             published = settings.regime == "published"

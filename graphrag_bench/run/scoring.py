@@ -70,11 +70,11 @@ def scoring_of(
     )
 
 
-def dataset_of(settings: DatasetSettings, home: str | Path) -> Dataset:
-    """Read the data set that settings name; raises UserError."""
+def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
+    """Read the data set that settings name; raises UserError, for its gold only if `scored`."""
     return read_dataset(
         settings.name, settings.root, settings.openie, settings.own,
-        home=home, questions=settings.questions,
+        home=home, questions=settings.questions, scored=scored,
     )  # fmt: skip
 
 

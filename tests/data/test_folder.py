@@ -10,11 +10,14 @@ from published_sets import written
 from toy_runs import WEIGHTLESS, run_folder
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.config.compose import composed
 from graphrag_bench.data.dataset import Dataset, Document, documents_of
 from graphrag_bench.data.readers import folder as folder_reader
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.readers.folder import Unreadable, page, pages, sections
 from graphrag_bench.errors import UserError
+from graphrag_bench.run.execute import execute
+from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.scoring import question_scores
 
 NOTES = "# Boats\nAll float.\n## Red\nUna's.\n## Blue\nBo's.\n### Old\nSunk.\n"
@@ -228,6 +231,18 @@ def test_questions_of_your_own_stand_beside_the_texts(tmp_path: Path) -> None:
     rows[0]["evidence"] = ["b.txt"]
     with pytest.raises(UserError, match=r"the evidence 'b.txt', which .* Did you mean 'a.txt'"):
         read(written(tmp_path / "texts", {"questions.jsonl": rows}))
+
+
+def test_without_a_file_that_questions_name_plans_are_made_and_nothing_is_scored(
+    tmp_path: Path,
+) -> None:
+    rows = [{"id": "q", "text": "Who?", "evidence": ["gone.txt"]}]
+    folder = written(tmp_path / "texts", {"a.txt": "Una met Bo.", "questions.jsonl": rows})
+    words = ["dataset=folder", f"dataset.root={folder}", f"paths.home={tmp_path}", *WEIGHTLESS]
+    experiment = Experiment.prepare(composed([*words, "method=bm25", "answer=off"]))
+    assert [item.resource for item in experiment.plan] == ["chunk_table", "bm25"]
+    with pytest.raises(UserError, match=r"'q' names the evidence 'gone.txt'"):
+        execute(experiment)
 
 
 def test_a_converted_file_is_converted_again_only_when_its_content_changes(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from published_sets import written
 from toy_runs import write_set
 
 from graphrag_bench.data.dataset import Document
@@ -246,3 +247,16 @@ def test_hotpotqa_tells_passages_of_one_title_apart_by_their_text(tmp_path: Path
     gold = data.gold["5a"]
     assert gold.evidence == ("0", "2")
     assert (gold.answers, gold.type) == (("Bert",), "bridge")
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "null"])
+def test_what_is_no_number_is_refused_like_null(tmp_path: Path, value: str) -> None:
+    folder = written(tmp_path, {"questions.jsonl": ""})
+    first = '{"id": "a", "text": "A"}\n'
+    (folder / "corpus.jsonl").write_text(f'{first}{{"id": "b", "text": {value}}}')
+    with pytest.raises(UserError, match=r"corpus.jsonl, line 2: field 'text'"):
+        read_dataset("jsonl", root=folder)
+    (folder / "corpus.jsonl").write_text(first)
+    (folder / "questions.jsonl").write_text(f'{{"id": "q", "text": "Q", "answers": [{value}]}}')
+    with pytest.raises(UserError, match=r"questions.jsonl, line 1: field 'answers"):
+        read_dataset("jsonl", root=folder)

@@ -52,6 +52,7 @@ def read_dataset(
     *,
     home: str | Path = ".",
     questions: str | Path | None = None,
+    scored: bool = True,
 ) -> Dataset:
     """Return the checked data set of a card, read from `root`.
 
@@ -59,7 +60,7 @@ def read_dataset(
     `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several, `questions`
     a file or folder of questions (`questions.jsonl`) that take the place of the set's own.
     `settings` are those of a synthetic set. Raises UserError for what is unknown, and for every
-    fault in the files, with the file and line.
+    fault in the files, with the file and line; one in the gold is `fault` unless `scored`.
     """
     card = load_card(name)
     if card.reader == SYNTHETIC:
@@ -70,7 +71,10 @@ def read_dataset(
     for setting in settings:
         hint = did_you_mean(setting, _SETTINGS)
         raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
-    return _read(card, root, openie, Path(home), questions)
+    dataset = _read(card, root, openie, Path(home), questions)
+    if scored and dataset.fault:
+        raise UserError(dataset.fault)
+    return dataset
 
 
 def _read(
@@ -86,14 +90,14 @@ def _read(
         from graphrag_bench.data.readers.folder import folder_rows
 
         rows = folder_rows(folder, home / "cache" / "documents")
-        rows.check(folder)
+        fault = rows.check(folder)
     else:
         if layout.reader not in READERS:
             raise unknown("reader", layout.reader, READERS)
         module = import_module(f"graphrag_bench.data.{READERS[layout.reader]}")
         reader: Callable[[Path, Path], Rows] = getattr(module, layout.reader)
         rows = reader(*_files(folder, layout))
-        rows.check(_files(folder, layout)[0])
+        fault = rows.check(_files(folder, layout)[0])
     names = {part: layout.files.get(part) for part in ("training", "validation")}
     extra = {part: folder / name for part, name in names.items() if name}
     there = {part: path for part, path in extra.items() if is_there(path)}
@@ -109,6 +113,7 @@ def _read(
         subgraphs=rows.subgraphs,
         training=there.get("training"),
         validation=there.get("validation"),
+        fault=fault,
     )
     if questions is None:
         return dataset
@@ -124,9 +129,11 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
         )
     rows = Rows({document.id: document for document in dataset.documents}, files=files)
     add_questions(rows, file, ids=dataset.card.reader != FOLDER)
-    rows.check(Path(dataset.root or file) if dataset.card.reader == FOLDER else file)
+    fault = rows.check(Path(dataset.root or file) if dataset.card.reader == FOLDER else file)
     questions = tuple(rows.questions.values())
-    changed = replace(dataset, questions=questions, gold=rows.gold, questions_file=file)
+    changed = replace(
+        dataset, questions=questions, gold=rows.gold, questions_file=file, fault=fault
+    )
     return replace(changed, name=f"{dataset.name}-{changed.question_set}")
 
 
