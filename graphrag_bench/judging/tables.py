@@ -8,7 +8,14 @@ from graphrag_bench.evaluation.statistics import Mean, holm
 from graphrag_bench.judging.pairs import Scopes, Values, mean_of
 from graphrag_bench.judging.win_rates import BothOrders, HeadToHead, head_to_head
 from graphrag_bench.report.notes import resampling_units
-from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_mean, shown_p
+from graphrag_bench.report.rendering import (
+    MISSING,
+    Table,
+    p_head,
+    shown_interval,
+    shown_mean,
+    shown_p,
+)
 
 _OF_MATCH = ("A", "B", "criterion")
 _NOTES = (
@@ -89,7 +96,7 @@ def audit_table(matches: Sequence[Match]) -> Table:
 def _percent(mean: Mean | None) -> str:
     if mean is None:
         return MISSING
-    return f"{100 * mean.mean:.1f} [{100 * mean.low:.0f}, {100 * mean.high:.0f}]"
+    return f"{100 * mean.mean:.1f}{shown_interval(100 * mean.low, 100 * mean.high, mean.n, '.0f')}"
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:

@@ -12,7 +12,7 @@ from graphrag_bench.evaluation.statistics import (
     paired_difference,
 )
 from graphrag_bench.report.notes import resampling_units
-from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
 from graphrag_bench.report.rows import (
     REFERENCE_ROLES,
     differ,
@@ -50,7 +50,7 @@ class Comparison:
 
     `baseline_title` is without the settings that tell runs of the baseline apart. `detectable` is
     the minimum detectable difference, None where all differences are equal. `n` are the questions
-    of the method's run. `p` is Holm's over the `n_tests` tests of the metric.
+    of the wider of the two means. `p` is Holm's over the `n_tests` tests of the metric.
     """
 
     place: int
@@ -95,7 +95,7 @@ def comparisons(
                     metric=metric,
                     difference=paired_difference(before, after, scopes=scopes),
                     detectable=detectable_difference(spread, scopes),
-                    n=int(run.get("n", len(second.scores))),
+                    n=max(_n(metric, first.scores), _n(metric, second.scores)),
                 )
             )
     families = grouped(rows, lambda row: row.metric)
@@ -122,8 +122,8 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     )
     cells = tuple(
         (
-            row.method, row.baseline, row.metric, str(one.n), shown_difference(one), shown_p(row.p),
-            f"{one.wins}/{one.ties}/{one.losses}",
+            row.method, row.baseline, row.metric, f"{one.n}" + f" of {row.n}" * (one.n != row.n),
+            shown_difference(one), shown_p(row.p), f"{one.wins}/{one.ties}/{one.losses}",
             MISSING if row.detectable is None else f"{row.detectable:.3f}",
         )
         for row, one in ((row, row.difference) for row in rows)
@@ -163,6 +163,10 @@ def _paired(
             yield metric, before, after, [scopes.get(q) for q in questions]
 
 
+def _n(metric: str, scores: Scores) -> int:
+    return sum(metric in of_question for of_question in scores.values())
+
+
 def _shared(metric: str, first: Scores, second: Scores) -> list[str]:
     return [q for q in first if metric in first[q] and metric in second.get(q, {})]
 
@@ -180,17 +184,14 @@ def paired_differences(
 
 def shown_difference(difference: Difference) -> str:
     """Return the mean with its sign, and its interval."""
-    return f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
+    low, high = difference.low, difference.high
+    return f"{difference.mean:+.3f}{shown_interval(low, high, difference.n, '+.3f')}"
 
 
 def fewer_questions(rows: Sequence[Comparison]) -> list[str]:
-    """Return why differences are over fewer questions than their rows, for each number of them."""
-    numbers = dict.fromkeys((row.difference.n, row.n, row.metric) for row in rows)
-    return [
-        f"difference over {n:,} of {whole:,} questions: those that {metric} has in both runs"
-        for n, whole, metric in numbers
-        if n != whole
-    ]
+    """Return what `n of m` says of a difference, where any is over fewer than a mean's questions."""
+    says = "n of m: a difference is over the n questions that both runs have, a mean over up to m"
+    return [says] if any(row.difference.n != row.n for row in rows) else []
 
 
 def difference_table(

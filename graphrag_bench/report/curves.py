@@ -60,7 +60,7 @@ def curve_table(
     rows = tuple(
         (
             title, point.label, str(point.metrics["n"]), _context_tokens(point.metrics),
-            *(shown_mean(point.metrics["metrics"].get(name)) for name in (IN_CONTEXT, *metrics)),
+            *(_mean(point.metrics, name) for name in (IN_CONTEXT, *metrics)),
         )
         for title, point in ordered
     )  # fmt: skip
@@ -78,6 +78,10 @@ def curve_table(
     heads = ("method", along, "n", "context tokens", "evidence in context [95 %]",
              *(f"{name} [95 %]" for name in metrics))  # fmt: skip
     return Table(f"{sets}: effect of {along}", heads, rows, tuple(notes))
+
+
+def _mean(run: Run, name: str) -> str:
+    return shown_mean(run["metrics"].get(name), run["n"])
 
 
 def _context_tokens(run: Run) -> str:

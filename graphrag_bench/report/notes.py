@@ -25,6 +25,7 @@ Note = tuple[Callable[[Run], object], str]
 MOST_UNEQUAL = 1.1
 """The ratio of two mean context lengths above which a comparison has a warning."""
 FEW_CLUSTERS = 10
+FAILED = "! some questions failed: means are over the others; run again to retry them"
 _MOST_NAMED = 3
 _WAYS = ("failed", "malformed", "cut")
 _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "nodes",
@@ -59,8 +60,7 @@ _OF_ANY_RUN: tuple[Note, ...] = (
     (mark, INFLATED),
     (lambda run: run["cost"]["mixed"],
      "! more than one model or build has served one step: see cost.models"),
-    (lambda run: run["failed"],
-     "! some questions failed: means are over the others; run again to retry them"),
+    (lambda run: run["failed"], FAILED),
 )  # fmt: skip
 """Notes that name no run, there where they hold of any."""
 

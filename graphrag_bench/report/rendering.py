@@ -13,6 +13,8 @@ from typing import Any
 from graphrag_bench.terminal import clean_line, raw
 
 MISSING = "–"
+FEW = 10
+"""The number of questions below which no interval is printed."""
 WIDTH = 100
 """Characters of a line where the output is not a terminal and `COLUMNS` is not set."""
 _FOLDED = 12
@@ -34,7 +36,7 @@ class Table:
     """A caption, column heads, rows of cells, and notes under the table.
 
     `texts` are the heads of columns set flush left; the others hold numbers. The last `apart` rows
-    stand below a rule.
+    stand below a rule. `advice` says what to read or run next: LaTeX leaves it out.
     """
 
     caption: str
@@ -43,6 +45,7 @@ class Table:
     notes: tuple[str, ...]
     texts: tuple[str, ...] = ("method",)
     apart: int = 0
+    advice: tuple[str, ...] = ()
 
 
 def shown_n(run: Mapping[str, Any]) -> str:
@@ -63,16 +66,25 @@ def shown_p(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
-def shown_interval(low: float, high: float, n: int) -> str:
-    """Return the interval that follows a mean of n values; "" for a single one."""
-    return f" [{low:.2f}, {high:.2f}]" if n > 1 else ""
+def shown_interval(low: float, high: float, n: int, form: str = ".2f") -> str:
+    """Return the interval that follows a mean of n values; "" for fewer than `FEW`."""
+    return f" [{low:{form}}, {high:{form}}]" if n >= FEW else ""
 
 
-def shown_mean(mean: Mapping[str, Any] | None) -> str:
-    """Return a stored mean with its interval, `MISSING` for None."""
+def shown_part(n: int, whole: int) -> str:
+    """Return ` (n of whole)`; "" where n is all of them."""
+    return f" ({n:,} of {whole:,})" if n != whole else ""
+
+
+def shown_mean(mean: Mapping[str, Any] | None, whole: int | None = None) -> str:
+    """Return a stored mean with its interval and, of fewer than `whole` questions, its n.
+
+    `MISSING` for None.
+    """
     if not mean:
         return MISSING
-    return f"{mean['mean']:.3f}{shown_interval(mean['low'], mean['high'], mean['n'])}"
+    interval = shown_interval(mean["low"], mean["high"], mean["n"])
+    return f"{mean['mean']:.3f}{interval}{shown_part(mean['n'], whole or mean['n'])}"
 
 
 def show(table: Table) -> None:
@@ -102,7 +114,7 @@ def show(table: Table) -> None:
             end = place == len(rows) - table.apart
             grid.add_row(*(Text(row[at]) for at in columns), end_section=end)
         console.print(grid)
-    for note in table.notes:  # a command in it is to be copied, and a pipe to be searched
+    for note in (*table.notes, *table.advice):  # a command is to be copied, a pipe to be searched
         whole = not console.is_terminal or "graphrag-bench " in note
         console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
 
@@ -151,14 +163,15 @@ def markdown(table: Table) -> str:
 
     head, *rows = [f"| {' | '.join(map(escaped, row))} |" for row in (table.heads, *table.rows)]
     above = [f"**{escaped(table.caption)}**", "", head, "|" + "---|" * len(table.heads)]
-    return "\n".join([*above, *rows, "", *[f"{escaped(note)}  " for note in table.notes], ""])
+    below = [f"{escaped(note)}  " for note in (*table.notes, *table.advice)]
+    return "\n".join([*above, *rows, "", *below, ""])
 
 
 def latex(table: Table) -> str:
     r"""Write the table as a `table` float with booktabs rules; notes follow it in small type.
 
     It needs `\usepackage{booktabs}` and, as texts may hold any letter, UTF-8 input. No text of it
-    is a command.
+    is a command. Its label is `tab:` and the words of the caption before a bracket.
     """
 
     def escaped(text: str) -> str:
@@ -169,7 +182,9 @@ def latex(table: Table) -> str:
     sides = "".join("l" if head in table.texts else "r" for head in table.heads)
     notes = [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.notes]
     above = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering"]
-    above += [rf"\caption{{{escaped(table.caption)}}}", rf"\begin{{tabular}}{{{sides}}}"]
+    words = re.findall("[a-z0-9]+", table.caption.partition(" (")[0].lower())
+    above += [rf"\caption{{{escaped(table.caption)}}}", rf"\label{{tab:{'-'.join(words)}}}"]
+    above += [rf"\begin{{tabular}}{{{sides}}}"]
     body = [r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
     return "\n".join([*above, *body, *notes, r"\end{table}", ""])
 

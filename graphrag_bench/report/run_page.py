@@ -63,8 +63,8 @@ def _reader(run: Run) -> str:
 def run_sheet(runs: Sequence[Run], settings: Sequence[Mapping[str, Any]]) -> Table:
     """Return a row of plain cells for each run: names, settings, counts, metrics and costs.
 
-    Means of metrics have their intervals beside them (`f1`, `f1_low`, `f1_high`). Runs are what
-    `metrics.json` holds, with their `folder`; what one lacks is empty.
+    Means of metrics have their n and intervals beside them (`f1`, `f1_n`, `f1_low`, `f1_high`).
+    Runs are what `metrics.json` holds, with their `folder`; what one lacks is empty.
     """
     metrics = usual_metrics(name for run in runs for name in run["metrics"])
     rows: list[dict[str, Any]] = []
@@ -80,9 +80,14 @@ def run_sheet(runs: Sequence[Run], settings: Sequence[Mapping[str, Any]]) -> Tab
 
 
 def interval(run: Run, name: str) -> dict[str, float | None]:
-    """Return the mean of a metric as `f1`, its interval as `f1_low` and `f1_high`; or None."""
+    """Return the mean of a metric as `f1`, its n as `f1_n`, its interval as `f1_low`, `f1_high`.
+
+    None without it.
+    """
     mean = run["metrics"].get(name, {})
-    return {f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ("", "_low", "_high")}
+    return {
+        f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ("", "_n", "_low", "_high")
+    }
 
 
 def spending(run: Run) -> dict[str, float | None]:

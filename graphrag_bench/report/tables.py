@@ -3,27 +3,26 @@
 Runs are what `metrics.json` holds.
 """
 
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.comparisons import Comparison, comparison_table, fewer_questions
 from graphrag_bench.report.notes import (
+    FAILED,
     answers,
-    build_faults,
     context_of_rows,
     resampling_units,
     run_notes,
 )
 from graphrag_bench.report.rendering import (
     MISSING,
-    WIDTH,
     Table,
     p_head,
     shown_interval,
     shown_n,
     shown_p,
+    shown_part,
 )
 from graphrag_bench.report.rows import (
     EVIDENCE,
@@ -34,7 +33,6 @@ from graphrag_bench.report.rows import (
     spent,
     usual_metrics,
 )
-from graphrag_bench.text import short
 
 Run = Mapping[str, Any]
 Column = tuple[str, Callable[[Run], str]]
@@ -54,7 +52,8 @@ def run_table(runs: Sequence[Run]) -> Table:
     """Return a row for each run: evidence first, answers next, then what went wrong.
 
     The floor comes first and the ceiling last. A mean has `!` while questions have failed, then its
-    spread over repeats, then its interval. LLM calls are those of building too. The table holds
+    spread over repeats of all its questions, its interval, and its n where it is over fewer
+    questions than the run. LLM calls are those of building too. The table holds
     only what the configuration determines, and no column that no run fills.
     """
     ordered = in_table_order(runs)
@@ -71,15 +70,20 @@ def run_table(runs: Sequence[Run]) -> Table:
     if any(run.get("fallbacks") for run in ordered):
         columns.append(("fallback questions", _fell_back))
     columns.append(("regime", lambda run: regime_of(run) or MISSING))
-    return _table(ordered, columns, [*run_notes(ordered), ABOUT])
+    return _table(ordered, columns, run_notes(ordered), ABOUT)
 
 
-def _table(runs: Sequence[Run], columns: Sequence[Column], notes: Sequence[str]) -> Table:
+def _table(
+    runs: Sequence[Run], columns: Sequence[Column], notes: Sequence[str], advice: str
+) -> Table:
     """The columns that a run fills."""
     cells = {head: [cell(run) for run in runs] for head, cell in columns}
     filled = {head: of for head, of in cells.items() if {*of} != {MISSING}}
     rows = tuple(zip(*filled.values(), strict=True))
-    return Table(caption(runs), tuple(filled), rows, tuple(notes), apart=n_references(runs))
+    return Table(
+        caption(runs), tuple(filled), rows, tuple(notes),
+        apart=n_references(runs), advice=(advice,),
+    )  # fmt: skip
 
 
 def _context_tokens(run: Run, form: str) -> str:
@@ -108,14 +112,15 @@ def _metric(name: str, head: str) -> Column:
 
 
 def _mean(run: Run, name: str) -> str:
-    repeated = run.get("repeats", {}).get("metrics", {}).get(name)
-    mean = repeated or run["metrics"].get(name)
+    mean = run["metrics"].get(name)
     if not mean:
         return MISSING
-    failed = "!" if run["failed"] else ""
-    spread = f" ±{repeated['spread']:.3f}" if repeated else ""
-    interval = shown_interval(mean["low"], mean["high"], run["metrics"][name]["n"])
-    return f"{mean['mean']:.3f}{failed}{spread}{interval}"
+    n, failed, spread = mean["n"], "!" * bool(run["failed"]), ""
+    repeated = run.get("repeats", {}).get("metrics", {}).get(name)
+    if repeated and repeated["n"] == n:
+        mean, spread = repeated, f" ±{repeated['spread']:.3f}"
+    interval = shown_interval(mean["low"], mean["high"], n)
+    return f"{mean['mean']:.3f}{failed}{spread}{interval}{shown_part(n, run['n'])}"
 
 
 def _cuts(runs: Sequence[Run]) -> list[int]:
@@ -161,10 +166,14 @@ def metrics_table(runs: Sequence[Run]) -> Table:
     """
     ordered = in_table_order(runs)
     names = sorted({name for run in ordered for name in run["metrics"]}, key=_by_cut)
-    cell = "{mean:.3f} [{low:.3f}, {high:.3f}] ({n})"
-    means = [[run["metrics"].get(name) for run in ordered] for name in names]
-    cells = [[cell.format_map(mean) if mean else MISSING for mean in row] for row in means]
-    rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
+
+    def cell(mean: Mapping[str, Any] | None) -> str:
+        if not mean:
+            return MISSING
+        interval = shown_interval(mean["low"], mean["high"], mean["n"], ".3f")
+        return f"{mean['mean']:.3f}{interval} ({mean['n']})"
+
+    rows = tuple((name, *(cell(run["metrics"].get(name)) for run in ordered)) for name in names)
     notes = ["mean [95 % interval] (questions)"]
     packages = sorted({package for run in ordered for package in run.get("computed_by", ())})
     notes += [f"computed by {'; '.join(packages)}"] if packages else []
@@ -182,11 +191,11 @@ def _by_cut(name: str) -> tuple[str, int]:
 
 
 def main_metric(runs: Sequence[Run], metric: str | None = None) -> str:
-    """Return the metric that the runs are read by: `metric`, or the first that any of them has.
+    """Return the metric that the runs are read by: `metric`, or that of most questions.
 
-    The order is accuracy, F1, Hit@1, list F1, then evidence recall at 5, or at the largest cut;
-    where the context of any run is of rows, evidence in the context, which its ranked chunks are
-    not. `accuracy` where they have none of these.
+    The questions are those of all runs together. Ties go to accuracy, F1, Hit@1, list F1, then
+    evidence recall at 5, or at the largest cut; where the context of any run is of rows, evidence
+    in the context, which its ranked chunks are not. `accuracy` where they have none of these.
     """
     if metric:
         return metric
@@ -194,7 +203,11 @@ def main_metric(runs: Sequence[Run], metric: str | None = None) -> str:
     of_answers = [name for name in names if not name.startswith("evidence_")]
     if any(map(context_of_rows, runs)):
         names.sort(key=lambda name: name != IN_CONTEXT)
-    return next(iter([*of_answers, *names]), "accuracy")
+
+    def n(name: str) -> int:
+        return sum(run["metrics"].get(name, {}).get("n", 0) for run in runs)
+
+    return max([*of_answers, *names], key=n, default="accuracy")
 
 
 def headline_table(
@@ -204,8 +217,8 @@ def headline_table(
 
     Differences are found by the place of a run among `runs`. The context is in mean tokens; the
     cost is that of all calls, building included and cached replies at their price when paid, in US
-    dollars where any run has cost some, else in tokens. The notes name the models, the faults of
-    extractions, the number of other warnings with the first of them, and where the rest is.
+    dollars where any run has cost some, else in tokens. The notes name the models and every
+    warning.
     """
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
@@ -214,9 +227,8 @@ def headline_table(
     columns += [_FAILED] if any(run["failed"] for run in ordered) else []
     columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
     columns += [("context tokens", lambda run: _context_tokens(run, ",.0f")), _cost(ordered)]
-    notes = [*(fewer_questions(shown)[:1] if shown else []), *_headline_notes(ordered, name)]
-    lines = [textwrap.shorten(note, WIDTH, placeholder=" …") for note in notes]
-    return _table(ordered, columns, lines)
+    notes = [*fewer_questions(shown), *_headline_notes(ordered, name)]
+    return _table(ordered, columns, notes, MORE)
 
 
 def _differences(comparisons: Sequence[Comparison]) -> list[Column]:
@@ -235,8 +247,7 @@ def _differences(comparisons: Sequence[Comparison]) -> list[Column]:
 
 
 def _difference(one: Comparison) -> str:
-    n = one.difference.n
-    return f"{one.difference.mean:+.3f}" + f" ({n} of {one.n})" * (n != one.n)
+    return f"{one.difference.mean:+.3f}{shown_part(one.difference.n, one.n)}"
 
 
 def _cost(runs: Sequence[Run]) -> Column:
@@ -254,18 +265,13 @@ def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
         f"intervals over {units.partition(' (')[0]}; commit {values('commit', runs) or 'none'}"
     ]
     readers, embedders = values("llm", [*filter(answers, runs)]), values("embedder", runs)
-    facts += [f"answers by {short(readers, 32)}"] if readers else []
+    facts += [f"answers by {readers}"] if readers else []
     facts += [f"embedder {embedders}"] if embedders else []
     notes = ["; ".join(facts)]
-    notes += (faults := build_faults(runs))
-    others = [note for note in run_notes(runs) if note.startswith("!") and note not in faults]
-    if warnings := [note.removeprefix("! ") for note in others]:
-        first = warnings[0]
-        if n_failed := sum(run["failed"] for run in runs):
-            errors = [str(error) for run in runs for error in run["errors"]]
-            first = f"{n_failed} failed, run again: {next(iter(errors), 'unknown')}"
-        notes.append(f"! {len(warnings)} warning{'s' * (len(warnings) > 1)}: {first}")
-    return [*notes, MORE]
+    if n_failed := sum(run["failed"] for run in runs):
+        errors = [str(error) for run in runs for error in run["errors"]]
+        notes.append(f"! {n_failed} failed, run again: {next(iter(errors), 'unknown')}")
+    return [*notes, *(note for note in run_notes(runs) if note[:1] == "!" and note != FAILED)]
 
 
 def cost_table(runs: Sequence[Run]) -> Table:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.notes import training_notes
-from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rendering import FEW, MISSING, Table
 from graphrag_bench.report.rows import INFLATED, grouped, mark, regime_of
 from graphrag_bench.tables.commands import commands
 from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, difference
@@ -101,12 +101,12 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
     """Return a table for each data set: a row for each row of the paper, its metrics as columns.
 
-    A difference is shown only where data and model are the paper's (grades A and B). The last notes
+    A difference is shown only where data and model are the paper's (grades A and B). The last lines
     are the commands that fill what is lacking: questions, runs, then judging by key.
     """
     blocks = [_block(table, name, filled) for name in table.datasets]
     last = (f"next: {line}" for line in commands(table, filled, home))
-    return [*blocks[:-1], replace(blocks[-1], notes=(*blocks[-1].notes, *last))]
+    return [*blocks[:-1], replace(blocks[-1], advice=tuple(last))]
 
 
 def _caption(table: PaperTable, dataset: str) -> str:
@@ -182,7 +182,7 @@ def _beside(cell: Printed, filled: Cells) -> list[str]:
     if figure is None:
         return [printed, MISSING]
     ours = _number(figure.value) + "!" * bool(figure.metrics["failed"])
-    if figure.low is not None and figure.high is not None:
+    if figure.low is not None and figure.high is not None and figure.n >= FEW:
         ours += f" [{_number(figure.low)}, {_number(figure.high)}]"
     return [printed, ours]
 

@@ -79,7 +79,7 @@ grb.views.diff = async function (aId, bId, metricAsked) {
   const differences = pair ? grb.table("B − A over the questions that both have; paired 95 % bootstrap interval; p of a permutation test, not corrected", [
     { head: "metric", text: true, cell: (row) => row.metric }, { head: "n", cell: (row) => row.n },
     { head: "A", cell: (row) => grb.number(sign > 0 ? row.first : row.second) }, { head: "B", cell: (row) => grb.number(sign > 0 ? row.second : row.first) },
-    { head: "B − A [95 %]", cell: (row) => { const [low, high] = sign > 0 ? [row.low, row.high] : [-row.high, -row.low]; const s = (x) => `${x < 0 ? "−" : "+"}${grb.number(Math.abs(x))}`; return `${s(sign * row.mean)} [${s(low)}, ${s(high)}]`; } },
+    { head: "B − A [95 %]", cell: (row) => { const [low, high] = sign > 0 ? [row.low, row.high] : [-row.high, -row.low]; const s = (x) => `${x < 0 ? "−" : "+"}${grb.number(Math.abs(x))}`; return `${s(sign * row.mean)}${grb.interval({ low, high, n: row.n }, s)}`; } },
     { head: "p", cell: (row) => (row.p < 0.0001 ? "<0.0001" : grb.number(row.p, 4)) },
     { head: "B higher", cell: (row) => (sign > 0 ? row.wins : row.losses) }, { head: "same", cell: (row) => row.ties }, { head: "A higher", cell: (row) => (sign > 0 ? row.losses : row.wins) },
   ], pair.differences, { heads: true }) : grb.h("p", { class: "about" }, "The runs are over different versions of the corpus: they are not paired.");

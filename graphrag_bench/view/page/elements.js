@@ -18,7 +18,9 @@ grb.h = function (tag, attributes = {}, ...children) {
 grb.count = (n) => Math.round(n).toLocaleString("en-US");
 grb.plural = (n, word) => `${grb.count(n)} ${word}${n === 1 ? "" : "s"}`;
 grb.number = (x, digits = 3) => (x === null || x === undefined ? "–" : Number(x).toFixed(digits));
-grb.range = (m) => `${grb.number(m.mean)} [${grb.number(m.low, 2)}, ${grb.number(m.high, 2)}]`;
+grb.interval = (m, shown = (x) => grb.number(x, 2)) => (m.n < 10 ? "" : ` [${shown(m.low)}, ${shown(m.high)}]`);
+/* A mean with its interval and, of fewer questions than the run has, its n. */
+grb.range = (m, n) => `${grb.number(m.mean)}${grb.interval(m)}${m.n === n ? "" : ` (${grb.count(m.n)} of ${grb.count(n)})`}`;
 
 /* A labelled choice of [value, text] pairs. */
 grb.choice = function (label, options, value, changed, id) {

@@ -2,13 +2,14 @@
 /* The overview: all runs in a table, scores against tokens, evidence funnels, costs and estimates. */
 grb.usual = ["accuracy", "f1", "hit@1", "list_f1"];
 
-/* The metrics of some runs that are compared: of answers, in the context, at 5 or the largest cut. */
+/* The metrics of some runs that are compared: of answers, in the context, at 5 or the largest cut; that of most questions first. */
 grb.mainMetrics = function (runs) {
   const names = new Set(runs.flatMap((run) => Object.keys(run.metrics)));
   const cuts = [...names].filter((one) => one.startsWith("evidence_recall@"))
     .sort((a, b) => Number(a.split("@")[1]) - Number(b.split("@")[1]));
   const cut = cuts.includes("evidence_recall@5") ? "evidence_recall@5" : cuts[cuts.length - 1];
-  return [...grb.usual, "evidence_in_context"].filter((one) => names.has(one)).concat(cut ? [cut] : []);
+  const n = (name) => runs.reduce((sum, run) => sum + (run.metrics[name]?.n || 0), 0);
+  return [...grb.usual, "evidence_in_context", cut].filter((one) => names.has(one)).sort((a, b) => n(b) - n(a));
 };
 
 const sumOf = (held, names) => ["paid", "cached"].reduce((sum, part) => sum + names.reduce((n, name) => n + (held[part][name] || 0), 0), 0);
@@ -25,7 +26,7 @@ grb.views.overview = function () {
   let wanted = "";
   const metric = (name) => ({
     head: name, about: about(name), order: (run) => run.metrics[name]?.mean ?? null,
-    cell: (run) => (run.metrics[name] ? grb.range(run.metrics[name]) : "–"),
+    cell: (run) => (run.metrics[name] ? grb.range(run.metrics[name], run.n) : "–"),
   });
   const plain = (head, value, digits, said) => ({
     head, about: said, order: value, spare: true,
@@ -76,7 +77,7 @@ function scores(runs, main) {
   const holder = grb.h("div", { id: "scatter" });
   function draw() {
     const points = runs.filter((run) => run.metrics[y] && !run.imported).map((run) => ({
-      title: run.title, set: run.dataset, x: xs[x][1](run) || 0, y: run.metrics[y].mean, low: run.metrics[y].low, high: run.metrics[y].high,
+      title: run.title, set: run.dataset, x: xs[x][1](run) || 0, y: run.metrics[y].mean, low: run.metrics[y].low, high: run.metrics[y].high, n: run.metrics[y].n,
     }));
     holder.replaceChildren(points.length ? grb.plots.scatter(points, xs[x][0], y) : grb.h("p", {}, "No run has this metric."));
   }

@@ -74,14 +74,14 @@ function plot(traces, layout, inside, said) {
 /* Paint the plots in sight with the colours of another theme. */
 grb.plots.repaint = () => { for (const one of document.querySelectorAll(".plot")) one.redraw(); };
 
-/* points: [{title, set, x, y, low, high}], each with its interval. */
+/* points: [{title, set, x, y, low, high, n}], each with its interval. */
 grb.plots.scatter = function (points, xLabel, yLabel) {
   const { marks, titles, sets } = marksOf(points);
   const traces = points.map((one, place) => ({
     type: "scatter", mode: "markers", name: marks[place].label, x: [one.x], y: [one.y], hoverinfo: "text",
     legendgroup: marks[place].label, showlegend: points.findIndex(({ title }) => title === one.title) === place,
-    hovertext: [shown(`${one.title}${sets.length > 1 ? ` on ${one.set}` : ""}: ${yLabel} ${grb.number(one.y)} [${grb.number(one.low, 2)}, ${grb.number(one.high, 2)}], ${grb.count(one.x)} ${xLabel}`)],
-    error_y: { type: "data", symmetric: false, array: [one.high - one.y], arrayminus: [one.y - one.low], thickness: 1.5, width: 5 },
+    hovertext: [shown(`${one.title}${sets.length > 1 ? ` on ${one.set}` : ""}: ${yLabel} ${grb.number(one.y)}${grb.interval(one)}, ${grb.count(one.x)} ${xLabel}`)],
+    error_y: { visible: one.n >= 10, type: "data", symmetric: false, array: [one.high - one.y], arrayminus: [one.y - one.low], thickness: 1.5, width: 5 },
     marker: { color: marks[place].color, symbol: marks[place].symbol, size: 12 },
   }));
   const signs = sets.length > 1 ? sets.map((set, place) => ({
