@@ -29,6 +29,7 @@ from graphrag_bench.run.method import RESERVED
 from graphrag_bench.run.models import Shared
 from graphrag_bench.run.stored import (
     StoredRun,
+    alike,
     differing_settings,
     extent_of,
     stored_differences,
@@ -241,7 +242,8 @@ class Run:
             StoredRun(one.result.folder, one.experiment.dataset, extent_of(one.experiment.settings))
             for one in (self, *others)
         ]
-        return tables_of(runs, stored_differences(runs), checked_columns(columns))
+        same = alike(runs)
+        return tables_of(same, stored_differences(same), checked_columns(columns))
 
     def _repr_html_(self) -> str:
         return tables_html(self._tables((), "main"))

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import difference_table, flipped_line, settings_that_differ
-from graphrag_bench.report.notes import same_contexts
+from graphrag_bench.report.notes import same_contexts, scored_again
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.scoring import contexts
-from graphrag_bench.run.stored import StoredRun, find_run, scores_of
+from graphrag_bench.run.stored import StoredRun, alike, find_run, scores_of
 
 _FLIPS = ("accuracy", "all_evidence@5")
 
@@ -43,6 +43,8 @@ def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
     check_one_corpus([first.metrics, second.metrics], of_each_set=False)
     for run in (first, second):
         run.require_dataset()
+    rules = first.metrics, second.metrics
+    first, second = alike([first, second])
     before, after = scores_of(first), scores_of(second)
     shared = set(before) & set(after)
     if not shared:
@@ -57,6 +59,7 @@ def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
     for name in _FLIPS:
         if any(name in scores for scores in before.values()):
             yield flipped_line(name, before, after)
+    yield from scored_again([first.metrics, second.metrics])
     yield "\nsettings that differ"
-    for path, a, b in settings_that_differ(first.metrics, second.metrics):
+    for path, a, b in settings_that_differ(*rules):
         yield f"  {path}: {a} -> {b}"

@@ -38,7 +38,7 @@ from graphrag_bench.report.run_page import ListedRun, run_sheet, runs_table
 from graphrag_bench.run import cleanup
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
-from graphrag_bench.run.stored import StoredRun, differing_settings, find_run
+from graphrag_bench.run.stored import differing_settings, find_run, readable_runs
 from graphrag_bench.tables.board import BOARD, write_result
 
 _FORMATS = ("terminal", "csv")
@@ -105,7 +105,7 @@ def _list(options: Namespace) -> None:
     for line in damaged:
         Progress().say(line)
     scored = [home / "runs" / run.dataset / run.method / run.key for run in runs if run.metrics]
-    stored = [StoredRun(RunFolder(folder)) for folder in scored]
+    stored = readable_runs([folder / METRICS for folder in scored])
     rows = [{**run.metrics, "folder": str(run.folder.path)} for run in stored]
     print(csv_text(run_sheet(rows, differing_settings(stored))), end="")
 

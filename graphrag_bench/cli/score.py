@@ -17,9 +17,9 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.files import read_yaml
 from graphrag_bench.report.rendering import show
-from graphrag_bench.report.tables import checked_columns, metrics_table, shown_tables
+from graphrag_bench.report.tables import checked_columns, metrics_table
 from graphrag_bench.run.session import NONE
-from graphrag_bench.run.stored import StoredRun, rescored, stored_differences
+from graphrag_bench.run.stored import StoredRun, alike, rescored, stored_differences, tables_of
 from graphrag_bench.run.sweep import named_runs
 
 
@@ -49,10 +49,8 @@ def main(options: Namespace) -> None:
     if changes.get("baseline", NONE) not in methods:
         raise unknown("run of the baseline", str(changes["baseline"]), methods)
     metrics = [rescored(run, changes) for run in runs]
-    scored = [StoredRun(run.folder, run.dataset) for run in runs]
-    differences = stored_differences(scored)
-    main_metric = next(iter(scored[0].evaluation.compared), None)
-    first, *rest = shown_tables(metrics, differences, columns=columns, metric=main_metric)
+    scored = alike([StoredRun(run.folder, run.dataset) for run in runs])
+    first, *rest = tables_of(scored, stored_differences(scored), columns)
     for table in (first, metrics_table(metrics), *rest):
         show(table)
     for run in runs:

@@ -4,6 +4,7 @@ The text below a setting is its help.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -54,6 +55,12 @@ class _Settings(BaseModel):
     )
 
 
+def _absolute(settings: BaseModel, *names: str) -> dict[str, str]:
+    """Return those of some settings that name a file or folder by its absolute path."""
+    paths = {name: Path(own) for name in names if (own := getattr(settings, name))}
+    return {name: str(path.absolute()) for name, path in paths.items() if path.exists()}
+
+
 class DatasetSettings(_Settings):
     """Which data set, and its folder; a synthetic set checks its own settings."""
 
@@ -66,6 +73,11 @@ class DatasetSettings(_Settings):
     """OpenIE file, where the folder holds several."""
     questions: Text | None = None
     """Made by graphrag-bench questions, in place of its own."""
+
+    @property
+    def found(self) -> "DatasetSettings":
+        """The same with its files by absolute path: they are found from any folder."""
+        return self.model_copy(update=_absolute(self, "root", "openie", "questions"))
 
     @property
     def own(self) -> dict[str, Any]:
@@ -245,6 +257,17 @@ class RunSettings(_Settings):
         if int(which) > int(total):
             raise UserError(f"shard={self.shard}: there is no part {which} of {total}.")
         return int(which), int(total)
+
+    @property
+    def found(self) -> "RunSettings":
+        """The same with its files by absolute path: they are found from any folder."""
+        graph = self.graph.model_copy(update=_absolute(self.graph, "import_from", "checkpoint"))
+        cache = self.cache.model_copy(update=_absolute(self.cache, "path"))
+        method, prompts = self.method, self.method.get("prompts")
+        if isinstance(prompts, str):
+            method = {**method, "prompts": str(Path(prompts).absolute())}
+        changed = {"dataset": self.dataset.found, "graph": graph, "cache": cache, "method": method}
+        return self.model_copy(update=changed)
 
     @property
     def open_tokens(self) -> int | None:

@@ -59,6 +59,8 @@ _GLOBAL = ("profile", "fidelity", "experiment", "row")
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
 _CLOSED = ("", "hydra", "method", "source")
 """Groups in which a new name needs a `+`; elsewhere the reader refuses what it does not know."""
+_OF_DATASET = ("root", "openie", "questions")
+"""The settings of a data set that name a file or a folder."""
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 _EXTRAS = {
     "hydra/launcher=joblib": "joblib",
@@ -315,6 +317,8 @@ def _parts(config_path: str) -> tuple[str, str]:
 def _content(group: str, name: str) -> dict[str, Any] | None:
     """Return what a choice holds, None where there is none of that name."""
     if (file := file_of(group, name)) is not None:
+        if group == "dataset":
+            return _beside(file)
         if group != "method":
             return read(file)
         method = without_chunks(_method(file))
@@ -336,6 +340,14 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
     of_paper = group in _OF_PAPERS and ("." in name or "/" in name)
     inside: dict[str, Any] | None = papers().content(group, name) if of_paper else None
     return inside
+
+
+def _beside(file: Path) -> dict[str, Any]:
+    """Return the choice of a data set; its files are those beside its own, where there are such."""
+    content = read(file)
+    paths = {name: file.parent / str(content.get(name) or "") for name in _OF_DATASET}
+    there = {name: str(path) for name, path in paths.items() if content.get(name) and path.exists()}
+    return {**content, **there}
 
 
 class _SearchPath(SearchPathPlugin):

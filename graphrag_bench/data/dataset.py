@@ -275,6 +275,11 @@ class Dataset:
             for row in self.questions
         ])  # fmt: skip
 
+    @cached_property
+    def gold_digest(self) -> str:
+        """A fingerprint of the gold: it decides scores and no answer."""
+        return digest([[name, vars(gold)] for name, gold in sorted(self.gold.items())])
+
     def interleaved(self) -> tuple[Question, ...]:
         """Return the questions so that every prefix has the types in the set's own shares.
 

@@ -18,6 +18,7 @@ from graphrag_bench.report.rows import (
     differ,
     grouped,
     in_table_order,
+    rule_of,
     usual_metrics,
 )
 
@@ -71,14 +72,14 @@ def comparisons(
     """Return method minus baseline for each method and metric, in the order of a table.
 
     `baseline` is the name of a method; of several runs of it see `baseline_of`. Reference rows are
-    not compared. The metrics are `usual_metrics` unless others are named; p is corrected within
-    each metric.
+    not compared, nor are runs scored by another rule. The metrics are `usual_metrics` unless others
+    are named; p is corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []
     for run in named:
         other = baseline_of(run, named, baseline)
-        if other is None or run["role"] in REFERENCE_ROLES:
+        if other is None or run["role"] in REFERENCE_ROLES or rule_of(run) != rule_of(other):
             continue
         first, second = runs[other["row"]], runs[run["row"]]
         compared = metrics or usual_metrics(_names(second.scores))
@@ -189,7 +190,7 @@ def shown_difference(difference: Difference) -> str:
 
 
 def fewer_questions(rows: Sequence[Comparison]) -> list[str]:
-    """Return what `n of m` says of a difference, where any is over fewer than a mean's questions."""
+    """Return what `n of m` means where a difference is over fewer questions than a mean."""
     says = "n of m: a difference is over the n questions that both runs have, a mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 
@@ -228,8 +229,8 @@ def flipped_line(name: str, first: Scores, second: Scores) -> str:
 
 
 def recorded_settings(run: Run) -> dict[str, Any]:
-    """Return what can change a run's answers, by path: its settings, models and corpus."""
-    return {**run["settings"], **{name: run.get(name) for name in _RECORDED}}
+    """Return what can change a run's scores, by path: settings, models, corpus, rule of scoring."""
+    return {**run["settings"], **{name: run.get(name) for name in _RECORDED}, **rule_of(run)}
 
 
 def settings_that_differ(first: Run, second: Run) -> list[tuple[str, str, str]]:

@@ -83,6 +83,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         *imported_notes(runs),
         *mixed_regimes(runs),
         *corpus_notes(runs),
+        *scored_again(runs),
         *long_text_notes(runs),
         *_asking(runs),
         *_repeats(runs),
@@ -172,6 +173,15 @@ def _repeats(runs: Sequence[Run]) -> Iterator[str]:
             "answering model with other seeds; the mean is over the repeats, its interval over the "
             "questions"
         )
+
+
+def scored_again(runs: Sequence[Run]) -> Iterator[str]:
+    """Name the runs whose stored scores are by other gold, or by another rule."""
+    if titles := _titles(run for run in runs if run.get("regraded")):
+        yield f"! the gold is not that of the stored scores: scored again for this table: {titles}"
+    for words, group in grouped(runs, lambda run: run.get("scored_as", "")).items():
+        if words:
+            yield f"! stored with {words}, scored here by the rule of the others: {_titles(group)}"
 
 
 def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:

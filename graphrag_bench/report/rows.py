@@ -39,6 +39,15 @@ def regime_of(run: Run) -> str:
     return str(run.get("regime", "house"))
 
 
+RULE = ("normaliser", "containment")
+"""The settings of scoring that change the value of a metric under the same name."""
+
+
+def rule_of(run: Run) -> dict[str, Any]:
+    """Return the settings `RULE` of a run, by path."""
+    return {f"evaluation.{name}": run.get("evaluation", {}).get(name) for name in RULE}
+
+
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
     """Return the items by a key, groups and items in the order in which they come."""
     groups: dict[Key, list[Item]] = {}
@@ -80,7 +89,7 @@ def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
         ]
         raise UserError(
             f"Runs over different corpora are not paired: {'; '.join(groups)}. Name runs over "
-            "one corpus; `table ... cols=corpus` sets them side by side."
+            "one corpus."
         )
 
 

@@ -19,7 +19,8 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import context_rows, record, timing_rows
-from graphrag_bench.run.results import repeated, results, write_references
+from graphrag_bench.run.results import results, write_references
+from graphrag_bench.run.stored import StoredRun, repeats_of
 from graphrag_bench.terminal import clean_line
 from graphrag_bench.text import short
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
@@ -48,7 +49,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
 
     Failed questions are tried again. With a shard only its part of the questions is run;
     the metrics are of all that the folder holds. With `repeats` the questions that are answered are
-    run once more for each repeat, and the metrics tell what that changes. `metrics.json` keeps
+    run once more for each repeat; the metrics tell what the repeats in the folder change, those of
+    earlier calls too. `metrics.json` keeps
     those of more questions, where the folder holds them. Raises UserError when
     another process runs the same run or shard, RunStopped when nothing further can
     succeed; what is done is stored.
@@ -76,8 +78,10 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
             for one in (experiment, *repeats):
                 one.models.release()
         metrics = results(experiment, selected)
-        if repeats:
-            metrics["repeats"] = repeated(experiment, [question.id for question in answered])
+        stored = StoredRun(folder, experiment.dataset)
+        names = [question.id for question in answered]
+        if repeated := repeats_of(stored, names, settings.evaluation):
+            metrics["repeats"] = repeated
         return RunResult(folder, folder.keep_metrics(metrics), experiment)
 
 
@@ -91,7 +95,7 @@ def _finish(
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
     unstated = {"paths", "shard", "given", "row", "budget_asked"}
-    folder.write_config(experiment.settings.model_dump(exclude=unstated))
+    folder.write_config(experiment.settings.found.model_dump(exclude=unstated))
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
     write_references(experiment, selected)

@@ -63,11 +63,12 @@ def import_run(
     evaluation, folder = EvaluationSettings.model_validate({}), RunFolder(path)
     rows = {q.id: _row(q, rankings.of[q.id]) for q in dataset.questions if q.id in rankings.of}
     config = {
-        "dataset": settings.model_dump(), "method": {"name": method}, "imported": origin,
+        "dataset": settings.found.model_dump(), "method": {"name": method}, "imported": origin,
         "evaluation": evaluation.model_dump(),
     }  # fmt: skip
     about = {
         "dataset": dataset.name, "card": dataset.card.name, "corpus": dataset.corpus_digest,
+        "gold": dataset.gold_digest,
         "method": method, "title": f"{name} (imported {origin['sha256'][:8]})", "key": key,
         "settings": {f"imported.{what}": value for what, value in origin.items() if value},
         "evaluation": evaluation.model_dump(), "commit": commit(),

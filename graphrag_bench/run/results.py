@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 from graphrag_bench.artifacts.plan import Planned
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import grouped, models_of, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import context_budget, holds_corpus
@@ -28,7 +26,6 @@ from graphrag_bench.version import commit
 _OF_CHUNKS = EXTRACTIONS | {"pseudo_questions"}
 """The artifacts that are read out of the chunks."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
-_OF_EVIDENCE = ("evidence", "all_evidence")
 
 
 def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
@@ -46,6 +43,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "dataset": dataset.name,
         "card": dataset.card.name,
         "corpus": dataset.corpus_digest,
+        "gold": dataset.gold_digest,
         "method": method.name,
         "title": method.title,
         "role": method.keys.role or "",
@@ -155,43 +153,6 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
         "models": models_of(lines),
         "mixed": any(len(models_of(part)) > 1 for part in by_step.values()),
     }
-
-
-def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
-    """Return what `metrics.json` holds of the repeats, over the `answered` without a failure.
-
-    Of `questions`, `changed` had not the same answer in all. Each metric has its `mean` over
-    repeats and questions, the interval over questions, the `spread` (standard deviation of the
-    repeats' means) and their `values`; those of the evidence only where it differs. `cost` is
-    that of the repeats after the first.
-    """
-    runs = _repeats(experiment)
-    first = runs[0].scores
-    shared = [q for q in answered if all(q in run.scores for run in runs)]
-    metrics = {}
-    for name in dict.fromkeys(name for q in shared for name in first[q]):
-        scored = [q for q in shared if name in first[q]]
-        values = [[run.scores[q][name] for run in runs] for q in scored]
-        differs = any(len(set(of_one)) > 1 for of_one in values)
-        if differs or not name.startswith(_OF_EVIDENCE):
-            means = [round(fmean(of), 6) for of in zip(*values, strict=True)]
-            scopes = [runs[0].scopes[q] for q in scored]
-            mean = mean_with_interval([fmean(of) for of in values], scopes=scopes)
-            metrics[name] = {**mean.stored(), "spread": round(stdev(means), 6), "values": means}
-    ledgers = (path for run in runs[1:] for path in run.folder.files("ledger"))
-    total = sums(list(read_ledger(*ledgers)))
-    return {
-        "n": len(runs),
-        "questions": len(shared),
-        "changed": sum(len({run.rows[q].get("answer") for run in runs}) > 1 for q in shared),
-        "metrics": metrics,
-        "cost": {name: total[name] for name in ("paid", "cached")},
-    }
-
-
-def _repeats(experiment: Experiment) -> list[StoredRun]:
-    every = [experiment, *experiment.trials()]
-    return [StoredRun(RunFolder(one.folder.path), experiment.dataset) for one in every]
 
 
 def reopened(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:

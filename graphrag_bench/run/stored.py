@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,9 +14,12 @@ from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings, 
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
+from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.llm.ledger import read_ledger, sums
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.rendering import Table
+from graphrag_bench.report.rows import RULE, grouped, rule_of
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder, paths_of
 from graphrag_bench.run.scoring import check_scoring, dataset_of, question_scores, score, scoring_of
@@ -29,22 +32,35 @@ EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 class StoredRun:
     """A run as its folder describes it; nothing is run again.
 
-    `loaded` is its data set where that is in memory already. `extent` has the settings `EXTENT` of
+    `loaded` is its data set where that is in memory already, `read` has those that runs found
+    together have read. `extent` has the settings `EXTENT` of
     a cell of a sweep: cells that differ in these alone share a folder. `varied` is what the sweep
-    varies, as the cell has it; None for a run that is no cell.
+    varies, as the cell has it; None for a run that is no cell. `scored_as` says how it is stored
+    where its extent has another rule of scoring.
     """
 
     folder: RunFolder
     loaded: Dataset | None = None
     extent: Mapping[str, Any] | None = None
     varied: str | None = None
+    scored_as: str = ""
+    read: dict[str, Dataset | UserError] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """What `metrics.json` holds, of the extent; a cell has `varied` too."""
+        """What `metrics.json` holds, of the extent; a cell has `varied` too.
+
+        They are of the gold that the data set has now: where that is another than they were scored
+        by, the answers are scored again, and `regraded` says so. Nothing is written.
+        """
         stored = self.folder.metrics()
-        if stored and self.extent is not None and _extent(stored) != self.extent:
-            stored = _within(self, stored, self.extent)
+        if not stored:
+            return stored
+        extent, own = self.extent or _extent(stored), _extent(stored)
+        regraded = self.dataset is not None and stored.get("gold") != self.dataset.gold_digest
+        if regraded or {**own, "repeats": 1} != {**extent, "repeats": 1}:
+            stored = {**_within(self, stored, extent), "regraded": regraded}
+        stored |= {"scored_as": self.scored_as} if self.scored_as else {}
         return stored if self.varied is None else {**stored, "varied": self.varied}
 
     @cached_property
@@ -84,8 +100,8 @@ class StoredRun:
         return {name: row.get("scope") for name, row in self.rows.items()}
 
     @cached_property
-    def dataset(self) -> Dataset | None:
-        """Its data set; None when it is no longer at hand."""
+    def _source(self) -> Dataset | UserError:
+        """Its data set, or why it cannot be read."""
         if self.loaded is not None:
             return self.loaded
         try:
@@ -94,20 +110,29 @@ class StoredRun:
             fault = str(error.errors()[0]["msg"])
             raise DamagedRun(self.folder.path / CONFIG, f"dataset: {fault}") from None
         above = self.folder.path.resolve().parents
-        try:
-            return dataset_of(source, above[min(3, len(above) - 1)])
-        except UserError:
-            return None
+        home = above[min(3, len(above) - 1)]
+        name = f"{home}: {source.model_dump_json()}"
+        if name not in self.read:
+            try:
+                self.read[name] = dataset_of(source, home)
+            except UserError as error:
+                self.read[name] = error
+        return self.read[name]
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """Its data set; None when it is no longer at hand."""
+        return self._source if isinstance(self._source, Dataset) else None
 
     def require_dataset(self) -> Dataset:
-        """Return its data set; raises UserError when it is no longer at hand."""
-        if self.dataset is None:
+        """Return its data set; raises UserError, with where it was looked for, without it."""
+        if isinstance(self._source, UserError):
             name = self.config["dataset"].get("name")
             raise UserError(
-                f"The data set '{name}' of {self.folder.path} is not at hand; its questions and "
-                "gold answers are needed."
+                f"The data set '{name}' of {self.folder.path} is not at hand, and its questions "
+                f"and gold answers are needed: {self._source}"
             )
-        return self.dataset
+        return self._source
 
     @property
     def gold(self) -> Mapping[str, Gold]:
@@ -117,11 +142,13 @@ class StoredRun:
     @property
     def evaluation(self) -> EvaluationSettings:
         """How it was scored last, by the settings that there still are."""
-        settings = self.metrics.get("evaluation") or self.config["evaluation"]
-        there = {
+        return evaluation(self._scoring(self.metrics))
+
+    def _scoring(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        settings = metrics.get("evaluation") or self.config["evaluation"]
+        return {
             name: settings[name] for name in EvaluationSettings.model_fields if name in settings
         }
-        return EvaluationSettings.model_validate(there)
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
@@ -152,10 +179,11 @@ def stored_runs(home: str | Path) -> list[StoredRun]:
 def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
     """Return the runs of these files of metrics; one that cannot be read is named and left out."""
     runs = []
+    read: dict[str, Dataset | UserError] = {}
     for path in paths:
-        run = StoredRun(RunFolder(path.parent))
+        run = StoredRun(RunFolder(path.parent), read=read)
         try:
-            _ = run.metrics
+            run.folder.metrics()
         except DamagedRun as error:
             Progress().say(f"left out: {error}")
         else:
@@ -171,11 +199,12 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     if (Path(name) / METRICS).exists():
         return StoredRun(RunFolder(Path(name)))
     runs = {run.folder.path.name: run for run in stored_runs(home)}
-    of_method = {key: run for key, run in runs.items() if run.metrics.get("method") == name}
+    known = {key: run.folder.metrics() for key, run in runs.items()}
+    of_method = {key: run for key, run in runs.items() if known[key].get("method") == name}
     if len(of_method) == 1:
         return next(iter(of_method.values()))
     if of_method:
-        several = ", ".join(f"{key} ({run.metrics['dataset']})" for key, run in of_method.items())
+        several = ", ".join(f"{key} ({known[key]['dataset']})" for key in of_method)
         raise UserError(f"'{name}' has several runs: {several}.")
     place = f"{home}/runs"
     return by_beginning(
@@ -183,7 +212,7 @@ def find_run(name: str, home: str | Path) -> StoredRun:
         runs,
         "run",
         place,
-        lambda run: f"{run.metrics.get('method')} on {run.metrics.get('dataset')}",
+        lambda run: "{method} on {dataset}".format_map(run.folder.metrics()),
     )
 
 
@@ -209,6 +238,7 @@ def _extent(metrics: Mapping[str, Any]) -> dict[str, Any]:
 def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]) -> dict[str, Any]:
     """Score the questions of an extent, as if no more had been run; nothing is written."""
     dataset, rows = run.require_dataset(), run.rows
+    settings = evaluation(extent.get("evaluation") or run._scoring(stored))
     names = _questions(dataset, extent)
     n_answers = {"on": len(names), "off": 0}.get(str(extent["answer"]), extent["answer"])
     unanswered = frozenset(names[int(n_answers) :])
@@ -219,10 +249,60 @@ def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]
         for name in names
         if (row := rows.get(name))
     ]
-    scoring = scoring_of(dataset, evaluation(extent["evaluation"]), run.folder, rows)
+    scoring = scoring_of(dataset, settings, run.folder, rows)
     scores = score(selected, dataset.gold, run.folder.timing(), scoring)
-    whole = {**stored, **extent, **scores, "selected": len(names)}
-    return {**whole, "repeats": stored["repeats"] if extent["repeats"] > 1 else {}}
+    repeats = repeats_of(run, [name for name in names if name not in unanswered], settings)
+    return {
+        **stored, **extent, **scores, "evaluation": settings.model_dump(), "repeats": repeats,
+        "selected": len(names), "gold": dataset.gold_digest,
+    }  # fmt: skip
+
+
+def _trials(run: StoredRun) -> list[StoredRun]:
+    """Return a run and its repeats, in their order."""
+    folders = run.folder.path.glob("trial-*")
+    paths = sorted(folders, key=lambda path: int(path.name.removeprefix("trial-")))
+    return [run, *(replace(run, folder=RunFolder(path), extent=None) for path in paths)]
+
+
+_OF_EVIDENCE = ("evidence", "all_evidence")
+
+
+def repeats_of(
+    run: StoredRun, answered: Sequence[str], settings: EvaluationSettings
+) -> dict[str, Any]:
+    """Return what `metrics.json` holds of the repeats in a run's folder; {} without any.
+
+    They are over the questions `answered` that failed in none. Of `questions`, `changed` had not
+    the same answer in all. Each metric has its `mean` over repeats and questions, the interval over
+    questions, the `spread` (standard deviation of the repeats' means) and their `values`; those of
+    the evidence only where it differs. `cost` is that of the repeats after the first.
+    """
+    runs = _trials(run)
+    if not runs[1:]:
+        return {}
+    every = [one.scores_by(settings) for one in runs]
+    shared = [q for q in answered if all(q in scores for scores in every)]
+    metrics = {}
+    for name in dict.fromkeys(name for q in shared for name in every[0][q]):
+        scored = [q for q in shared if name in every[0][q]]
+        values = [[scores[q][name] for scores in every] for q in scored]
+        differs = any(len(set(of_one)) > 1 for of_one in values)
+        if differs or not name.startswith(_OF_EVIDENCE):
+            of_repeats = [round(fmean(of), 6) for of in zip(*values, strict=True)]
+            scopes = [run.scopes[q] for q in scored]
+            mean = mean_with_interval([fmean(of) for of in values], scopes=scopes).stored()
+            metrics[name] = {**mean, "spread": round(stdev(of_repeats), 6), "values": of_repeats}
+    total = sums(
+        list(read_ledger(*(path for one in runs[1:] for path in one.folder.files("ledger"))))
+    )
+    return {
+        "n": len(runs),
+        "questions": len(shared),
+        "changed": sum(len({one.rows[q].get("answer") for one in runs}) > 1 for q in shared),
+        "metrics": metrics,
+        "cost": {name: total[name] for name in ("paid", "cached")},
+    }
 
 
 _MODELS = ("llm", "llm_build", "embedder")
@@ -298,6 +378,7 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     dataset = run.require_dataset()
     settings = evaluation({**run.evaluation.model_dump(), **changes})
     check_scoring(dataset, settings)
+    run = StoredRun(run.folder, dataset)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
     if missing := [row["question"] for row in rows if row["question"] not in dataset.gold]:
         raise UserError(
@@ -305,7 +386,12 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
         )
     scoring = scoring_of(dataset, settings, run.folder, run.rows)
     scores = score(rows, dataset.gold, run.folder.timing(), scoring)
-    metrics = {**run.metrics, **scores, "evaluation": settings.model_dump()}
+    answered = [row["question"] for row in rows if row["status"] == "answered"]
+    repeats = repeats_of(run, answered, settings)
+    metrics = {
+        **run.folder.metrics(), **scores, "evaluation": settings.model_dump(),
+        "gold": dataset.gold_digest, "repeats": repeats,
+    }  # fmt: skip
     run.folder.write_metrics(metrics)
     return metrics
 
@@ -326,15 +412,13 @@ def scores_of(
 ) -> dict[str, dict[str, float]]:
     """Return the metrics of each question that a run's stored scoring is of and did not fail.
 
-    Under its own settings of scoring, or these; nothing is written. Of a run with repeats they are
-    the means over the repeats in which the question did not fail.
+    Under its own settings of scoring, or these; nothing is written. Where all answers were repeated
+    they are the means over the repeats in which the question did not fail.
     """
-    n = (run.metrics.get("repeats") or {}).get("n", 1)
-    trials = [
-        StoredRun(RunFolder(run.folder.path / f"trial-{t}"), run.dataset) for t in range(1, n)
-    ]
+    repeats = run.metrics.get("repeats") or {}
+    whole = repeats.get("questions") == run.metrics["answered"]
     by = settings or run.evaluation
-    each = [run.scores_by(by), *(trial.scores_by(by) for trial in trials)]
+    each = [one.scores_by(by) for one in (_trials(run) if whole else [run])]
     return {
         name: means([scores[name] for scores in each if name in scores])
         for name in scored_questions(run)
@@ -349,13 +433,52 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences of runs, scored as the first one is, from the baseline it names.
+    """Return the differences of runs from the baseline that the first one names.
 
-    [] when no run is of that method.
+    [] when no run is of that method. Each run keeps its own `RULE` of scoring.
     """
-    evaluation = runs[0].evaluation
-    compared = [Compared(run.metrics, scores_of(run, evaluation), run.scopes) for run in runs]
-    return comparisons(compared, evaluation.baseline, evaluation.compared)
+    first = runs[0].evaluation
+
+    def scores(run: StoredRun) -> dict[str, dict[str, float]]:
+        rule = {name: getattr(run.evaluation, name) for name in RULE}
+        return scores_of(run, first.model_copy(update=rule))
+
+    compared = [Compared(run.metrics, scores(run), run.scopes) for run in runs]
+    return comparisons(compared, first.baseline, first.compared)
+
+
+def alike(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """Return the runs scored by the rule of the first, whatever rule they were stored under.
+
+    `scored_as` says in their metrics what that was. A cell of a sweep keeps its own, which the
+    sweep may vary, and so does a run whose data set is not at hand. Raises UserError where runs of
+    one data set are scored by several versions of its gold and cannot be scored again.
+    """
+    _check_gold(runs)
+    same = []
+    for run in runs:
+        wanted, own = rule_of(runs[0].metrics), rule_of(run.metrics)
+        if run.varied is None and run.dataset is not None and own != wanted:
+            rule = {name: getattr(runs[0].evaluation, name) for name in RULE}
+            scoring = {**run.evaluation.model_dump(), **rule}
+            words = " ".join(f"{name}={own[name]}" for name in own if own[name] != wanted[name])
+            extent = {**_extent(run.metrics), "evaluation": scoring}
+            run = replace(run, extent=extent, scored_as=words)
+        same.append(run)
+    return same
+
+
+def _check_gold(runs: Sequence[StoredRun]) -> None:
+    for dataset, group in grouped(runs, lambda run: str(run.metrics["dataset"])).items():
+        by_gold = grouped(group, lambda run: str(run.metrics.get("gold")))
+        if len(by_gold) > 1:
+            for run in group:
+                run.require_dataset()
+            keys = ", ".join(of[0].folder.path.name for of in by_gold.values())
+            raise UserError(
+                f"{dataset}: these runs are scored by different gold ({keys}). Score them by one: "
+                "graphrag-bench score RUN ..."
+            )
 
 
 def tables_of(

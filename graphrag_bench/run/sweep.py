@@ -17,7 +17,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import Comparison
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.run.folder import METRICS, TABLE, RunFolder, write_whole
-from graphrag_bench.run.stored import StoredRun, find_run, readable_runs, tables_of
+from graphrag_bench.run.stored import StoredRun, alike, find_run, readable_runs, tables_of
 
 CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
 T = TypeVar("T")
@@ -135,14 +135,14 @@ def shown_runs(
     references = {run.folder.path: run for runs in every for run in runs[1:]}
     for run in own:
         references.pop(run.folder.path, None)
-    return [*own, *references.values()]
+    return alike([*own, *references.values()])
 
 
 def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """Return the runs of folders or beginnings of keys, each once, in order.
 
     The folder of a command gives the runs that it showed, any other folder all runs below it.
-    Raises UserError where there is none.
+    They are scored by one rule and one gold. Raises UserError where there is none.
     """
     runs: list[StoredRun] = []
     for name in names:
@@ -152,7 +152,9 @@ def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
             runs += readable_runs(below)
         else:
             runs.append(find_run(name, home))
-    return list({(run.folder.path.resolve(), repr(run.extent)): run for run in runs}.values())
+    return alike(
+        list({(run.folder.path.resolve(), repr(run.extent)): run for run in runs}.values())
+    )
 
 
 def shown_tables(

@@ -16,7 +16,9 @@ def tables_html(tables: Iterable[Table]) -> str:
 
 
 def _table(table: Table) -> str:
-    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in (*table.notes, *table.advice))
+    notes = "".join(
+        f"<div><small>{escape(note)}</small></div>" for note in (*table.notes, *table.advice)
+    )
     rows = _row(table.heads, "th") + "".join(map(_row, table.rows))
     return f"<table><caption>{escape(table.caption)}</caption>{rows}</table>{notes}"
 

@@ -26,7 +26,7 @@ from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rows import differ, grouped, in_table_order, spent, usual_metrics
 from graphrag_bench.run.folder import write_whole
 from graphrag_bench.run.results import References, read_references
-from graphrag_bench.run.stored import StoredRun, scores_of
+from graphrag_bench.run.stored import StoredRun, alike, scores_of
 from graphrag_bench.view.health import health
 from graphrag_bench.view.questions import blocks, list_columns, questions_of, set_columns
 
@@ -68,7 +68,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     (its data set, its graph) is named on the page.
     """
     _write_static(page)
-    sets = {}
+    runs, sets = alike(runs), {}
     for number, (key, group) in enumerate(grouped(runs, _set_of).items()):
         ids = list(dict.fromkeys(name for run in group for name in questions_of(run)))
         sets[key] = f"set{number}", {name: row for row, name in enumerate(ids)}
