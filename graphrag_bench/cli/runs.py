@@ -79,7 +79,8 @@ def _export(options: Namespace) -> None:
         raise UserError("runs export takes --trec FOLDER or --result [FOLDER].")
     if options.trec is not None:
         n = export_trec(run, Path(options.trec))
-        print(f"{Path(options.trec) / TREC}, {QRELS}: {n} questions")
+        files = f"{Path(options.trec) / TREC}" + f", {QRELS}" * bool(run.dataset)
+        print(f"{files}: {n} questions")
     if options.result is not None:
         print(write_result(run, options.home, options.result))
 

@@ -186,13 +186,22 @@ def n_references(runs: Sequence[Run]) -> int:
 
 
 def _cells(runs: Sequence[Run]) -> list[Run]:
-    titles = [" ".join(filter(None, (run["title"], run["varied"]))) for run in runs]
+    titles = [" ".join(filter(None, (_stock(run), run["varied"]))) for run in runs]
     unlike = len(set(titles)) == len({(run["method"], run["varied"]) for run in runs})
     return [
         {**run, "title": " ".join(filter(None, (title, own, _doubt(run), mark(run))))}
         for run, title in zip(runs, titles, strict=True)
         for own in ["" if unlike else f"method={run['method']}"]
     ]
+
+
+def _stock(run: Run) -> str:
+    """Return the title of a cell, without the edits of its steps where the sweep varies these."""
+    varies_steps = any(
+        f"{stage}." in run["varied"] for stage in ("convert", "retrieve", "generate")
+    )
+    edits = run.get("edits", "") if varies_steps else ""
+    return str(run["title"]).removesuffix(edits).strip()
 
 
 def _rest(runs: Sequence[Run], reference: str) -> list[Run]:

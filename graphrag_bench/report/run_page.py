@@ -41,8 +41,8 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
         fingerprints = [str(own.get(name) or MISSING)[:SHOWN] for name in corpus]
         rows.append((
             run.dataset, *fingerprints,
-            f"{run.method} {of_run.get((run.dataset, run.key), '')}".strip(), run.key,
-            shown_n(own) if own else str(run.n_rows),
+            f"{own.get('method', run.method)} {of_run.get((run.dataset, run.key), '')}".strip(),
+            run.key, shown_n(own) if own else str(run.n_rows),
             *(str(own.get(name, MISSING)) for name in ("failed", "answered")), run.changed,
             _reader(own) if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
         ))  # fmt: skip

@@ -31,6 +31,7 @@ from graphrag_bench.run.method import (
     able_to_pool,
     artifact_choices,
     check_parameters,
+    edits_of,
     read_keys,
     read_method,
     unresolved,
@@ -83,6 +84,7 @@ class Experiment:
         method = read_method(settings.method, options)
         models = Models(settings, corpus, shared)
         if not method.problems:
+            method = replace(method, edits=edits_of(settings, method, options))
             if settings.pooling and not method.pooled:
                 if not swept:
                     raise UserError(
@@ -98,7 +100,7 @@ class Experiment:
         gathered = Gathered()
         gathered.attempt(
             lambda: _check_steps(
-                method.name, method.pipeline, method.problems,
+                method.keys.name, method.pipeline, method.problems,
                 experiment._attributes, method.first_slots,
             )
         )  # fmt: skip
@@ -225,7 +227,7 @@ class Experiment:
     @property
     def run_path(self) -> Path:
         """The folder of the run; its repeats after the first are in folders of it."""
-        name = safe_name(self.method.name)
+        name = safe_name(self.method.keys.name)
         return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
 
     @property

@@ -112,11 +112,12 @@ def export_trec(run: StoredRun, folder: Path) -> int:
     """Write `run.trec` and `qrels.trec`, and return the number of questions.
 
     They are those that the run was scored on, without the failed ones; one that found nothing has
-    `NO_PASSAGE`. Documents that share a rank share their score; trec_eval orders these by name.
-    Evidence that is a file with several documents is named by the file, as in scoring. Raises
-    UserError for a run that ranked no passages, and for a name with white space.
+    `NO_PASSAGE`. Where the data set is not at hand they are all, and there is no `qrels.trec`.
+    Documents that share a rank share their score; trec_eval orders these by name. Evidence that is
+    a file with several documents is named by the file, as in scoring. Raises UserError for a run
+    that ranked no passages, and for a name with white space.
     """
-    scored = set(scored_questions(run))
+    scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
     if not rows:
         raise UserError(f"{run.folder.path} ranked no passages: there is nothing to export.")
@@ -132,7 +133,8 @@ def export_trec(run: StoredRun, folder: Path) -> int:
         gold_lines += [_line(name, "0", one, "1") for one in dict.fromkeys(gold.evidence)]
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / TREC, "".join(run_lines))
-    write_whole(folder / QRELS, "".join(gold_lines))
+    if run.dataset:
+        write_whole(folder / QRELS, "".join(gold_lines))
     return len(rows)
 
 

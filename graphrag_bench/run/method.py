@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, StrictStr, ValidationError
 
 from graphrag_bench.artifacts.importers.paths import variants_for
+from graphrag_bench.config.compose import method_values, raw_method
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.config.sources import FILE, KEYS, method_file, names
+from graphrag_bench.config.sources import FILE, KEYS, applied, method_file, names
 from graphrag_bench.contract import builders, variants
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean, nearest
@@ -56,7 +58,8 @@ FIRST_SLOTS = {"gold_chunks": "chunks"}
 class Method:
     """A method: its keys, its parameters by name, its pipeline with what is wrong in its steps.
 
-    `pooled` says that its relationships are pooled.
+    `pooled` says that its relationships are pooled, `edits` how its steps differ from those of its
+    file: such a method has a name and title of its own, and no role.
     """
 
     keys: MethodKeys
@@ -64,16 +67,23 @@ class Method:
     pipeline: Pipeline
     problems: tuple[str, ...]
     pooled: bool = False
+    edits: str = ""
 
     @property
     def name(self) -> str:
-        """Its name in commands."""
-        return self.keys.name
+        """Its name in commands, and its edits."""
+        return f"{self.keys.name} {self.edits}".strip()
 
     @property
     def title(self) -> str:
-        """Its name in tables; with path pooling it says so."""
-        return f"{self.keys.title or self.name}{' + pooling' if self.pooled else ''}"
+        """Its name in tables; with path pooling, and of other steps, it says so."""
+        pooled = " + pooling" * self.pooled
+        return f"{self.keys.title or self.keys.name}{pooled} {self.edits}".strip()
+
+    @property
+    def role(self) -> str:
+        """Its role as a reference row; "" without one."""
+        return "" if self.edits else self.keys.role or ""
 
     @property
     def choices(self) -> Mapping[str, Any]:
@@ -103,6 +113,41 @@ def read_method(config: Mapping[str, Any], options: StepOptions = PLAIN) -> Meth
         (*unresolved(config), *problems),
         options.pooling is not None and "path.pool" in pipeline.names,
     )
+
+
+def edits_of(settings: RunSettings, method: Method, options: StepOptions) -> str:
+    """Return how a method's steps differ from its file's: `+ chunk.reverse`; "" where they do not.
+
+    The file is taken with the sources and parameters of the run. Only operators that are added or
+    removed and settings that no parameter gives are named.
+    """
+    raw = raw_method(settings.method)
+    if raw is None or raw.get("name") != method.keys.name:
+        return ""
+    given = {key: value for key, value in settings.method.items() if key not in STAGES}
+    source = applied(raw, settings.profile, settings.fidelity, settings.pooling)
+    file = method_values({**source, **given})
+    if all((file.get(stage) or []) == (settings.method.get(stage) or []) for stage in STAGES):
+        return ""
+    stock, _ = build(file, replace(options, prompts=method.keys.prompts))
+    before, after = stock.operators(), method.pipeline.operators()
+    names = [[op.operator.name for op in ops] for ops in (before, after)]
+    words = []
+    for kind, a, b, c, d in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+        if kind != "equal":
+            words += [f"+ {name}" for name in names[1][c:d]]
+            words += [f"- {name}" for name in names[0][a:b]]
+            continue
+        for old, new in zip(before[a:b], after[c:d], strict=True):
+            words += [
+                f"+ {new.operator.name}.{name}={getattr(value, 'name', value)}"
+                for name, value in new.settings.items()
+                if old.settings.get(name, value) != value
+            ]
+            words += [f"+ {new.operator.name}.use={','.join(new.use)}"] * (old.use != new.use)
+    if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
+        words = [word for word in words if "=" in word] + ["(reordered)"]
+    return " ".join(words) or "(edited)" * (stock.describe() != method.pipeline.describe())
 
 
 def able_to_pool() -> list[str]:

@@ -225,9 +225,9 @@ def method_files(experiment: Experiment) -> list[Path]:
     operators in the order of its steps, then the prompts of both: without what these call, and
     without chunking, which is the same for every method.
     """
-    yaml = file_of("method", experiment.method.name)
+    yaml = file_of("method", experiment.method.keys.name)
     named = re.search(r"^#.*?methods/(\w+)/README\.md", yaml.read_text() if yaml else "", re.M)
-    page = _in_package("methods", f"{named[1] if named else experiment.method.name}/README.md")
+    page = _in_package("methods", f"{named[1] if named else experiment.method.keys.name}/README.md")
     built = [item for item in experiment.plan if item.builder.resource != "chunk_table"]
     steps = experiment.method.pipeline.operators()
     functions = [item.builder.function for item in built]

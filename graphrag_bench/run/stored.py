@@ -130,7 +130,8 @@ class StoredRun:
             name = self.config["dataset"].get("name")
             raise UserError(
                 f"The data set '{name}' of {self.folder.path} is not at hand, and its questions "
-                f"and gold answers are needed: {self._source}"
+                f"and gold answers are needed: {self._source} Name the folder where it is now: "
+                f"graphrag-bench score {self.folder.path} dataset.root=FOLDER"
             )
         return self._source
 
@@ -337,8 +338,9 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """Return for each run its value, or None, of every setting that differs between them.
 
     Parameters of methods and identities of models are compared among the runs that have them. A
-    setting of a single step is there only where no other setting tells two runs apart that differ
-    in it: the number of the step that takes `method.top_k` would say the same twice.
+    setting of a single step is there where runs of one method differ in it and no other setting has
+    the same values: the number of the step that takes `method.top_k` would say the same twice. What
+    differs among some runs differs among more: no column goes when runs are stored.
     """
     every = [settings_of(run) for run in runs]
     groups = [set(run.config) for run in runs]
@@ -355,15 +357,24 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
 
     paths = dict.fromkeys(path for settings in every for path in settings)
     shown = [path for path in paths if not _STEP.fullmatch(path) and differs(path)]
-    alike: dict[tuple[object, ...], list[dict[str, Any]]] = {}
-    for run, settings in zip(runs, every, strict=True):
-        names = (run.metrics["dataset"], run.metrics["method"])
-        alike.setdefault((*names, *map(settings.get, shown)), []).append(settings)
-    shown += [
-        path
-        for path in filter(_STEP.fullmatch, paths)
-        if any(len({settings.get(path) for settings in same}) > 1 for same in alike.values())
-    ]
+    others = [path for path in paths if not _STEP.fullmatch(path)]
+
+    def unexplained(path: str) -> bool:
+        """Whether a step's setting differs among runs of a method as no other setting does."""
+        for same in alike.values():
+            values = [settings.get(path) for settings in same]
+            if len(set(values)) > 1 and not any(
+                values == [settings.get(other) for settings in same] for other in others
+            ):
+                return True
+        return False
+
+    names = [(run.metrics["dataset"], run.metrics["method"]) for run in runs]
+    alike = {
+        key: [every[i] for i in of]
+        for key, of in grouped(range(len(runs)), names.__getitem__).items()
+    }
+    shown += [path for path in filter(_STEP.fullmatch, paths) if unexplained(path)]
     return [{path: settings.get(path) for path in shown} for settings in every]
 
 
@@ -390,10 +401,24 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     repeats = repeats_of(run, answered, settings)
     metrics = {
         **run.folder.metrics(), **scores, "evaluation": settings.model_dump(),
-        "gold": dataset.gold_digest, "repeats": repeats,
+        "gold": dataset.gold_digest,
     }  # fmt: skip
+    metrics |= {"repeats": repeats} if repeats else {}
     run.folder.write_metrics(metrics)
     return metrics
+
+
+def moved(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
+    """Return a run with the data set that changed settings of its own name, kept for later readers.
+
+    Raises UserError where it cannot be read, or is over another corpus than the run.
+    """
+    source = DatasetSettings.model_validate({**run.config["dataset"], **changes}).found
+    dataset = dataset_of(source, run.home or Path())
+    if dataset.corpus_digest != run.folder.metrics().get("corpus"):
+        raise UserError(f"'{source.root}' holds another corpus than that of {run.folder.path}.")
+    run.folder.write_config({**run.config, "dataset": source.model_dump()})
+    return StoredRun(run.folder, dataset)
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
