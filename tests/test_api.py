@@ -1,6 +1,8 @@
 """The Python interface gives what the command line gives, and can be looked at and changed."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran, run_folder, write_set
@@ -147,3 +149,38 @@ def test_a_setting_that_differs_among_runs_is_a_column_of_their_data_frame() -> 
     assert list(recall.index) == [("toy", 0.1, 0.0), ("toy", 0.3, 0.5)]
     assert frame["method.damping"].isna().sum() == 1
     assert frame.set_index("method").loc["bm25", "answer"] == "Ada Marsh"
+
+
+HEAD = {"op": "chunk.head", "top_k": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "edits"),
+    [
+        (lambda rows: [*rows, HEAD], "+ chunk.head"),
+        (lambda rows: [{**rows[0], "top_k": 1}], "+ chunk.vdb.top_k=1"),
+        (lambda rows: [{"op": "chunk.bm25", "top_k": 2}], "+ chunk.bm25 - chunk.vdb"),
+        (lambda rows: [dict(row) for row in rows], ""),
+    ],
+)
+def test_a_run_of_edited_steps_is_not_that_of_the_method(
+    rows: Callable[[list[Any]], list[Any]], edits: str
+) -> None:
+    pipeline = gb.method("vanilla", **WEIGHTLESS, top_k=3)
+    pipeline.steps["retrieve"][:] = rows(pipeline.steps["retrieve"])
+    method = pipeline.experiment(gb.dataset("toy"), answer="off").method
+    assert (method.name, method.title) == (
+        f"vanilla {edits}".strip(),
+        f"VanillaRAG {edits}".strip(),
+    )
+    assert method.role == ("" if edits else "baseline")
+
+
+def test_edited_steps_have_a_group_of_their_own_in_tables_and_frames() -> None:
+    for settings in ([], [HEAD]):
+        pipeline = gb.method("vanilla", **WEIGHTLESS)
+        pipeline.steps["retrieve"] += settings
+        run = pipeline.run("toy", answer="off", limit=2)
+    assert run.metrics["title"] == "VanillaRAG + chunk.head"
+    assert set(gb.stored_runs().method) == {"vanilla", "vanilla + chunk.head"}
+    assert set(gb.stored_runs().key) == {path.name for path in Path("runs/toy/vanilla").iterdir()}

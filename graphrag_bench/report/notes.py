@@ -84,6 +84,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         *mixed_regimes(runs),
         *corpus_notes(runs),
         *scored_again(runs),
+        *_prices(runs),
         *long_text_notes(runs),
         *_asking(runs),
         *_repeats(runs),
@@ -182,6 +183,21 @@ def scored_again(runs: Sequence[Run]) -> Iterator[str]:
     for words, group in grouped(runs, lambda run: run.get("scored_as", "")).items():
         if words:
             yield f"! stored with {words}, scored here by the rule of the others: {_titles(group)}"
+
+
+def _prices(runs: Sequence[Run]) -> Iterator[str]:
+    """Name the models whose calls the runs count at several prices."""
+    every = [
+        (model, prices, run) for run in runs for model, prices in run.get("prices", {}).items()
+    ]
+    for model, of_model in grouped(every, lambda one: one[0]).items():
+        groups = grouped(of_model, lambda one: one[1])
+        if len(groups) > 1:
+            shown = "; ".join(f"{p}: {_titles(one[2] for one in of)}" for p, of in groups.items())
+            yield (
+                f"! costs of {model} are at several prices (US dollars per million prompt / "
+                f"completion tokens), compare tokens: {shown}"
+            )
 
 
 def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:

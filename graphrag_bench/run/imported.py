@@ -26,7 +26,7 @@ _NOTHING: dict[str, Any] = {
     "budget_context": None, "whole_corpus": False, "extraction": "",
     "extraction_statistics": {}, "llm": "", "llm_build": "", "embedder": "",
     "long_texts": [], "tokenizer": "",
-    "build_rates": {}, "estimate": {},
+    "build_rates": {}, "estimate": {}, "prices": {},
     "cost": {"stages": {}, "steps": {}, "questions": {}, "models": [], "mixed": False},
 }  # fmt: skip
 """What `metrics.json` of an imported run does not tell, as a run without it would say it."""

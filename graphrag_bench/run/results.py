@@ -62,6 +62,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment, selected),
         **_models(experiment),
+        "prices": _prices(experiment),
         "long_texts": _long_texts(experiment, selected),
         "training": _training(experiment, selected),
         "selected": len(selected),
@@ -77,6 +78,17 @@ def _models(experiment: Experiment) -> dict[str, str]:
     users = {"llm": needs, "llm_build": built, "embedder": needs | built, "tokenizer": needs}
     identity = experiment.models.identity
     return {name: identity(name) if name in of else "" for name, of in users.items()}
+
+
+def _prices(experiment: Experiment) -> dict[str, str]:
+    """Return the prices of the language models that a run may call, by identity."""
+    models = experiment.models
+    priced = {name: getattr(models.bare(name), "prices", None) for name in ("llm", "llm_build")}
+    return {
+        models.identity(name): f"{prices.prompt:g} / {prices.completion:g}"
+        for name, prices in priced.items()
+        if name in experiment.used and prices is not None
+    }
 
 
 def _statistics(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:

@@ -69,8 +69,21 @@ def test_mean_and_spread_are_those_of_the_repeats() -> None:
     assert accuracy["spread"] == pytest.approx(0.2 / 3**0.5, abs=1e-6)
     assert "evidence_recall@2" not in repeats["metrics"]
     table = table_of(folder)
-    assert "0.067 ±0.115 [0.00, 0.20]" in table
+    assert "0.067 ±0.115 (5 of 6)" in table
     assert "6 of 6 answers differ between repeats" in table
+
+
+def test_repeats_stay_with_a_run_that_has_them_and_fewer_than_its_questions_give_no_spread() -> (
+    None
+):
+    words = ["dataset=toy", *MOODY, "method=vanilla"]
+    folder = run_folder(*words, "repeats=2", "limit=3")
+    repeats = metrics(folder)["repeats"]
+    assert metrics(run_folder(*words, "limit=3"))["repeats"] == repeats
+    assert " ±" in table_of(folder)
+    wider: Any = metrics(run_folder(*words))
+    assert (wider["n"], wider["repeats"]["n"], wider["repeats"]["questions"]) == (6, 2, 3)
+    assert " ±0" not in table_of(folder)
 
 
 def test_a_budget_counts_the_repeats_too() -> None:

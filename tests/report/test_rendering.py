@@ -2,6 +2,7 @@ r"""A table fits its width in the terminal, and no text of it is markup, a comma
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
@@ -71,9 +72,12 @@ def test_markdown_escapes_what_would_be_markup() -> None:
 
 
 def test_latex_is_a_float_with_booktabs_rules() -> None:
-    assert latex(TABLE).splitlines() == [
+    advised = replace(TABLE, advice=("run this next",))
+    assert "run this next" in markdown(advised)
+    assert latex(advised).splitlines() == [
         r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering",
-        r"\caption{a\_b: 50 \%}", r"\begin{tabular}{lr}", r"\toprule", r"method & accuracy \\",
+        r"\caption{a\_b: 50 \%}", r"\label{tab:a-b-50}", r"\begin{tabular}{lr}", r"\toprule",
+        r"method & accuracy \\",
         r"\midrule", r"A \& B & 0.5 \\", r"C & -- \\", r"\bottomrule", r"\end{tabular}",
         r"\par\smallskip{\footnotesize $^\dagger$ note}", r"\end{table}",
     ]  # fmt: skip

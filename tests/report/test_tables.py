@@ -68,9 +68,9 @@ def test_a_mean_has_its_interval_and_a_metric_that_nobody_has_is_missing() -> No
     both = [run(metrics={"accuracy": MEAN}), run("A", metrics={"accuracy": MEAN, "f1": MEAN})]
     table = run_table(both)
     assert table.rows[0][:3] == ("VanillaRAG", "4", "0")
-    assert "0.250 [0.00, 0.50]" in table.rows[0]
+    assert "0.250" in table.rows[0]
     f1 = [row[table.heads.index("F1 [95 %]")] for row in table.rows]
-    assert f1 == [MISSING, "0.250 [0.00, 0.50]"]
+    assert f1 == [MISSING, "0.250"]
     assert "EM [95 %]" not in table.heads
 
 
@@ -80,7 +80,7 @@ def test_tokens_of_the_context_and_evidence_cut_from_it_have_columns_where_there
     at = table.heads.index("cut [95 %]")
     assert table.heads[at + 1] == "context"
     cells = [row[at : at + 2] for row in table.rows]
-    assert cells == [(MISSING, MISSING), ("0.250 [0.00, 0.50]", "1834")]
+    assert cells == [(MISSING, MISSING), ("0.250", "1834")]
     assert "context" not in run_table([run()]).heads
 
 
@@ -107,8 +107,8 @@ def test_repeats_have_their_mean_with_the_spread_and_a_warning_where_all_say_the
     stored = {"accuracy": {**MEAN, "mean": 0.3, "spread": 0.0216, "values": [0.28, 0.31, 0.32]}}
     repeats = {"n": 3, "questions": 4, "changed": 2, "metrics": stored}
     table = run_table([run(repeats=repeats), run("other")])
-    assert "0.300 ±0.022 [0.00, 0.50]" in table.rows[0]
-    assert "0.250 [0.00, 0.50]" in table.rows[1]
+    assert "0.300 ±0.022" in table.rows[0]
+    assert "0.250" in table.rows[1]
     assert any(note.startswith("±: standard deviation") for note in table.notes)
     assert any(note.startswith("VanillaRAG: 2 of 4 answers") for note in table.notes)
     same = run_table([run(repeats={**repeats, "changed": 0, "metrics": {}})]).notes

@@ -75,6 +75,13 @@ def test_a_setting_of_a_step_is_a_column_where_no_parameter_explains_it() -> Non
     assert columns(run(step=2), run("words", step=4)) == {}
 
 
+def test_a_column_never_goes_when_runs_are_stored() -> None:
+    first = run(step=2, parameters={"extra": 1})
+    runs = [first, run(step=4), run(step=2, parameters={"extra": 2})]
+    for n in (2, 3):
+        assert "method.retrieve.0.top_k" in columns(*runs[:n])
+
+
 def test_an_imported_run_differs_in_nothing_that_it_does_not_know() -> None:
     other = run("imported-x", imported={"file": "results"})
     for name in ("llm", "build", "pooling", "limit"):

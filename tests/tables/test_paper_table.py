@@ -103,13 +103,13 @@ def test_a_table_ends_with_one_command_where_a_run_is_missing() -> None:
     table = popqa()
     (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
     assert shown.rows[1][2] == "–"
-    commands = [note for note in shown.notes if "graphrag-bench " in note]
-    assert commands == [shown.notes[-1]]
+    commands = [note for note in shown.advice if "graphrag-bench " in note]
+    assert commands == [shown.advice[-1]]
     assert commands[0].endswith("graphrag-bench run experiment=zhou2025/table5")
     assert "missing: 1 run" in shown.notes
     three = dict.fromkeys(("ZeroShot", "VanillaRAG", "DALK"), FIGURE)
     (whole,) = comparison_tables(table, filled(table, **three))
-    assert not any("graphrag-bench " in note for note in whole.notes)
+    assert not whole.advice
 
 
 @pytest.mark.parametrize(

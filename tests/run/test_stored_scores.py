@@ -1,0 +1,143 @@
+"""Stored runs are read by one gold and one rule of scoring, from any folder."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import WEIGHTLESS, metrics, run_folder, write_set
+
+from graphrag_bench.api import stored_runs
+from graphrag_bench.cli.diff import diff_lines
+from graphrag_bench.config.settings import DatasetSettings
+from graphrag_bench.config.sources import file_of, read
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.report.notes import run_notes
+from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
+from graphrag_bench.run.stored import StoredRun, alike, find_run, moved, rescored
+from graphrag_bench.run.sweep import named_runs
+from graphrag_bench.view.page import pair_rows
+
+CORPUS = [{"id": name, "text": f"{name.title()} rows. It is {name}."} for name in ("una", "bo")]
+RECALL = "evidence_recall@2"
+
+
+def questions(*evidence: str) -> list[dict[str, object]]:
+    return [
+        {"id": f"q{n}", "text": "Who is una?", "answers": ["una"], "evidence": [one]}
+        for n, one in enumerate(evidence)
+    ]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a data set below it, named by a path from there."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    write_set(Path("town"), CORPUS, questions("una", "una"))
+    return tmp_path / "work"
+
+
+def run(method: str, *more: str) -> Path:
+    quiet = ["dataset=jsonl", "dataset.root=town", *WEIGHTLESS, "answer=off"]
+    return run_folder(*quiet, f"method={method}", "evaluation.cuts=[1,2]", *more)
+
+
+def recalls(runs: Sequence[StoredRun], metric: str = "evidence_recall@1") -> list[float]:
+    return [run.metrics["metrics"][metric]["mean"] for run in runs]
+
+
+def test_runs_before_and_after_a_correction_of_gold_are_scored_by_the_new_one(home: Path) -> None:
+    before = run("bm25")
+    write_set(Path("town"), CORPUS, questions("bo", "una"))
+    after = run("vanilla")
+    assert metrics(before)["gold"] != metrics(after)["gold"]
+    stored: Any = metrics(before)["metrics"]
+    assert stored["evidence_recall@1"]["mean"] == 1.0
+    bm25, vanilla = named_runs(["runs"], ".")
+    assert (
+        recalls([bm25])
+        == [0.5]
+        == [pytest.approx(sum(s["evidence_recall@1"] for s in bm25.scores.values()) / 2)]
+    )
+    assert recalls([find_run(before.name, ".")]) == [0.5]
+    frame = stored_runs()
+    assert frame[frame.method == "bm25"]["evidence_recall@1"].mean() == 0.5
+    (pair,) = pair_rows([bm25, vanilla])
+    assert pair["differences"][0]["first"] == bm25.metrics["metrics"][RECALL]["mean"]
+    assert any("bm25" in note.lower() for note in run_notes([bm25.metrics]) if "gold" in note)
+    assert metrics(before)["metrics"] == stored
+    rescored(bm25, {})
+    assert metrics(before)["gold"] == metrics(after)["gold"]
+    assert "regraded" not in metrics(before)
+
+
+def test_several_golds_that_are_not_at_hand_are_refused_with_the_folder(home: Path) -> None:
+    run("bm25")
+    write_set(Path("town"), CORPUS, questions("bo", "una"))
+    run("vanilla")
+    Path("town").rename("city")
+    with pytest.raises(UserError, match=str(home / "town")):
+        named_runs(["runs"], ".")
+    for one in sorted(Path("runs").glob("*/*/*")):
+        moved(StoredRun(find_run(str(one), ".").folder), {"root": "city"})
+    assert {one.metrics["gold"] for one in named_runs(["runs"], ".")} == {
+        read_dataset("jsonl", "city").gold_digest
+    }
+    write_set(Path("other"), [{**CORPUS[0], "text": "Una sinks."}, CORPUS[1]], questions("una"))
+    with pytest.raises(UserError, match="other"):
+        moved(named_runs(["runs"], ".")[0], {"root": "other"})
+
+
+def imported(home: Path, name: str) -> StoredRun:
+    file = home / f"{name}.jsonl"
+    file.write_text("".join(
+        json.dumps({"question": f"q{n}", "documents": ["una"], "answer": "unable"}) + "\n"
+        for n in range(2)
+    ) + "\n" * len(name))  # fmt: skip
+    return import_run(Source(file, name), DatasetSettings(name="jsonl", root="town"), home)
+
+
+def test_runs_scored_by_two_rules_are_scored_by_that_of_the_first(home: Path) -> None:
+    first, second = imported(home, "a"), imported(home, "bb")
+    rescored(second, {"containment": "token_boundary"})
+    again = [find_run(one.folder.path.name, home) for one in (first, second)]
+    assert recalls(again, "accuracy") == [1.0, 0.0]
+    for pair in (again, again[::-1]):
+        same = alike(pair)
+        assert len(set(recalls(same, "accuracy"))) == 1
+        assert same[1].metrics["scored_as"].startswith("evaluation.containment=")
+        assert any("containment" in note for note in run_notes([one.metrics for one in same]))
+    lines = [line for line in diff_lines(*again) if isinstance(line, str)]
+    assert "  evaluation.containment: substring -> token_boundary" in lines
+    assert stored_runs(home).columns.isin(["evaluation.containment"]).any()
+
+
+def test_a_run_is_read_from_any_folder_and_exports_without_its_data_set(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = run("bm25")
+    monkeypatch.chdir(home.parent)
+    stored = find_run(str(path), ".")
+    assert stored.require_dataset().root == str(home / "town")
+    assert export_trec(stored, Path("both")) == 2
+    shutil.rmtree(home / "town")
+    gone = find_run(str(path), ".")
+    with pytest.raises(UserError, match=str(home / "town")):
+        gone.require_dataset()
+    assert export_trec(gone, Path("alone")) == 2
+    assert (Path("alone") / TREC).read_bytes() == (Path("both") / TREC).read_bytes()
+    assert not (Path("alone") / QRELS).exists()
+
+
+def test_the_root_of_a_file_of_a_data_set_is_beside_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "town.yaml").write_text("name: jsonl\nroot: town\n")
+    monkeypatch.chdir(home.parent)
+    assert file_of("dataset", "./work/town") and read(home / "town.yaml")["root"] == "town"
+    path = run_folder("dataset=./work/town.yaml", *WEIGHTLESS, "answer=off", "method=bm25")
+    assert metrics(path)["n"] == 2
