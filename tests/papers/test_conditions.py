@@ -16,6 +16,7 @@ from graphrag_bench.papers.choices import table_runs
 from graphrag_bench.papers.conditions import NOT_STATED, Condition, conditions_of, load_conditions
 from graphrag_bench.papers.printed import paper_names, table_names
 from graphrag_bench.pipeline.pipeline import STAGES, StepOptions
+from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.conditions import condition_lines, resolved
 from graphrag_bench.run.folder import paths_of
 from graphrag_bench.run.method import read_method
@@ -112,8 +113,15 @@ def test_the_prompts_of_pathrag_have_the_question_first_and_the_best_path_last()
     for row in own:
         found = values(of_row(row))
         assert (found["question"], found["prompt"]) == ("first", "methods:pathrag/prompts/paper.j2")
+        assert found["clause"] == "none"
         ordered = any(name in row for name in ("Random", "Hop-first"))
         assert ordered or found["method.path_order"] == "ascending"
+    prompt = Prompt("methods:pathrag/prompts/paper.j2")
+    block = {"kind": "path", "head": "", "rows": ["a -> b", "the best path"]}
+    known = {"question": "Who?", "blocks": [block], "manner": "in plain text.", "licence": ""}
+    system, user = prompt.render(known)
+    assert user.content.splitlines() == ["Question: Who?", "-----Paths-----", *block["rows"]]
+    assert "reliable" not in system.content
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str)
 
 
 def test_as_published_is_the_wording_of_the_source_and_no_clause_without_one() -> None:
-    for method, wanted in (("lgraphrag", "general knowledge"), ("pathrag", "general knowledge"),
-                           ("tog", "from what you know"), ("vanilla", ""), ("pathcorag", ""),
+    for method, wanted in (("lgraphrag", "general knowledge"), ("tog", "from what you know"),
+                           ("vanilla", ""), ("pathrag", ""), ("pathcorag", ""),
                            ("pankrag", ""), ("subgraphrag", ""), ("zeroshot", "")):  # fmt: skip
         for form in ("short", "summary"):
             text = wording(final_prompt(method, "published"), form)

@@ -1,0 +1,130 @@
+"""One cell of each numbered table of the papers: run by its `row=`, judged, printed by `table`."""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from published_sets import book_row, hotpot_row, news, squality_line, written
+from rog_sets import TEAM, rog_folder
+from toy_runs import command
+
+from cli.test_pasted_commands import CORPUS, paste, printed
+from graphrag_bench.papers.choices import content, table_runs
+from graphrag_bench.papers.printed import Recipe, load_table, table_names
+
+pytestmark = pytest.mark.slow
+
+MEASURED = [
+    "embedder=hashing", "llm=scripted", "llm._target_=paper_reader.reader", "workers=1",
+    "cache.mode=off",
+]  # fmt: skip
+"""What stands in for the models of a row; its seconds are measured."""
+MADE: dict[str, object] = {
+    "corpus.jsonl": CORPUS,
+    "questions.json": [{"question": "What joins them?", "answer": ""}],
+}
+POPQA = {"id": 11, "subj": "Una", "prop": "place of birth", "obj": "Tarn",
+         "question": "Where is Una from?", "possible_answers": '["Tarn Town", "Tarn"]'}  # fmt: skip
+FILES: dict[str, dict[str, object]] = {
+    "ultradomain_mix": MADE,
+    "ultradomain_agriculture": MADE,
+    "multihoprag": news(),
+    "popqa": {"corpus.json": [{"title": "Una", "text": "Una is from Tarn."}],
+              "questions.json": [POPQA | {"paragraphs": []}]},
+    "hotpotqa": {"hotpot_dev_distractor_v1.json": [hotpot_row()]},
+    "squality": {"test.jsonl": [squality_line()]},
+    "infinitebench_qa": {"longbook_qa_eng.jsonl": [book_row(1, "Una Rowan rows to Tarn Hill.")]},
+}  # fmt: skip
+"""Small sets, in the shapes of the papers', by card; that of cwq is in RoG's format."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell by its data set, method and metric: the first one of a table."""
+
+    dataset: str
+    method: str
+    metric: str
+
+
+CELLS = {
+    "pankrag/table1": Place("Mix", "PankRAG", "Empowerment"),
+    "pankrag/table2": Place("Multihop-RAG", "PankRAG", "Answer Relevance"),
+    "pankrag/table3": Place("Multihop-RAG", "PankRAG-Ank", "Faithfulness"),
+    "pankrag/table4": Place("Mix", "w/o Ank", "Coherence"),
+    "pathcorag/table1": Place("Mix", "", "# of nodes in KG"),
+    "pathcorag/table2": Place("Mix", "PathCoRAG", "Overall"),
+    "pathcorag/table3": Place("Mix", "reasoning path", "Diversity"),
+    "pathcorag/table4": Place("", "PathCoRAG", "In-Context Tokens"),
+    "pathcorag/table5": Place("InfiniteQA", "PathCoRAG", "Rouge-L F1"),
+    "pathcorag/table6": Place("HotpotQA", "PathCoRAG", "EM"),
+    "pathpooling/table1": Place("CWQ", "S-RAG w/PR", "Hit@1"),
+    "pathpooling/table2": Place("CWQ", "Dijkstra", "path search time per query"),
+    "pathpooling/table3": Place("CWQ", "S-RAG w/ours", "F1-Score"),
+    "pathrag/table1": Place("Mix", "PathRAG", "Logicality"),
+    "pathrag/table2": Place("Mix", "Flow-based", "Coherence"),
+    "pathrag/table3": Place("Mix", "Path-based", "Relevance"),
+    "pathrag/table4": Place("SQuALITY", "PathRAG", "ROUGE-1-F1"),
+    "pathrag/table5": Place("Agriculture", "PathRAG", "Locality"),
+    "pathrag/table6": Place("", "PathRAG", "token cost"),
+    "zhou2025/table4": Place("MultihopQA", "", "# of Tokens"),
+    "zhou2025/table5": Place("MultihopQA", "HippoRAG", "Accuracy"),
+    "zhou2025/table6": Place("MultihopQA", "LGraphRAG", "token"),
+    "zhou2025/table7": Place("PopAll", "HippoRAG", "Recall"),
+    "zhou2025/table8": Place("MultihopQA", "VGraphRAG", "Recall"),
+    "zhou2025/table9": Place("MultihopQA", "HLightRAG", "Accuracy"),
+    "zhou2025/table10": Place("Mix", "GGraphRAG", "token"),
+}
+
+
+def test_every_numbered_table_of_the_five_papers_is_tried() -> None:
+    numbered = {one for one in table_names() if one.partition("/table")[2].isdigit()}
+    assert {*CELLS} == {one for one in numbered if not one.startswith("zhou2025tr/")}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_of_a_table_runs_by_its_row_and_is_printed_with_a_figure(
+    name: str, home: Path
+) -> None:
+    if name == "pathrag/table4":
+        pytest.importorskip("rouge_score")
+    place, table = CELLS[name], load_table(name)
+    cell = next(one for one in table.cells if place == Place(one.dataset, one.method, one.metric))
+    part = table.parts(cell)[0]
+    card = part.own.place.ran or ""
+    _write(home, card)
+    for words in printed(name):
+        if words[0] == "questions" and f"dataset={card}" in words:
+            paste(words)
+    for recipe in (part.own, part.other) if cell.versus else (part.own,):
+        ended = command("run", *_row(recipe), *MEASURED)
+        assert ended.code == 0, ended.err
+    for words in printed(name):
+        if words[0] in ("compare", "judge"):
+            paste(words)
+    lines = csv.DictReader(io.StringIO(command("table", name, "--format", "csv").out))
+    rows = [row for row in lines if place == Place(row["data set"], row["method"], row["metric"])]
+    row = next(row for row in rows if row["ours"])
+    assert float(row["ours"]) >= 0.0
+    assert (row["regime"], row["failed"]) == ("published", "0")
+
+
+def _write(home: Path, card: str) -> None:
+    """Write a small set where the runs of a card look for it."""
+    if card == "cwq":
+        rog_folder(home / "data/cwq", [TEAM], [{**TEAM, "id": "t0"}], [{**TEAM, "id": "v0"}])
+    else:
+        written(home / "data" / card, FILES[card])
+
+
+def _row(recipe: Recipe) -> list[str]:
+    """The row and the data set of a run, as the experiment of its table has them."""
+    runs = table_runs(recipe.table.full_name)
+    return next(
+        [f"row={row}", f"dataset={dataset}"]
+        for row, dataset in runs.pairs
+        if runs.rows[row] == recipe.row_words
+        and (content("dataset", dataset) or {"name": dataset})["name"] == recipe.place.ran
+    )
