@@ -133,7 +133,7 @@ def edits_of(settings: RunSettings, method: Method, options: StepOptions) -> str
     before, after = stock.operators(), method.pipeline.operators()
     names = [[op.operator.name for op in ops] for ops in (before, after)]
     words = []
-    for kind, a, b, c, d in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in SequenceMatcher(a=names[0], b=names[1], autojunk=False).get_opcodes():
         if kind != "equal":
             words += [f"+ {name}" for name in names[1][c:d]]
             words += [f"- {name}" for name in names[0][a:b]]

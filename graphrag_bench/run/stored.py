@@ -361,7 +361,7 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
 
     def unexplained(path: str) -> bool:
         """Whether a step's setting differs among runs of a method as no other setting does."""
-        for same in alike.values():
+        for same in of_method.values():
             values = [settings.get(path) for settings in same]
             if len(set(values)) > 1 and not any(
                 values == [settings.get(other) for settings in same] for other in others
@@ -370,7 +370,7 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
         return False
 
     names = [(run.metrics["dataset"], run.metrics["method"]) for run in runs]
-    alike = {
+    of_method = {
         key: [every[i] for i in of]
         for key, of in grouped(range(len(runs)), names.__getitem__).items()
     }
