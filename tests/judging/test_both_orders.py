@@ -145,6 +145,6 @@ def test_judged_means_draw_questions_of_one_document_together_and_the_note_says_
     values = {"judge:1": {"judged_correctness": {"q1": 1.0, "q2": 0.0, "q3": 1.0, "q4": None}}}
     shared = {"q1": "x", "q2": "x", "q3": "y", "q4": "y"}
     table = judged_table([("Ours", values, shared)])
-    assert table.rows[0][2:5] == ("3", "1", "0.667 [0.50, 1.00]")
+    assert table.rows[0][2:5] == ("3", "1", "0.667")
     assert "over scopes (2 that questions share" in table.notes[1]
     assert "over questions" in judged_table([("Ours", values, {})]).notes[1]
