@@ -31,7 +31,7 @@ from graphrag_bench.run.sweep import named_runs
 
 
 def declare(parser: Parser) -> None:
-    parser.takes("RUN [RUN ...] [evaluation.NAME=VALUE ...] [dataset.root=FOLDER] [OPTIONS]")
+    parser.takes("RUN [RUN ...] [evaluation.NAME=VALUE ...] [dataset.root=FOLDER]")
     parser.word("words", "RUN", RUNS, "+")
     parser.columns()
     parser.home()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, refused, write_set
+from toy_runs import TOY, WEIGHTLESS, command, refused, write_set
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
@@ -61,10 +61,18 @@ def test_a_fault_of_the_corpus_names_file_and_line(corpus: Rows, words: str) -> 
     assert [word for word in words.split("; ") if word not in message] == []
 
 
+def test_evidence_that_the_corpus_lacks_is_named_by_a_run_with_file_and_line(home: Path) -> None:
+    folder = write_set(home / "books", PASSAGES, [{**QUESTION, "evidence": ["bb"]}])
+    words = ["dataset=jsonl", f"dataset.root={folder}", "method=bm25", "answer=off"]
+    ended = command("run", *WEIGHTLESS, *words)
+    assert ended.code == 2
+    for word in ("questions", "line 1", "'q1'", "'bb'", "'b'"):
+        assert word in ended.err
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"evidence": ["bb"]}, "line 1; 'q1'; 'bb'; 'b'"),
         ({"evidence": "b"}, "line 1; 'evidence'; list"),
         ({"answrs": ["Dresden"]}, "line 1; 'answrs'; 'answers'"),
         ({"answers": [""]}, "line 1; 'q1'; blank answer"),

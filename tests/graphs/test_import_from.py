@@ -47,9 +47,9 @@ def test_an_imported_graph_takes_the_place_of_the_extraction(file):
 @pytest.mark.parametrize(
     ("graph", "name_index", "settings"),
     [
-        ("kg_synonymy", "name_index.extraction", {"titles": "off"}),
+        ("kg_synonymy", "name_index.extraction", {"titles": "off", "signs": True}),
         ({"variant": "kg_synonymy", "titles": "about"}, "name_index.extraction",
-         {"titles": "about"}),
+         {"titles": "about", "signs": True}),
         ("rkg", "name_index.graph", {}),
     ],
 )  # fmt: skip

@@ -159,7 +159,6 @@ def test_one_unmatched_passage_of_a_hundred_is_said_and_is_no_error(tmp_path: Pa
          "line 2.*q2"),
         ('{"question": "q1", "docs": [], "answer": false}', "q1"),
         ('{"question": "q1", "docs": [], "answer": ["Ada", "Otto"]}', "q1"),
-        ('{"question": "q1", "docs": [], "answer": NaN}', "q1"),
     ],
 )  # fmt: skip
 def test_what_is_no_such_file_is_refused_with_its_place(

@@ -191,7 +191,10 @@ def rows(table: str, folder: Path) -> list[str]:
     return [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
 
 
-def test_the_rows_of_a_sweep_are_the_cells_in_the_order_of_the_command(home: Path) -> None:
+def test_the_rows_of_a_sweep_are_the_cells_in_the_order_of_the_command(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     words = ["method=vanilla,bm25", "method.top_k=two,3,2", "hydra.sweep.dir=s"]
     titles = ["VanillaRAG", "BM25"]
     names = [f"{title} top_k={value}" for title in titles for value in ("two", 3, 2)]
