@@ -1,7 +1,8 @@
 """What a run is expected to cost, and at most, before any model is loaded.
 
 The store knows what is built. At most, a step makes as many calls as it may, whose prompts hold
-what the context budget or the reader's window leaves, and whose replies end at their limit.
+what the context budget or the reader's window leaves, and whose replies end at their limit; each
+reply of building is asked for once more.
 """
 
 import math
@@ -20,6 +21,7 @@ from graphrag_bench.expected import (
     Sizes,
     template_tokens,
 )
+from graphrag_bench.graphs.asking import MOST_TOKENS, reply_limits
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.settings import Prices
@@ -42,17 +44,17 @@ _TOKENS_OF_COMMUNITY = 100
 
 @dataclass(frozen=True)
 class Load:
-    """Calls of a model with their tokens and US dollars."""
+    """Calls of a model with their tokens and US dollars; None where no price is known."""
 
     calls: int
     prompt_tokens: int
     completion_tokens: int
-    usd: float
+    usd: float | None
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one step is expected to cost, and at most; of building both are what is expected."""
+    """What one step is expected to cost, and at most."""
 
     stage: str
     step: str
@@ -67,7 +69,7 @@ def total(loads: Iterable[Load]) -> Load:
         sum(one.calls for one in rows),
         sum(one.prompt_tokens for one in rows),
         sum(one.completion_tokens for one in rows),
-        sum(one.usd for one in rows),
+        None if any(one.usd is None for one in rows) else sum(one.usd or 0.0 for one in rows),
     )
 
 
@@ -83,9 +85,13 @@ def estimate_line(name: str, expected: Load, most: Load) -> str:
     """Return a line below `ESTIMATE_HEAD`."""
     return (
         f"{'  ' + name:<{WIDTH}} {expected.calls:>9,} {expected.prompt_tokens:>12,} "
-        f"{expected.completion_tokens:>11,} {expected.usd:>9.4f}   {most.calls:>8,} "
-        f"{most.usd:>10.4f}"
+        f"{expected.completion_tokens:>11,} {_usd(expected.usd):>9}   {most.calls:>8,} "
+        f"{_usd(most.usd):>10}"
     )
+
+
+def _usd(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator[str]:
@@ -156,7 +162,9 @@ def _weighted(
 def _load(experiment: Experiment, role: str, calls: int, prompt: float, completion: float) -> Load:
     model = _model(experiment, role)
     n_prompt, n_completion = round(calls * prompt), round(calls * completion)
-    usd = model.prices.usd(n_prompt, n_completion) if model and calls else 0.0
+    usd: float | None = model.prices.usd(n_prompt, n_completion) if model and calls else 0.0
+    if calls and isinstance(model, OpenAICompatible) and model.prices == Prices():
+        usd = None
     return Load(calls, n_prompt, n_completion, usd)
 
 
@@ -239,8 +247,11 @@ def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
         n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
         tokens = item.builder.tokens
         each = tokens(item.settings, sizes) if tokens else _UNKNOWN
-        load = _load(experiment, "llm_build", n_calls, *each)
-        yield Estimate("build", item.resource, load, load)
+        expected = _load(experiment, "llm_build", n_calls, *each)
+        limits = [item.settings[name] or MOST_TOKENS for name in reply_limits(item.settings)]
+        longest = max([each[1], *limits])
+        most = _load(experiment, "llm_build", 2 * n_calls, each[0], longest)
+        yield Estimate("build", item.resource, expected, most)
 
 
 def _sizes(experiment: Experiment) -> Sizes:

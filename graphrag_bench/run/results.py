@@ -68,7 +68,9 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "selected": len(selected),
         "build_rates": _build_rates(experiment, selected),
         "cost": cost(experiment, selected),
-        "estimate": {row.step: asdict(row.most) for row in expected},
+        "estimate": {
+            row.step: asdict(row.expected if row.stage == "build" else row.most) for row in expected
+        },
     }
 
 
