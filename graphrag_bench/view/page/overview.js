@@ -96,10 +96,10 @@ function funnels(runs) {
   const at = (run, stage) => run.funnel.stages.find((one) => one.stage === stage);
   const stages = grb.index.stages.filter(([stage]) => rows.some((run) => at(run, stage)));
   const unknown = (one) => one.unknown && one.unknown === one.rest + one.lost;
-  const said = (one) => (!one ? "–" : unknown(one) ? "not known" : `${grb.count(one.rest)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}`);
+  const said = (one) => (!one ? "–" : unknown(one) ? "not known" : `${grb.count(one.rest)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}${one.unknown ? `, ${grb.count(one.unknown)} not known` : ""}`);
   const series = rows.map((run) => ({ title: run.title, set: run.dataset, values: stages.map(([stage, label]) => {
     const one = at(run, stage);
-    return !one || unknown(one) ? null : { size: (100 * one.rest) / (run.funnel.documents || 1), said: `${run.title}, ${label}: ${grb.count(one.rest)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
+    return !one || one.unknown ? null : { size: (100 * one.rest) / (run.funnel.documents || 1), said: `${run.title}, ${label}: ${grb.count(one.rest)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
   }) }));
   return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "Documents of the questions' gold evidence that are left behind each stage."),
     grb.plots.lines(stages.map(([, label]) => label), series, "% of the gold evidence", "Gold evidence left behind each stage of each run; the table below has the values"),
