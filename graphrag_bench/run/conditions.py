@@ -94,10 +94,17 @@ def resolved(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
     }
 
 
-def condition_lines(row: str, settings: RunSettings, pipeline: Pipeline) -> Iterator[str]:
-    """Yield each condition of a row with the value of the run, and what the paper says of it."""
+def condition_lines(
+    row: str, settings: RunSettings, pipeline: Pipeline, tokens: int | None
+) -> Iterator[str]:
+    """Yield each condition of a row with the value of the run, and what the paper says of it.
+
+    `tokens` are those of the context that the reader's window leaves.
+    """
     yield f"conditions of {row}, as the run has them"
     values = resolved(settings, pipeline)
+    if tokens is not None and values["budget"] not in (None, tokens):
+        yield f"  context within this window: {tokens} (the row's own: {values['budget']})"
     for one in conditions_of(row):
         yield f"  {one.name}: {'; '.join(filter(None, [_value(one, values), one.source]))}"
 

@@ -39,7 +39,8 @@ def describe(experiment: Experiment) -> str:
 def _condition_lines(experiment: Experiment) -> Iterator[str]:
     settings = experiment.settings
     if settings.row:
-        yield from condition_lines(settings.row, settings, experiment.method.pipeline)
+        tokens = experiment.models.context_budget.tokens
+        yield from condition_lines(settings.row, settings, experiment.method.pipeline, tokens)
 
 
 def _method_lines(experiment: Experiment) -> Iterator[str]:

@@ -146,7 +146,7 @@ def test_rows_by_hand(row: str, expected: dict[str, object]) -> None:
 def test_a_plan_shows_the_value_of_the_run_and_where_the_paper_has_another() -> None:
     row = "pathrag.table1.NaiveRAG"
     settings = check_settings(composed([*of_row(row)[:4], "regime=published", "method.top_k=9"]))
-    lines = list(condition_lines(row, settings, read_method(settings.method).pipeline))
+    lines = list(condition_lines(row, settings, read_method(settings.method).pipeline, None))
     (k,) = [line for line in lines if line.startswith("  k:")]
     assert "9, not 4 (method.top_k)" in k and NOT_STATED in k
     (context,) = [line for line in lines if line.startswith("  context:")]
