@@ -1,6 +1,7 @@
 """Linguistic analysis by spaCy: named entities, noun phrases and subject-verb-object relations."""
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
@@ -87,7 +88,7 @@ class Spacy:
         pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
         read = self._loaded.pipe(pieces, as_tuples=True, batch_size=64)
         for _, documents in groupby(read, key=itemgetter(1)):
-            yield [_sentence(span) for document, _ in documents for span in document.sents]
+            yield [one for document, _ in documents for one in _sentences(document)]
 
     def entities(self, text: str) -> list[str]:
         """The named entities of a text, as written, in order."""
@@ -120,11 +121,29 @@ def _pipeline(model: str) -> Any:
     return import_module(model).load()
 
 
-def _sentence(span: Any) -> Sentence:
-    named = {token.i: entity for entity in span.ents for token in entity}
+def _sentences(document: Any) -> Iterator[Sentence]:
+    """Read the sentences in one pass: a span's own `ents` and `noun_chunks` go through the text."""
+    entities, chunks = _of_spans(document.ents), _of_spans(document.noun_chunks)
+    for span in document.sents:
+        yield _sentence(span, entities(span), chunks(span))
+
+
+def _of_spans(parts: Iterable[Any]) -> Callable[[Any], list[Any]]:
+    every = list(parts)
+    starts = [part.start for part in every]
+
+    def inside(span: Any) -> list[Any]:
+        own = every[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
+        return [part for part in own if part.end <= span.end]
+
+    return inside
+
+
+def _sentence(span: Any, entities: Sequence[Any], chunks: Sequence[Any]) -> Sentence:
+    named = {token.i: entity for entity in entities for token in entity}
     spans: dict[int, str] = {i: entity.text for i, entity in named.items()}
     phrases = []
-    for chunk in span.noun_chunks:
+    for chunk in chunks:
         inside = [named[token.i] for token in chunk if token.i in named]
         text = _without_determiner(chunk)
         if not inside and text and chunk.root.pos_ not in ("PRON", "DET"):
@@ -135,7 +154,7 @@ def _sentence(span: Any) -> Sentence:
     pronouns = {token.i: token.text for token in span if token.lower_ in _PERSONAL}
     return Sentence(
         span.text.strip(),
-        tuple((entity.text, entity.label_) for entity in span.ents),
+        tuple((entity.text, entity.label_) for entity in entities),
         tuple(dict.fromkeys(phrases)),
         tuple(dict.fromkeys(_relations(span, pronouns | spans))),
         frozenset(pronouns.values()),

@@ -174,6 +174,22 @@ def test_a_text_of_any_length_is_read_in_pieces_and_soft_hyphens_cut_no_name(mon
     assert Spacy().entities(text) == names
 
 
+@pytest.mark.real
+def test_the_sentences_of_a_long_text_are_read_in_one_pass():
+    class Counted:
+        def __init__(self, document):
+            self.document, self.n_read = document, 0
+
+        def __getattr__(self, name):
+            self.n_read += name in ("ents", "noun_chunks")
+            return getattr(self.document, name)
+
+    read = nlp_module._pipeline(nlp_module.PACKAGED)
+    document = Counted(read("Una rows a boat. Bo met Una. " * 9))
+    (first, *_), n_read = list(nlp_module._sentences(document)), document.n_read
+    assert first.text == "Una rows a boat." and n_read == 2
+
+
 def test_a_tagger_that_is_not_installed_is_an_error_with_the_remedy():
     with pytest.raises(UserError, match=r"pip install 'graphrag-bench\[nlp\]'"):
         Spacy("no_such_model").entities("Ada")
