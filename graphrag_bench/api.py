@@ -4,7 +4,6 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,15 +26,9 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import write_rows
 from graphrag_bench.run.method import RESERVED
 from graphrag_bench.run.models import Shared
-from graphrag_bench.run.stored import (
-    StoredRun,
-    alike,
-    differing_settings,
-    extent_of,
-    stored_differences,
-    tables_of,
-)
+from graphrag_bench.run.stored import StoredRun, alike, extent_of, stored_differences, tables_of
 from graphrag_bench.run.stored import stored_runs as runs_below
+from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.text import short
 from graphrag_bench.view.notebook import question_html, tables_html
 from graphrag_bench.view.questions import question_whole
@@ -118,10 +111,6 @@ _SELECTORS = ("profile", "fidelity")
 _ROLES = ("llm_build", "llm_judge")
 
 
-def _itself(model: ChatModel) -> ChatModel:
-    return model
-
-
 @dataclass(repr=False)
 class Pipeline:
     """A method that can be looked at, changed, asked and run.
@@ -156,7 +145,7 @@ class Pipeline:
             if isinstance(model := rest.get(name), ChatModel):
                 kind = f"{type(model).__module__}.{type(model).__qualname__}"
                 rest[name] = own = {"_target_": kind, "identity": model.identity}
-                shared.once(name, own, partial(_itself, model))
+                shared.once(name, own, model.attached)
             if isinstance(rest.get(name), str):
                 chosen.append(f"{'llm@' if name in _ROLES else ''}{name}={rest.pop(name)}")
         source = {"name": data.card.name, "root": data.root, **data.settings}

@@ -21,7 +21,8 @@ from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.run_page import interval, spending
 from graphrag_bench.report.tables import run_table
 from graphrag_bench.run.folder import TABLE, RunFolder
-from graphrag_bench.run.stored import StoredRun, settings_of
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.run.stored_settings import settings_of
 from graphrag_bench.run.sweep import CELL
 from graphrag_bench.view.page import write_page
 

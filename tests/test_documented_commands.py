@@ -43,7 +43,7 @@ FILES = [
 
 
 def lines(text: str) -> Iterator[str]:
-    """The command lines of a text: those that stand alone, and those in backticks."""
+    """The command lines of a text: whole lines, and commands in backticks."""
     joined = re.sub(r"\\\n[#\s]*", " ", text)
     yield from LINE.findall(joined)
     prose = re.sub(r"```.*?```", "", joined, flags=re.S)

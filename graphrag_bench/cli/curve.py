@@ -20,7 +20,8 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report import curves
 from graphrag_bench.report.curves import BUDGET, Point
 from graphrag_bench.report.rendering import show
-from graphrag_bench.run.stored import StoredRun, numbers_of, stored_runs
+from graphrag_bench.run.stored import StoredRun, stored_runs
+from graphrag_bench.run.stored_settings import numbers_of
 from graphrag_bench.run.sweep import named_runs
 
 _X = f"any setting with a number, by its path: method.damping, chunking.size; default: {BUDGET}"

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from graphrag_bench.cli import run as application
 from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.estimates import ESTIMATE_HEAD, Estimate, estimate_line, estimates, total
+from graphrag_bench.run.estimates import Estimate, estimate_head, estimate_line, estimates, total
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import describe, remaining
 from graphrag_bench.run.session import Identity, Outcomes, identity, methods_of, session
@@ -33,6 +33,9 @@ class Plan(Results):
     """Print the plans of cells in place of running them."""
 
     command = "plan"
+
+    def __init__(self) -> None:
+        session().sized = True
 
     def planned(self, outcomes: Outcomes) -> int:
         """Print them; 1 where a cell cannot be run."""
@@ -74,7 +77,7 @@ def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:
             elif row.most.calls:
                 builds[keys[row.step]] = row
     built = list(builds.values())
-    yield ESTIMATE_HEAD.replace("expected", "left to do, expected", 1).replace(" " * 12, "", 1)
+    yield estimate_head("left to do, expected")
     for name, rows in (
         (f"{len(built)} artifacts", built),
         (f"questions of {len(experiments)} runs", questions),

@@ -38,7 +38,7 @@ _SETTINGS = (
 )  # fmt: skip
 """The settings of a run on which the graph, the models and what is drawn depend."""
 SPECIFIC_MOST = 60
-"""How many specific questions are made where the command does not say."""
+"""Default number of specific questions."""
 _TEXTS = ("out", "kind", "wording", "hops")
 
 

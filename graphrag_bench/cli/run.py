@@ -288,6 +288,9 @@ class Results(Callback):
 
     def _check_sweep(self, config: DictConfig) -> int:
         words, name = list(config.hydra.overrides.task), config.hydra.job.config_name
+        launcher = str(config.hydra.launcher.get("_target_", ""))
+        if launcher.endswith("SlurmLauncher") and not shutil.which("srun"):
+            raise UserError("hydra/launcher=submitit_slurm needs Slurm: there is no `srun` here.")
         every = cells(config, words)
         outcomes: Outcomes
         if every is not None:

@@ -38,7 +38,8 @@ from graphrag_bench.report.run_page import ListedRun, run_sheet, runs_table
 from graphrag_bench.run import cleanup
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
-from graphrag_bench.run.stored import differing_settings, find_run, readable_runs
+from graphrag_bench.run.stored import find_run, readable_runs
+from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.tables.board import BOARD, write_result
 
 _FORMATS = ("terminal", "csv")

@@ -222,7 +222,7 @@ class RunSettings(_Settings):
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
     """Processes that read sentences; auto: spaCy on all cores, once a list has 500 new texts."""
     parallel: Literal["local", "ray"] = "local"
-    """Who reads and embeds texts: processes, or Ray."""
+    """Backend that tags and embeds texts: local processes, or Ray."""
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None
     """3/20: the third of twenty parts."""
     cache: CacheSettings = CacheSettings()

@@ -23,7 +23,7 @@ _NESTED = re.compile(
 _NO_NAME = re.compile(r"null|true|false|nan|inf|[+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 """What Hydra's grammar reads as something else than a text."""
 _OPTIONAL = {"row", "experiment", *(f"llm@{role}" for role in ROLES)}
-"""The groups that need no choice: null in `configs/run.yaml`."""
+"""Optional groups: their default in `configs/run.yaml` is null."""
 _IN_QUOTES = re.compile(r"""("(?:\\.|[^"])*"|'(?:\\.|[^'])*')$""", re.DOTALL)
 
 

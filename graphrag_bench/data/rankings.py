@@ -14,6 +14,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.rows import json_objects, read_text, warn
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.llm.openai_compatible import without_reasoning
 
 NO_PASSAGE = "no-passage-found"
 """The passage of a TREC run for a question that found none: such a run has no other way to say."""
@@ -187,7 +188,7 @@ def _answer(place: str, value: object, wants_list: bool) -> str:
         return "\n".join(f"ans: {' '.join(one.split())}" for one in value)
     number = type(value) is int or (type(value) is float and math.isfinite(value))
     if isinstance(value, str) or number:
-        return str(value)
+        return without_reasoning(str(value))
     raise UserError(
         f"{place}: the answer {value!r:.60} is no text; null is a question without one."
     )

@@ -122,7 +122,10 @@ def _pipeline(model: str) -> Any:
 
 
 def _sentences(document: Any) -> Iterator[Sentence]:
-    """Read the sentences in one pass: a span's own `ents` and `noun_chunks` go through the text."""
+    """Yield the sentences of a document.
+
+    Entities and noun phrases are listed once: the attributes of a spaCy span scan the whole text.
+    """
     entities, chunks = _of_spans(document.ents), _of_spans(document.noun_chunks)
     for span in document.sents:
         yield _sentence(span, entities(span), chunks(span))

@@ -143,7 +143,7 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def denies(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a reply without records corrects one that held what is like records."""
+    """Return whether a corrected reply is empty although the first one looked like records."""
     return not reply.records and not _says_nothing(earlier)
 
 

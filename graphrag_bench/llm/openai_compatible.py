@@ -225,7 +225,7 @@ def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Com
     whole = message["content"]
     finish = _finish(choice)
     reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
-    text = _until(_without_thinking(whole), request.stop)
+    text = _until(without_reasoning(whole), request.stop)
     usage = body.get("usage")
     n_prompt, n_completion = count_in(usage, "prompt_tokens"), count_in(usage, "completion_tokens")
     if n_prompt is None or n_completion is None:
@@ -288,7 +288,7 @@ def _until(text: str, stop: Sequence[str]) -> str:
     return text[: min(ends)].strip() if ends else text
 
 
-def _without_thinking(text: str) -> str:
+def without_reasoning(text: str) -> str:
     """Return the answer alone; "" when the reply ended before the thinking did.
 
     Thinking is what opens a reply: a mark later in the text is a mention. Some chat templates open

@@ -46,7 +46,7 @@ def json_reading(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class Listed(Generic[ModelT]):
-    """A reply with lists; `cut` says that it ended before one did.
+    """A reply with lists; `cut` if it ended inside a list.
 
     `skipped` counts the items and objects that did not fit.
     """

@@ -32,8 +32,10 @@ _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "n
           "relationship": "relationships"}  # fmt: skip
 _IMPORTED: tuple[Note, ...] = (
     (lambda run: run.get("imported"),
-     "{title}: imported results (file {imported[file]}, sha256 {imported[sha256]}, reference "
-     "{imported[reference]}); context, tokens, time and cost are unknown"),
+     "{title}: imported results (file {imported[file]}, sha256 {imported[sha256]}); context, "
+     "tokens, time and cost are unknown"),
+    (lambda run: run.get("imported", {}).get("reference"),
+     "{title}: published at {imported[reference]}"),
     (lambda run: run.get("imported", {}).get("unmatched"),
      "! {title}: {imported[unmatched]} of {imported[passages]} passages match no document and "
      "count as passages without evidence"),
@@ -68,7 +70,8 @@ _OF_ANY_RUN: tuple[Note, ...] = (
 def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the notes of a main table; what begins with `!` is a warning."""
     answering = [run for run in runs if answers(run)]
-    readers = f"answers by {_values(answering, 'llm')}; " if answering else ""
+    readers = _values(answering, "llm") if any(run["llm"] for run in answering) else ""
+    readers = f"answers by {readers}; " if readers else ""
     roles = {run["role"] for run in answering}
     floor = "closed-book is the reader's lower bound; " if "floor" in roles else ""
     ceiling = "oracle (gold passages as context) is its upper bound; " if "ceiling" in roles else ""

@@ -16,6 +16,7 @@ from graphrag_bench.report.notes import (
     run_notes,
 )
 from graphrag_bench.report.rendering import (
+    FEW,
     MISSING,
     Table,
     p_head,
@@ -261,9 +262,10 @@ def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
         return ", ".join(sorted({str(run[name]) for run in runs if run[name]}))
 
     units = resampling_units(run["metrics"].get(metric, {}).get("clusters", 0) for run in runs)
-    facts = [
-        f"intervals over {units.partition(' (')[0]}; commit {values('commit', runs) or 'none'}"
-    ]
+    few = all(run["metrics"].get(metric, {}).get("n", 0) < FEW for run in runs)
+    over = units.partition(" (")[0]
+    intervals = f"no interval below {FEW} questions" if few else f"intervals over {over}"
+    facts = [f"{intervals}; commit {values('commit', runs) or 'none'}"]
     readers, embedders = values("llm", [*filter(answers, runs)]), values("embedder", runs)
     facts += [f"answers by {readers}"] if readers else []
     facts += [f"embedder {embedders}"] if embedders else []

@@ -45,10 +45,21 @@ class AnswerPrompt:
         own, house = _shown(prompt, ""), _shown(Prompt(prompt.name, prompt.folder), _HOUSE)
         start = len(commonprefix([own, house]))
         end = len(commonprefix([own[start:][::-1], house[start:][::-1]]))
-        clause = own[start : len(own) - end].strip()
+        stop = len(own) - end
+        clause = _sentences(own, start, stop) if own[start:stop].strip() else ""
         last = own.endswith(f"{_QUESTION}\n{_CUE}") or own.endswith(_QUESTION)
         files = ", ".join(file.name for file in prompt.files)
         return cls(files, "last" if last else "first", clause)
+
+
+def _sentences(text: str, start: int, end: int) -> str:
+    """Return the whole sentences of a text that a part of it lies in."""
+    own = text[start:end]
+    start += len(own) - len(own.lstrip())
+    end -= len(own) - len(own.rstrip())
+    begins = [at + len(s) for s in (". ", "\n") if (at := text.rfind(s, 0, start)) >= 0]
+    ends = [at + 1 for s in (". ", ".\n") if (at := text.find(s, end - 1)) >= 0]
+    return text[max(begins, default=0) : min(ends, default=len(text))].replace("<manner>.", "...")
 
 
 def _shown(prompt: Prompt, licence: str) -> str:
@@ -56,7 +67,7 @@ def _shown(prompt: Prompt, licence: str) -> str:
     block = {"kind": "chunk", "head": "", "rows": [piece.text], "table": False}
     known = {
         "question": _QUESTION, "pieces": [piece], "blocks": [block], "form": "short",
-        "manner": "<manner>", "cue": _CUE, LICENCE: licence,
+        "manner": "<manner>.", "cue": _CUE, LICENCE: licence,
     }  # fmt: skip
     values: dict[str, Any] = {name: () for name in prompt.variables} | known
     return "\n".join(message.content for message in prompt.render(values))

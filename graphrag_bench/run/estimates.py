@@ -75,14 +75,18 @@ def total(loads: Iterable[Load]) -> Load:
 
 WIDTH = 34
 """Columns of the names in tables of estimates, which have 100 in all."""
-ESTIMATE_HEAD = (
-    f"{'expected':<{WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>11} {'USD':>9}"
-    f"   {'at most':>8} {'USD':>10}"
-)
+
+
+def estimate_head(name: str) -> str:
+    """Return the head of a table of estimates."""
+    return (
+        f"{name:<{WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>11} {'USD':>9}"
+        f"   {'at most':>8} {'USD':>10}"
+    )
 
 
 def estimate_line(name: str, expected: Load, most: Load) -> str:
-    """Return a line below `ESTIMATE_HEAD`."""
+    """Return a line below `estimate_head`."""
     return (
         f"{'  ' + name:<{WIDTH}} {expected.calls:>9,} {expected.prompt_tokens:>12,} "
         f"{expected.completion_tokens:>11,} {_usd(expected.usd):>9}   {most.calls:>8,} "
@@ -99,7 +103,7 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
     if not rows:
         return
     yield ""
-    yield ESTIMATE_HEAD
+    yield estimate_head("expected")
     yield from (estimate_line(row.step, row.expected, row.most) for row in rows)
     roles = {"llm_build" if row.stage == "build" else "llm" for row in rows}
     names = {
@@ -210,8 +214,22 @@ def _tokens(
         context = None
     most = window if context is None else own + longest.question + reply + context
     sizes = _sizes(experiment)
-    shown = min(SHOWN if context is None else context, sizes.n_chunks * sizes.chunk * budgets.ROW)
+    packed = _packed(experiment) if "group_tokens" not in op.settings else SHOWN
+    usually = SHOWN if context is None else min(context, packed) if context else 0
+    shown = min(usually, sizes.n_chunks * sizes.chunk * budgets.ROW)
     return (min(window, own + usual.question + shown), likely), (min(window, most), reply)
+
+
+def _packed(experiment: Experiment) -> float:
+    """The usual tokens of a context: the blocks' own, of chunks no more than their top k."""
+    room, budget = experiment.room, experiment.models.context_budget
+    total = 0.0
+    for block in budgets.context_blocks(experiment.method.pipeline, budget, room):
+        top_k = budget.most_rows("chunk", block.op.settings.get("top_k"), budgets.CHUNKS)
+        tokens = SHOWN if block.n_tokens is None else block.n_tokens
+        of_chunks = block.op.operator.name == "context.chunks" and top_k is not None
+        total += min(tokens, top_k * room.chunk.typical) if of_chunks and top_k else tokens
+    return total
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ from graphrag_bench.prompts import FormName, Prompt, answer_form
 from graphrag_bench.run import budgets
 from graphrag_bench.run.conditions import condition_lines
 from graphrag_bench.run.estimates import (
-    ESTIMATE_HEAD,
+    estimate_head,
     estimate_line,
     estimate_lines,
     estimates,
     total,
 )
 from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
+from graphrag_bench.run.sized import SIZES
 from graphrag_bench.values import Question
 
 
@@ -47,6 +48,8 @@ def _method_lines(experiment: Experiment) -> Iterator[str]:
     method, settings = experiment.method, experiment.settings
     sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
+    if experiment.dataset.name.endswith(SIZES):
+        yield "  ! the data are not on disk: sizes are the printed ones, keys are not the run's"
     yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
     yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
 
@@ -109,7 +112,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     yield from estimate_lines(experiment, estimates(experiment, n, n_answers))
     if not experiment.dataset.questions:
         steps = [row for row in estimates(experiment, 1, 1) if row.stage != "build"]
-        yield ESTIMATE_HEAD
+        yield estimate_head("expected")
         loads = total(row.expected for row in steps), total(row.most for row in steps)
         yield estimate_line("each question of `ask`", *loads)
     yield f"run: {experiment.folder.path}"

@@ -18,6 +18,7 @@ from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Occupied
 from graphrag_bench.run.models import Shared
+from graphrag_bench.run.sized import stand_in
 from graphrag_bench.run.stored import EXTENT
 
 NONE = "none"
@@ -64,12 +65,17 @@ class Session:
     shared: Shared = field(default_factory=Shared)
     experiments: dict[str, Experiment] = field(default_factory=dict)
     finished: set[Identity] = field(default_factory=set)
+    sized: bool = False
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
         """Return the checked experiment of composed settings; raises UserError."""
         name = json.dumps([values, swept], sort_keys=True, default=str)
         if name not in self.experiments:
-            experiment = Experiment.prepare(values, swept=swept, shared=self.shared)
+            data = None
+            if self.sized and values.get("row"):
+                home = str(values["paths"]["home"])
+                data = stand_in(str(values["row"]), values["dataset"], home)
+            experiment = Experiment.prepare(values, data, swept=swept, shared=self.shared)
             check_names(experiment.settings)
             self.experiments[name] = experiment
         return self.experiments[name]

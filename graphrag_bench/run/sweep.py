@@ -109,7 +109,10 @@ def cell_in(folder: Path) -> Cell | None:
 
 
 def cells_below(folder: Path) -> list[Cell]:
-    """Return the cells of the last sweep in a folder, or its one job, in the command's order."""
+    """Return the cells of the last sweep in a folder, or its one job, in the command's order.
+
+    Cells with the same overrides (`top_k=2,2`) are one.
+    """
     sweep = sweep_in(folder)
     if sweep is None:
         return [cell for cell in [cell_in(folder)] if cell]
@@ -120,7 +123,10 @@ def cells_below(folder: Path) -> list[Cell]:
             named = " ".join(word for word in words if setting_of(word) in sweep.varied)
             error = "its job has not finished"
             mine[number] = Cell(sweep.command, number, words, "", named, error=error)
-    return [mine[number] for number in sorted(mine)]
+    distinct: dict[tuple[str, ...], Cell] = {}
+    for number in sorted(mine):
+        distinct.setdefault(mine[number].overrides, mine[number])
+    return [*distinct.values()]
 
 
 def shown_runs(

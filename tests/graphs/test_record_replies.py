@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from graphrag_bench.algorithms.extraction import EntityRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.graphs.gleaning import Record, RecordReply, read_facts, read_records
-from graphrag_bench.llm.openai_compatible import _without_thinking
+from graphrag_bench.llm.openai_compatible import without_reasoning
 
 ADA = '("entity"<|>ADA<|>person<|>Ada wrote notes.)'
 BABBAGE = '("entity"<|>BABBAGE<|>person<|>Babbage made engines.)'
@@ -179,5 +179,5 @@ def test_exactly_the_records_come_back_from_any_decoration(
     before: str, after: str,
 ) -> None:  # fmt: skip
     lines = [f"{bullet}{written(one, mark, quote, kind)}" for one in records]
-    reply = read(_without_thinking(before + between.join(lines) + after))
+    reply = read(without_reasoning(before + between.join(lines) + after))
     assert (reply.records, reply.malformed) == (tuple(records), 0)

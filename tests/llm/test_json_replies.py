@@ -15,7 +15,7 @@ from graphrag_bench.llm.json_replies import (
     schema_of,
     without_echoes,
 )
-from graphrag_bench.llm.openai_compatible import _without_thinking
+from graphrag_bench.llm.openai_compatible import without_reasoning
 
 
 class City(BaseModel):
@@ -214,4 +214,4 @@ def test_exactly_the_items_come_back_from_any_decoration(
     for part in parts:
         expected += [item for item in part if item not in seen]
         seen += part
-    assert facts(_without_thinking(text)) == (expected, False, 0)
+    assert facts(without_reasoning(text)) == (expected, False, 0)

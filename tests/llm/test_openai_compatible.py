@@ -9,7 +9,7 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
-from graphrag_bench.llm.openai_compatible import OpenAICompatible, _without_thinking
+from graphrag_bench.llm.openai_compatible import OpenAICompatible, without_reasoning
 from graphrag_bench.llm.server import Rejected
 
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
@@ -142,7 +142,7 @@ def test_thinking_never_counts_as_the_answer(fake, chat, text, expected):
     ],
 )  # fmt: skip
 def test_reasoning_is_what_opens_a_reply_and_a_mention_stays(text, answer):
-    assert _without_thinking(text) == answer
+    assert without_reasoning(text) == answer
 
 
 def test_content_in_parts_is_its_text(fake, chat):

@@ -88,8 +88,9 @@ def test_models_and_data_sets_by_hand() -> None:
 def test_the_runs_of_a_table(table: str, n_rows: int, n_runs: int) -> None:
     """13 methods on 6 sets, of which RAPTOR is another method on 3; 4 and 8 runs of sweeps.
 
-    In pathpooling/table1 two names of one model are one row. A line of a figure has four numbers of
-    triples: three searches and the baseline in figures 4 and 9, two orders in figure 6, by model.
+    In pathpooling/table1 two names of one model are one row. Each line of a figure has four points,
+    one for each number of triples. Figures 4 and 9 have three searches and the baseline, figure 6
+    has two orders for each model.
     """
     runs = table_runs(table)
     assert (len(runs.rows), len(runs.pairs)) == (n_rows, n_runs)

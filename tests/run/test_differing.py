@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from graphrag_bench.run.folder import RunFolder
-from graphrag_bench.run.stored import StoredRun, differing_settings, settings_of
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.run.stored_settings import differing_settings, settings_of
 
 
 def run(method: str = "walk", step: int = 2, evaluation: Any = None, **config: Any) -> StoredRun:

@@ -176,6 +176,11 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     return find_run(str(folder), home)
 
 
+def test_reasoning_that_opens_an_answer_is_no_part_of_it(tmp_path: Path) -> None:
+    text = '{"question": "q1", "docs": [], "answer": "<think>Ada Marsh?</think>Otto"}'
+    assert imported(tmp_path, text).rows["q1"]["answer"] == "Otto"
+
+
 def test_an_exported_run_that_is_imported_has_the_same_scores(
     own: StoredRun, tmp_path: Path
 ) -> None:

@@ -208,6 +208,11 @@ def test_the_rows_of_a_sweep_are_the_cells_in_the_order_of_the_command(
     assert [line.partition(",")[0] for line in again] == names
 
 
+def test_a_cell_that_is_asked_for_twice_is_one_row(home: Path) -> None:
+    ran("-m", *QUIET, "method=bm25", "method.top_k=2,2,3", "hydra.sweep.dir=s")
+    assert rows("table.md", home / "s") == ["BM25 top_k=2", "BM25 top_k=3"]
+
+
 def test_cells_that_differ_in_their_extent_share_a_folder_and_have_rows_of_their_own() -> None:
     words = [*QUIET, "method=bm25"]
     ended = ran("-m", *words, "limit=2,4", "hydra.sweep.dir=s")

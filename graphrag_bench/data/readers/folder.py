@@ -32,7 +32,7 @@ _SIGNATURES = {b"%PDF-": "a PDF", b"{\\rtf": "RTF", b"PK\x03\x04": "an archive o
 _BYTE_ORDER = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16",
                b"\xfe\xff": "utf-16"}  # fmt: skip
 _ESCAPED = re.compile(rb"\x1b(?:\$|\([IJ])")
-"""How Japanese, Korean and Chinese texts of ISO 2022 change their sets of characters."""
+"""Escape sequences that switch character sets in ISO 2022 texts (Japanese, Korean, Chinese)."""
 _NOT_WESTERN = re.compile(
     "[\\x00-\\x08\\x0e-\\x1f]|[^\\W\\d_\\x00-\\x7f]{3}"
     "|[^\\W\\d_][\u00a1\u00a3-\u00a9\u00ac\u00ae-\u00b3\u00b5-\u00b6\u00b8-\u00b9\u00bc-\u00bf\u00d7\u00f7][^\\W\\d_]"

@@ -1,0 +1,90 @@
+"""The settings of stored runs by path, and those in which runs differ."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from graphrag_bench.config.sources import FILE
+from graphrag_bench.report.rows import grouped
+from graphrag_bench.run.folder import paths_of
+from graphrag_bench.run.stored import StoredRun
+
+_MODELS = ("llm", "llm_build", "embedder")
+_STEP = re.compile(r"method\.(convert|retrieve|generate)\..*")
+_ASIDE = re.compile(
+    r"(cache|workers|nlp_workers|parallel|budget|failures|trace|reference_rows|plugins"
+    r"|objective|experiment|imported)(\..*)?"
+    rf"|dataset\.(name|root)|method\.(name|title|role|verified|{FILE}|convert|retrieve|generate)"
+    r"|(llm\w*|embedder|nlp|cross_encoder)"
+    r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads)(\..*)?"
+    r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
+)
+"""What changes no result, names that a table has anyway, steps as lists, and parts of lists."""
+
+
+def numbers_of(run: StoredRun) -> dict[str, float]:
+    """Return the settings of a run that are numbers, by path; of its data set and models too."""
+    return {
+        path: float(value)
+        for path, value in {**paths_of(run.config), **run.metrics["settings"]}.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def settings_of(run: StoredRun) -> dict[str, Any]:
+    """Return the settings that can change a run's results, by path; of models the identities.
+
+    What is not set is left out; a list is a text as in a command, so that it can be grouped by.
+    """
+    scoring = paths_of(run.metrics.get("evaluation") or {}, "evaluation")
+    models = {name: run.metrics.get(name) or None for name in _MODELS}
+    values = {**paths_of(run.config), **run.metrics["settings"], **scoring, **models}
+    return {
+        path: f"[{','.join(map(str, value))}]" if isinstance(value, list) else value
+        for path, value in values.items()
+        if value is not None and not _ASIDE.fullmatch(path)
+    }
+
+
+def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    """Return for each run its value, or None, of every setting that differs between them.
+
+    Parameters of methods and identities of models are compared among the runs that have them. A
+    setting of a single step is there where runs of one method differ in it and no other setting has
+    the same values: the number of the step that takes `method.top_k` would say the same twice. What
+    differs among some runs differs among more: no column goes when runs are stored.
+    """
+    every = [settings_of(run) for run in runs]
+    groups = [set(run.config) for run in runs]
+
+    def differs(path: str) -> bool:
+        """Whether values differ; where a run has the group of a setting, nothing is a value too.
+
+        An imported run has no group but `dataset`; another method has no such parameter.
+        """
+        group = path.partition(".")[0]
+        own = group == "method" or path in _MODELS
+        pairs = zip(every, groups, strict=True)
+        return len({s.get(path) for s, g in pairs if path in s or (group in g and not own)}) > 1
+
+    paths = dict.fromkeys(path for settings in every for path in settings)
+    shown = [path for path in paths if not _STEP.fullmatch(path) and differs(path)]
+    others = [path for path in paths if not _STEP.fullmatch(path)]
+
+    def unexplained(path: str) -> bool:
+        """Whether a step's setting differs among runs of a method as no other setting does."""
+        for same in of_method.values():
+            values = [settings.get(path) for settings in same]
+            if len(set(values)) > 1 and not any(
+                values == [settings.get(other) for settings in same] for other in others
+            ):
+                return True
+        return False
+
+    names = [(run.metrics["dataset"], run.metrics["method"]) for run in runs]
+    of_method = {
+        key: [every[i] for i in of]
+        for key, of in grouped(range(len(runs)), names.__getitem__).items()
+    }
+    shown += [path for path in filter(_STEP.fullmatch, paths) if unexplained(path)]
+    return [{path: settings.get(path) for path in shown} for settings in every]
