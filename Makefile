@@ -14,12 +14,15 @@ PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=
 
 FIVE := $(BIN)/graphrag-bench run -m dataset=sample \
         method=bm25,vanilla,hybrid,hipporag,entitypassage budget_context=500
+QUESTION := "Which animal did Eric Gill carve on the wall?"
+
+QUESTION := "Which animal did Eric Gill carve on the wall?"
 
 .PHONY: help quickstart test test-ray test-parity test-browser quick checked lint types imports \
   unit docs clean
 
 help:
-	@echo "make quickstart   install; a table of five methods in a minute, then a small reader's"
+	@echo "make quickstart   install; a table of five methods in a minute, then one answered question"
 	@echo "make test         lint, types, tests"
 	@echo "make test-ray     install Ray, then the tests on a cluster of two workers on this machine"
 	@echo "make test-browser install Chromium and its driver where missing, then the tests of the run page"
@@ -32,9 +35,8 @@ quickstart: $(VENV)/.installed
 	@echo "five methods find the evidence of 70 questions, without a language model (under a minute)"
 	@$(FIVE) answer=off
 	@echo
-	@echo "next: a small reader, SmolLM2-135M, answers 5 questions with the passages of each method, with"
-	@echo "none and with the gold ones (2 to 5 minutes on two cores; Ctrl-C ends it, the table above stays)"
-	@$(FIVE) answer=5
+	@echo "next: a small reader, SmolLM2-135M, answers one question from the passages of the best method"
+	@$(BIN)/graphrag-bench ask dataset=sample method=entitypassage $(QUESTION)
 
 test: checked
 	$(PYTEST)
