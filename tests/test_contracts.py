@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from itertools import islice
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -12,6 +11,7 @@ import pytest
 from small_worlds import WORLDS, Babbling, Obliging, World
 
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths, StepNodes
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.fingerprint import digest
@@ -32,10 +32,9 @@ from graphrag_bench.values import (
 
 pytestmark = pytest.mark.slow
 
-for package in ("operators", "methods"):
-    import_module(package)
-
+load_plugins()
 OPERATORS = [op for op in operators.all() if op.origin.startswith(("operators.", "methods."))]
+assert len(OPERATORS) > 100
 SOMETHING_FROM_NOTHING = {
     "node.ppr": "without seeds the walk starts at every node alike",
     "chunk.ppr": "without seeds the walk starts at the chunks alone",

@@ -1,4 +1,5 @@
 """Whole methods are tested here: every operator is registered first."""
 
-import methods  # noqa: F401 - registers
-import operators  # noqa: F401 - registers
+from graphrag_bench.config.plugins import load_plugins
+
+load_plugins()

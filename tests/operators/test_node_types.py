@@ -1,7 +1,6 @@
 """Nodes by types and attributes: every operator that finds nodes, and cases by hand."""
 
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from small_worlds import WORLDS
 from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.columns import Texts
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import Operator, by_slot, operators
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.errors import UserError
@@ -22,7 +22,7 @@ from graphrag_bench.values import Question, Ranked
 from methods.youtugraphrag.typed import chunks_by_attribute
 from operators.context.rows import nodes_context
 
-import_module("operators")
+load_plugins()
 
 TYPED = [
     op

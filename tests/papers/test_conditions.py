@@ -67,14 +67,6 @@ def changed_by_sources(words: tuple[str, ...]) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", table_names())
-def test_a_clause_inside_a_sentence_is_shown_with_its_sentence() -> None:
-    settings = check_settings(composed(["row=zhou2025.table5.ToG", "dataset=toy"]))
-    clause = resolved(settings, read_method(settings.method).pipeline)["clause"]
-    assert isinstance(clause, str)
-    assert clause.startswith("Answer the question") and "from what you know" in clause
-    assert "<" not in clause
-
-
 def test_every_row_has_the_stated_values_and_no_setting_without_a_condition(table: str) -> None:
     wrong, without = [], []
     for row, words in table_runs(table).rows.items():
@@ -172,3 +164,11 @@ def test_a_sentence_needs_its_place_and_a_value_without_one_its_source(
 ) -> None:
     with pytest.raises(ValidationError):
         Condition.model_validate({"name": "k", **fields})
+
+
+def test_a_clause_inside_a_sentence_is_shown_with_its_sentence() -> None:
+    settings = check_settings(composed(["row=zhou2025.table5.ToG", "dataset=toy"]))
+    clause = resolved(settings, read_method(settings.method).pipeline)["clause"]
+    assert isinstance(clause, str)
+    assert clause.startswith("Answer the question") and "from what you know" in clause
+    assert "<" not in clause
