@@ -12,6 +12,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.estimates import Estimate, estimates
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.plan import describe
 
 pytestmark = pytest.mark.slow
 
@@ -96,3 +97,25 @@ def test_a_template_is_counted_without_its_marks(tmp_path: Path) -> None:
     )
     prompt = Prompt("methods:vanilla/prompts/answer.j2", str(tmp_path))
     assert template_tokens(prompt) == 2
+
+
+def test_a_folder_without_questions_is_priced_by_the_question(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mill.md").write_text("# Mill\n\nAda built the mill.")
+    words = ["dataset=folder", f"dataset.root={tmp_path / 'notes'}", "method=bm25", "llm=scripted"]
+    plan = describe(Experiment.prepare(composed([*words, "embedder=hashing"])))
+    (line,) = [line for line in plan.splitlines() if "each question of `ask`" in line]
+    assert line.split("`")[-1].split()[0] == "1"
+
+
+def test_a_price_that_is_not_known_is_none(home: Path) -> None:
+    served = ["llm=openai_compatible", "llm.base_url=http://127.0.0.1:9/v1", "llm.api_key_env=null"]
+    settings = [
+        *served,
+        "llm.model=m",
+        "llm._target_=graphrag_bench.llm.openai_compatible.OpenAICompatible",
+    ]
+    (unknown,) = estimates(prepared(home, "vanilla", *settings), 1, 1)
+    (known,) = estimates(prepared(home, "vanilla", *settings, "llm.prices={prompt: 1.0}"), 1, 1)
+    assert unknown.most.usd is None
+    assert known.most.usd is not None and known.most.usd > 0
