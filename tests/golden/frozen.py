@@ -150,18 +150,14 @@ def _frozen(experiment: Experiment) -> Plain:
 
 
 def _configuration(experiment: Experiment) -> Plain:
-    """The method as resolved, every step and artifact with all its settings, and the run's."""
+    """Return the method as resolved, the names of its steps and artifacts, the run's settings."""
     settings = experiment.settings.model_dump(exclude_defaults=True)
     pipeline = experiment.method.pipeline
-    steps = [step for one in pipeline.steps() for step in one.operators()]
     return {
         "method": settings.pop("method"),
-        "step": {one.label: {**one.settings, "use": one.use} for one in steps},
+        "step": [step.label for one in pipeline.steps() for step in one.operators()],
         "context budget": experiment.models.context_budget.identity,
-        "artifact": {
-            one.resource: {"variant": one.builder.variant, **one.own_settings}
-            for one in experiment.plan
-        },
+        "artifact": {one.resource: one.builder.variant for one in experiment.plan},
         "run": {name: value for name, value in settings.items() if name not in OF_CASE},
     }
 
