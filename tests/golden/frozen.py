@@ -45,6 +45,8 @@ OF_CASE = {
 """Run settings that are those of the case, or of this machine."""
 OF_NAMES = (", question", ", step", ", artifact")
 """Parts of what is frozen whose own parts have names."""
+READABLE = ("toy", "sample")
+"""Cases that are stored as text, so that a pull request shows a changed ranking."""
 SLOTS = {"node_scores": "nodes", "relationship_scores": "relationships", "chunk_scores": "chunks"}
 SENT = ("context", "answer")
 """Slots that are frozen once, as they are in the end."""
@@ -114,7 +116,17 @@ def freeze(method: str, home: Path) -> dict[str, Plain]:
         else:
             result[name] = {"configuration": configuration, **_frozen(experiment)}
     plain: dict[str, Plain] = json.loads(json.dumps(result, default=str))
-    return plain
+    return {name: best_rows(one) if name in READABLE else one for name, one in plain.items()}
+
+
+def best_rows(value: Plain) -> Plain:
+    """Return a case with the best `N_SCORES` rows of each list and the number of other rows."""
+    if isinstance(value, dict):
+        return {name: best_rows(one) for name, one in value.items()}
+    if isinstance(value, list) and len(value) > N_SCORES:
+        rest = f"{len(value) - N_SCORES} more"
+        return [*value[:N_SCORES], [rest, 0.0] if _is_ranked(value) else rest]
+    return value
 
 
 def _experiment(method: str, case: Case, home: Path, own: Mapping[str, Any]) -> Experiment:
@@ -287,17 +299,33 @@ def _alike(one: Plain, other: Plain, times: float = 1) -> bool:
 
 
 def read(method: str) -> dict[str, Plain]:
-    """The golden file of a method; raises FileNotFoundError where it has none."""
-    result: dict[str, Plain] = json.loads(lzma.decompress(path(method).read_bytes()))
-    return result
+    """Return the golden cases of a method; raises FileNotFoundError where it has no file."""
+    stored = lzma.decompress(path(method).with_suffix(".json.xz").read_bytes())
+    cases = json.loads(path(method).read_text("utf-8")) | json.loads(stored)
+    return {case: cases[case] for case in CASES if case in cases}
 
 
 def write(method: str, cases: Mapping[str, Plain]) -> None:
-    """Make it the golden file of the method: the same content is the same bytes."""
-    text = json.dumps(cases, ensure_ascii=False, separators=(",", ":"))
-    path(method).write_bytes(lzma.compress(text.encode(), preset=9))
+    """Write the golden files of a method: the cases of `READABLE` as text, the others compressed.
+
+    The same content is the same bytes.
+    """
+    readable = {case: one for case, one in cases.items() if case in READABLE}
+    others = {case: one for case, one in cases.items() if case not in READABLE}
+    path(method).write_text(_lines(readable) + "\n", encoding="utf-8")
+    text = json.dumps(others, ensure_ascii=False, separators=(",", ":"))
+    path(method).with_suffix(".json.xz").write_bytes(lzma.compress(text.encode(), preset=9))
+
+
+def _lines(value: Plain, indent: str = "") -> str:
+    """Return JSON with one line for a ranking, a prompt list or another value without names."""
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    inside = indent + " "
+    rows = (f"{inside}{json.dumps(key)}: {_lines(one, inside)}" for key, one in value.items())
+    return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
 
 
 def path(method: str) -> Path:
-    """The golden file of a method."""
-    return FOLDER / f"{method}.json.xz"
+    """Return the readable golden file of a method."""
+    return FOLDER / f"{method}.json"

@@ -10,5 +10,6 @@ sys.path.append(str(frozen.FOLDER.parent))  # the scripted reader is there
 with tempfile.TemporaryDirectory() as home:
     for method in sys.argv[1:] or frozen.METHODS:
         frozen.write(method, frozen.freeze(method, Path(home)))
-for file in set(frozen.FOLDER.glob("*.json.xz")) - set(map(frozen.path, frozen.METHODS)):
-    file.unlink()
+for file in frozen.FOLDER.glob("*.json*"):
+    if file.name.partition(".")[0] not in frozen.METHODS:
+        file.unlink()
