@@ -15,6 +15,8 @@ from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.prompts import Message, Prompt
 
 T = TypeVar("T")
+R = TypeVar("R")
+Item = TypeVar("Item")
 _MOST_ECHOED = 2000
 _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 
@@ -95,6 +97,40 @@ def settled(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: 
         raise result
     llm.meter.fallbacks += 1
     return fallback
+
+
+def ask_about(
+    llm: ChatModel,
+    items: Sequence[Item],
+    chat: Callable[[Item], Chat],
+    reading: ReplyFormat[T],
+    fit: Callable[[T, Item], R],
+    *,
+    fallback: Callable[[Item], R],
+    max_tokens: int,
+    retry: bool = True,
+) -> list[R]:
+    """Ask a model about each item and return one result per item, in their order.
+
+    `chat` writes the prompt about an item, and `reading` reads the reply. `fit` makes the item's
+    result of what was read, or raises UnreadableReply where the two do not fit. The `fallback` of
+    the item replaces an unreadable or unfitting reply and is counted on the meter.
+    Raises CallFailed when the model gives no reply about an item.
+    """
+    chats = [chat(item) for item in items]
+    results = []
+    replies = ask_each(llm, chats, reading, max_tokens=max_tokens, retry=retry)
+    for reply, item in zip(replies, items, strict=True):
+        if isinstance(reply, CallFailed):
+            raise reply
+        try:
+            if isinstance(reply, UnreadableReply):
+                raise reply
+            results.append(fit(reply, item))
+        except UnreadableReply:
+            llm.meter.fallbacks += 1
+            results.append(fallback(item))
+    return results
 
 
 def ask_each(

@@ -10,10 +10,9 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import read_json, schema_of
-from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Chunk, Question, Ranked, unique
 
@@ -73,14 +72,24 @@ def rerank(
     for begin in _windows(len(first), window) if len(first) > 1 else ():
         part = first[begin : begin + window]
         passages = [" ".join(chunk_table.passage(row).split()[:_WORDS]) for row in part]
-        chat = prompt.render({"question": question.text, "passages": passages})
-        order = _order(llm, chat, len(part), max_tokens)
+        (order,) = ask_about(
+            llm,
+            [{"question": question.text, "passages": passages}],
+            prompt.render,
+            _order_of(len(part)),
+            lambda order, _: order,
+            fallback=lambda _: tuple[int, ...](),
+            max_tokens=max_tokens,
+        )
+        if 0 < len(order) < len(part):
+            llm.meter.fallbacks += 1
+        order = unique([*order, *range(len(part))])
         first[begin : begin + window] = [part[position] for position in order]
     ids = np.array([*first, *rows[depth:]], np.int64)
     return Ranked(ids, 1.0 / np.arange(1, len(ids) + 1))
 
 
-def _order(llm: ChatModel, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
+def _order_of(n_passages: int) -> ReplyFormat[tuple[int, ...]]:
     def read(text: str, cut: bool) -> tuple[int, ...]:
         named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
         order = unique([number - 1 for number in named if 1 <= number <= n_passages])
@@ -89,17 +98,7 @@ def _order(llm: ChatModel, chat: Any, n_passages: int, max_tokens: int) -> list[
             raise UnreadableReply(PURPOSE, text, problem)
         return order
 
-    reading = ReplyFormat(PURPOSE, read, schema_of(Order))
-    (reply,) = ask_each(llm, [chat], reading, max_tokens=max_tokens)
-    every = range(n_passages)
-    if isinstance(reply, CallFailed):
-        raise reply
-    if isinstance(reply, UnreadableReply):
-        return list(settled(llm, reply, tuple(every)))
-    order = [*reply, *(position for position in every if position not in reply)]
-    if len(reply) < n_passages:
-        settled(llm, UnreadableReply(PURPOSE, str(reply)), order)
-    return order
+    return ReplyFormat(PURPOSE, read, schema_of(Order))
 
 
 @operator("chunk.rerank.cross_encoder")

@@ -13,9 +13,8 @@ from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked, best_of
 
@@ -73,17 +72,21 @@ def agent(
     every = ((choice, _hops(graph, choice, among, max_candidates)) for choice in exploration.chosen)
     groups = [(choice, hops) for choice, hops in every if hops][:max_groups]
     wide = [group for group in groups if len(group[1]) > 1]
-    chats = [prompt.render(_shown(graph, question, group)) for group in wide]
-    reading = ReplyFormat(PURPOSE, _numbers)
-    replies = ask_each(llm, chats, reading, max_tokens=max_tokens, retry=False)
-    each = iter(replies)
+    scores_of_wide = ask_about(
+        llm,
+        wide,
+        lambda group: prompt.render(_shown(graph, question, group)),
+        ReplyFormat(PURPOSE, _numbers),
+        _scores,
+        fallback=lambda group: [1 / len(group[1])] * len(group[1]),
+        max_tokens=max_tokens,
+        retry=False,
+    )
+    each = iter(scores_of_wide)
     scored: list[Hop] = []
     for choice, hops in groups:
-        single = len(hops) == 1
-        scores = [1.0] if single else _scores(llm, next(each), len(hops))
-        factor = choice.score if single else 1.0
-        pairs = zip(hops, scores, strict=True)
-        scored += [replace(hop, score=score * factor) for hop, score in pairs]
+        scores = [choice.score] if len(hops) == 1 else next(each)
+        scored += [replace(hop, score=score) for hop, score in zip(hops, scores, strict=True)]
     best = sorted((hop for hop in scored if hop.score > 0), key=_by_score)[:width]
     return _ends(graph, best), Exploration((), (*exploration.rounds, tuple(best)))
 
@@ -131,21 +134,15 @@ def _numbers(text: str, cut: bool) -> list[list[str]]:
     return numbers
 
 
-def _scores(
-    llm: ChatModel, reply: list[list[str]] | UnreadableReply | CallFailed, n_candidates: int
-) -> list[float]:
-    """One score per candidate, 0..1: equal ones when the reply has another count of numbers.
+def _scores(reply: list[list[str]], group: Group) -> list[float]:
+    """One score per candidate, 0..1; raises UnreadableReply for another count of numbers.
 
     Decimals and whole numbers count, those of the whole reply, else its decimals alone, else those
     of one line. Numbers of which one is above 1 are divided by their sum.
     """
-    if isinstance(reply, CallFailed):
-        raise reply
-    if not isinstance(reply, UnreadableReply):
-        decimals = [number for number in reply[0] if "." in number]
-        for numbers in (reply[0], decimals, *reply[1:]):
-            if len(numbers) == n_candidates:
-                scores = [float(number) for number in numbers]
-                return [one / sum(scores) for one in scores] if max(scores) > 1 else scores
-        reply = UnreadableReply(PURPOSE, ", ".join(reply[0]))
-    return settled(llm, reply, [1 / n_candidates] * n_candidates)
+    decimals = [number for number in reply[0] if "." in number]
+    for numbers in (reply[0], decimals, *reply[1:]):
+        if len(numbers) == len(group[1]):
+            scores = [float(number) for number in numbers]
+            return [one / sum(scores) for one in scores] if max(scores) > 1 else scores
+    raise UnreadableReply(PURPOSE, ", ".join(reply[0]))

@@ -1,7 +1,6 @@
 """Think-on-Graph's relations: which relations of a node a model would follow."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from graphrag_bench.algorithms.path_values import Choice, Exploration
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, unique
@@ -29,6 +27,8 @@ _LINE_FORMS = (
 )
 Scored = tuple[tuple[str, float], ...]
 """Names as the model wrote them, with their scores, in the order of the reply."""
+Relations = dict[str, tuple[bool, float]]
+"""The relations at a node: whether each is followed forward, and its weight."""
 
 
 @operator(
@@ -70,33 +70,27 @@ def agent(
     topics = unique(nodes.ids.tolist())[:max_topics]
     every = [(topic, _relations(graph, topic, exploration, among)) for topic in topics]
     open_topics = [(topic, _heaviest(named, max_relations)) for topic, named in every if named]
-    chats = [
-        prompt.render(
-            {
-                "question": question.text,
-                "entity": graph.names[topic],
-                "relations": sorted(directions),
-                "width": width,
-            }
-        )
-        for topic, directions in open_topics
-    ]
-    replies = ask_each(llm, chats, ReplyFormat(PURPOSE, _read), max_tokens=max_tokens)
-    chosen: list[Choice] = []
-    for reply, (topic, directions) in zip(replies, open_topics, strict=True):
-        if isinstance(reply, CallFailed):
-            raise reply
-        chosen += _choices(settled(llm, reply, ()), topic, directions)[:width]
-    return Exploration(tuple(chosen), exploration.rounds)
+    shared = {"question": question.text, "width": width}
+    choices = ask_about(
+        llm,
+        open_topics,
+        lambda at: prompt.render(
+            {**shared, "entity": graph.names[at[0]], "relations": sorted(at[1])}
+        ),
+        ReplyFormat(PURPOSE, _read),
+        _choices,
+        fallback=lambda _: [],
+        max_tokens=max_tokens,
+    )
+    chosen = tuple(choice for some in choices for choice in some[:width])
+    return Exploration(chosen, exploration.rounds)
 
 
-def _relations(
-    graph: Graph, topic: int, exploration: Exploration, among: Any
-) -> dict[str, tuple[bool, float]]:
+def _relations(graph: Graph, topic: int, exploration: Exploration, among: Any) -> Relations:
     back = {graph.relations[hop.relationship] for hop in exploration.last}
     came = {hop.forward for hop in exploration.last if hop.end(graph) == topic}
     at = row_ids(graph.node_relationship, topic)
-    relations: dict[str, tuple[bool, float]] = {}
+    relations: Relations = {}
     for forward, here, there in (
         (True, graph.source, graph.target),
         (False, graph.target, graph.source),
@@ -113,18 +107,15 @@ def _relations(
     return relations
 
 
-def _heaviest(
-    named: Mapping[str, tuple[bool, float]], max_relations: int
-) -> dict[str, tuple[bool, float]]:
+def _heaviest(named: Relations, max_relations: int) -> Relations:
     """The names with the most weight, ties in alphabetical order."""
     order = sorted(named, key=lambda name: (-round(named[name][1], DECIMALS), name))
     return {name: named[name] for name in order[:max_relations]}
 
 
-def _choices(
-    scored: Scored, topic: int, directions: Mapping[str, tuple[bool, float]]
-) -> list[Choice]:
+def _choices(scored: Scored, at: tuple[int, Relations]) -> list[Choice]:
     """The named relations that the node has, each once, best first; ties in the model's order."""
+    topic, directions = at
     known = {normalise_name(name): name for name in sorted(directions)}
     best: dict[str, float] = {}
     for named, score in scored:

@@ -9,9 +9,8 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Question, Ranked, Relationship, Subgraph, unique
@@ -57,14 +56,18 @@ def agent_path(
     rows = unique([row for path in paths for row in path])
     if not rows:
         return Subgraph()
-    written = {row: triple(graph, row) for row in rows}
+    written: dict[int, tuple[str, ...]] = {row: triple(graph, row) for row in rows}
     lines = [[" -> ".join(written[row]) for row in path] for path in paths]
-    chat = prompt.render({"question": question.text, "paths": lines, "top_k": top_k})
-    (reply,) = ask_each(llm, [chat], ReplyFormat(PURPOSE, _triples), max_tokens=max_tokens)
-    if isinstance(reply, CallFailed):
-        raise reply
-    triples = settled(llm, reply, tuple(written[row] for row in rows))[:top_k]
-    return _chosen(graph, triples, written)
+    (triples,) = ask_about(
+        llm,
+        [{"question": question.text, "paths": lines, "top_k": top_k}],
+        prompt.render,
+        ReplyFormat(PURPOSE, _triples),
+        lambda triples, _: triples,
+        fallback=lambda _: tuple(written[row] for row in rows),
+        max_tokens=max_tokens,
+    )
+    return _chosen(graph, triples[:top_k], written)
 
 
 def _shown(
@@ -101,7 +104,7 @@ def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
 
 
 def _chosen(
-    graph: Graph, triples: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, str, str]]
+    graph: Graph, triples: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, ...]]
 ) -> Subgraph:
     row_of: dict[tuple[str, ...], int] = {}
     for backwards in (True, False):
