@@ -40,12 +40,12 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.nlp import Spacy
 from graphrag_bench.graphs.entity_passage import entity_passage as build_entity_passage
 from graphrag_bench.graphs.knowledge_graph import kg as build_kg
-from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world.facts import WorldSettings
 from graphrag_bench.world.making import make_world
+from graphrag_bench.world.planted import planted_extraction
 
 N_PASSAGES, N_CHUNKS, N_REPEATS, SIZES = 1000, 10_000, 3, (1000, 10_000, 100_000)
 N_ADDED, NOISE = 3, 0.1

@@ -20,7 +20,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import REQUIRED, Builder, builders
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.subgraphs import Subgraphs
-from graphrag_bench.data.synthetic import TrainingSet
+from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError

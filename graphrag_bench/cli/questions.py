@@ -177,7 +177,7 @@ def _print(folder: Path, questions: Sequence[QA], refused: int, experiment: Expe
     dataset = experiment.settings.dataset
     root = f" dataset.root={dataset.root}" if dataset.root else ""
     source = f"dataset={dataset.name}{root} dataset.questions={folder}"
-    if experiment.dataset.world is not None:
+    if experiment.dataset.synthetic:
         source = f"dataset=jsonl dataset.root={folder}"
     chunking = experiment.choices["chunk_table"]["variant"]
     print(f"made: {len(questions)} questions ({counts}){more}")

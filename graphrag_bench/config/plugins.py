@@ -17,7 +17,12 @@ from graphrag_bench.registry import import_below
 T = TypeVar("T")
 BUILT_IN = ("operators", "methods")
 """The plug-in packages that are part of the project; those of the user come after them."""
-BUILDERS = ("graphrag_bench.graphs", "graphrag_bench.indices", "graphrag_bench.artifacts")
+BUILDERS = (
+    "graphrag_bench.graphs",
+    "graphrag_bench.indices",
+    "graphrag_bench.artifacts",
+    "graphrag_bench.world",
+)
 ENTRY_POINTS = "graphrag_bench.plugins"
 """The group of entry points by which an installed package is a plug-in of every run."""
 

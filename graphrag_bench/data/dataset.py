@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,7 +16,6 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.prompts import FormName, answer_form
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
-from graphrag_bench.world.facts import World
 
 if TYPE_CHECKING:
     from graphrag_bench.data.subgraphs import Subgraphs
@@ -80,6 +79,7 @@ class Layout(_Part):
 class Card(_Part):
     """`datasets/<name>/card.yaml`: identity, licence, readers and expected shape of a set.
 
+    `made_by` is the dotted name of the function that makes a set from settings; it has no files.
     `verified`: the shape was checked against what `checked` names. `counts` are what the publisher
     or `counts_from` prints, `answers` the form of answer: one, or `default` and others by type.
     `abstract`: its questions ask about the corpus as a whole; by default, those of one form do when
@@ -95,7 +95,8 @@ class Card(_Part):
     source: Source | None = None
     verified: bool = True
     checked: str = ""
-    reader: str
+    reader: str = ""
+    made_by: str = ""
     files: dict[str, str] = {}
     layouts: list[Layout] = []
     chunking: Literal["presplit", "token", "separator"] = "presplit"
@@ -131,8 +132,9 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The shapes that are looked for in a folder, the card's own first."""
-        return [Layout(reader=self.reader, files=self.files), *self.layouts]
+        """The shapes that are looked for in a folder, the card's own first; none of a made set."""
+        own = Layout(reader=self.reader, files=self.files)
+        return [] if self.made_by else [own, *self.layouts]
 
 
 def card_names() -> list[str]:
@@ -217,7 +219,7 @@ def counted(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """Documents, questions and gold of one set; `gold` has a row for every question.
 
-    `world` is what a synthetic set was made of; operators never see it. `subgraphs` are the triples
+    `settings` are those of a synthetic set that are not the default. `subgraphs` are the triples
     that the set gives for its documents, `training` the file that a scorer may learn from, and
     `validation` that by which a trained model is chosen.
     `questions_file` holds the questions where they are not the set's own, but made for its corpus.
@@ -231,7 +233,7 @@ class Dataset:
     card: Card
     openie: Path | None = None
     root: str | None = None
-    world: World | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
     subgraphs: "Subgraphs | None" = None
     training: Path | None = None
     validation: Path | None = None
@@ -252,9 +254,9 @@ class Dataset:
         return self.name.removesuffix(f"-{self.question_set}") if self.question_set else self.name
 
     @property
-    def settings(self) -> dict[str, object]:
-        """The settings of a synthetic set that are not the default, by name."""
-        return self.world.settings.model_dump(exclude_defaults=True) if self.world else {}
+    def synthetic(self) -> bool:
+        """Whether the set is made from settings, and not read."""
+        return bool(self.card.made_by)
 
     @cached_property
     def corpus_digest(self) -> str:

@@ -135,7 +135,7 @@ class Experiment:
         problems += [
             f"build.{item.resource}=planted reads a synthetic world alone: dataset=world."
             for item in self.plan
-            if item.builder.variant == "planted" and self.dataset.world is None
+            if item.builder.variant == "planted" and not self.dataset.synthetic
         ]
         refuse(problems, f"the build of method '{self.method.name}'")
 

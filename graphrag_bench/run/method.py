@@ -303,7 +303,7 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     """
     if choices["chunk_table"].get("variant") == "auto":
         choices["chunk_table"]["variant"] = dataset.card.chunking
-    planted = dataset.world is not None
+    planted = dataset.synthetic
     if choices["extraction"].get("variant") == "auto":
         presplit = choices["chunk_table"]["variant"] == "presplit"
         there = {"planted": planted, "subgraphs": dataset.subgraphs is not None,

@@ -11,7 +11,7 @@ from graphrag_bench.artifacts.importers.paths import content_digest, file_of
 from graphrag_bench.artifacts.store import RECIPE, loaded
 from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.synthetic import TrainingSet, training_set
+from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
 from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
@@ -30,6 +30,7 @@ from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
+from graphrag_bench.world.dataset import training_worlds
 
 T = TypeVar("T")
 MOST_OF_A_KIND = 2
@@ -239,7 +240,7 @@ class Models(Mapping[str, Any]):
     @property
     def training(self) -> TrainingSet:
         """Questions with gold to learn from, never the run's; raises UserError without any."""
-        return training_set(self.corpus)
+        return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
 
     @property
     def import_from(self) -> Path:

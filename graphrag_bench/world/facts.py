@@ -52,7 +52,7 @@ class WorldSettings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Entity:
+class WorldEntity:
     """Somebody or something; `id` is its place in `World.entities`."""
 
     id: int
@@ -78,7 +78,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Passage:
+class WorldPassage:
     """One row of the corpus; `entity` is whom it is about, `facts` the facts it states.
 
     The facts are ids within `World.facts`, or within the list that `role` names.
@@ -119,11 +119,11 @@ class World:
     """
 
     settings: WorldSettings
-    entities: tuple[Entity, ...]
+    entities: tuple[WorldEntity, ...]
     facts: tuple[Fact, ...]
     distractors: tuple[Fact, ...]
     contradictions: tuple[Fact, ...]
-    passages: tuple[Passage, ...]
+    passages: tuple[WorldPassage, ...]
     chains: tuple[Chain, ...]
     introduced: frozenset[int]
 

@@ -21,7 +21,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Relation:
+class WorldRelation:
     """A relation from entities of type `head` to one entity of type `tail` each.
 
     `phrase` states it, `role` asks for it: "X was born in Y", "the birthplace of X".
@@ -34,21 +34,21 @@ class Relation:
 
 
 RELATIONS = (
-    Relation("was born in", "birthplace", "person", "place"),
-    Relation("studied under", "teacher", "person", "person"),
-    Relation("worked for", "employer", "person", "organisation"),
-    Relation("is named after", "namesake", "place", "person"),
-    Relation("is administered by", "administrator", "place", "organisation"),
-    Relation("is described in", "description", "place", "work"),
-    Relation("was founded by", "founder", "organisation", "person"),
-    Relation("has its seat in", "seat", "organisation", "place"),
-    Relation("takes its motto from", "source of the motto", "organisation", "work"),
-    Relation("was written by", "author", "work", "person"),
-    Relation("is set in", "setting", "work", "place"),
-    Relation("was published by", "publisher", "work", "organisation"),
+    WorldRelation("was born in", "birthplace", "person", "place"),
+    WorldRelation("studied under", "teacher", "person", "person"),
+    WorldRelation("worked for", "employer", "person", "organisation"),
+    WorldRelation("is named after", "namesake", "place", "person"),
+    WorldRelation("is administered by", "administrator", "place", "organisation"),
+    WorldRelation("is described in", "description", "place", "work"),
+    WorldRelation("was founded by", "founder", "organisation", "person"),
+    WorldRelation("has its seat in", "seat", "organisation", "place"),
+    WorldRelation("takes its motto from", "source of the motto", "organisation", "work"),
+    WorldRelation("was written by", "author", "work", "person"),
+    WorldRelation("is set in", "setting", "work", "place"),
+    WorldRelation("was published by", "publisher", "work", "organisation"),
 )
 """Three relations for each type of head, so that a chain can go on from anywhere."""
-BY_PHRASE: Mapping[str, Relation] = {relation.phrase: relation for relation in RELATIONS}
+BY_PHRASE: Mapping[str, WorldRelation] = {relation.phrase: relation for relation in RELATIONS}
 ALSO = "is also known as"
 """The phrase that introduces an alias; name first, alias last."""
 RUMOUR = "Rumour has it that"

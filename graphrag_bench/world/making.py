@@ -6,7 +6,15 @@ import numpy as np
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
-from graphrag_bench.world.facts import Chain, Entity, Fact, Passage, Role, World, WorldSettings
+from graphrag_bench.world.facts import (
+    Chain,
+    Fact,
+    Role,
+    World,
+    WorldEntity,
+    WorldPassage,
+    WorldSettings,
+)
 from graphrag_bench.world.grammar import (
     ALSO,
     BY_PHRASE,
@@ -80,14 +88,16 @@ def _first(random: np.random.Generator, n: int, share: float) -> set[int]:
     return set(random.permutation(n)[: round(share * n)].tolist())
 
 
-def _entities(settings: WorldSettings) -> list[Entity]:
+def _entities(settings: WorldSettings) -> list[WorldEntity]:
     random = _random(settings, "names")
     types = [TYPES[row % len(TYPES)] for row in range(settings.size)]
-    names = Names(random)
+    names = InventedNames(random)
     called, aliases = names.some(types), names.some(types)
     picks = random.integers(1 << 30, size=settings.size).tolist()
     return [
-        Entity(row, called[row], aliases[row], kind, KINDS[kind][picks[row] % len(KINDS[kind])])
+        WorldEntity(
+            row, called[row], aliases[row], kind, KINDS[kind][picks[row] % len(KINDS[kind])]
+        )
         for row, kind in enumerate(types)
     ]
 
@@ -101,7 +111,7 @@ def _tail(of_type: str, size: int, draw: float, never: Sequence[int]) -> int:
     return tail
 
 
-def _facts(settings: WorldSettings, entities: Sequence[Entity]) -> list[Fact]:
+def _facts(settings: WorldSettings, entities: Sequence[WorldEntity]) -> list[Fact]:
     n_each = settings.facts_per_passage
     random = _random(settings, "facts")
     choices = random.permuted(np.tile(np.arange(3), (settings.size, 1)), axis=1).tolist()
@@ -125,7 +135,7 @@ def _facts(settings: WorldSettings, entities: Sequence[Entity]) -> list[Fact]:
 
 
 def _chains(
-    settings: WorldSettings, entities: Sequence[Entity], facts: Sequence[Fact]
+    settings: WorldSettings, entities: Sequence[WorldEntity], facts: Sequence[Fact]
 ) -> list[Chain]:
     random = _random(settings, "chains")
     n_each = settings.facts_per_passage
@@ -152,14 +162,14 @@ def _chains(
     return list(chains.values())
 
 
-def _passage(entity: Entity, introduced: bool, facts: Sequence[Fact]) -> Passage:
+def _passage(entity: WorldEntity, introduced: bool, facts: Sequence[Fact]) -> WorldPassage:
     stated = [fact for fact in facts if fact.passage is not None]
     sentences = [kind_sentence(entity.name, entity.kind)]
     if introduced:
         sentences.append(Statement(entity.name, ALSO, entity.alias).sentence)
     sentences += [_statement(fact).sentence for fact in stated]
     rows = tuple(fact.id for fact in stated)
-    return Passage(f"p{entity.id}", entity.name, " ".join(sentences), "facts", entity.id, rows)
+    return WorldPassage(f"p{entity.id}", entity.name, " ".join(sentences), "facts", entity.id, rows)
 
 
 def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
@@ -168,10 +178,10 @@ def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
 
 def _noise(
     settings: WorldSettings,
-    entities: Sequence[Entity],
+    entities: Sequence[WorldEntity],
     facts: Sequence[Fact],
     chains: Sequence[Chain],
-) -> tuple[list[Entity], list[Fact], list[Fact], list[tuple[float, Passage]]]:
+) -> tuple[list[WorldEntity], list[Fact], list[Fact], list[tuple[float, WorldPassage]]]:
     """Outsiders, the distractors about them, contradictions, and passages with their places."""
     n_noise = round(settings.noise * settings.size / (1 - settings.noise))
     random = _random(settings, "noise")
@@ -179,8 +189,8 @@ def _noise(
     chained = {row for chain in chains for row in chain.facts}
     targets = sorted(shuffled, key=lambda row: row not in chained)  # stable: the asked ones first
     draws: FloatArray = random.random((n_noise, 3))
-    names = Names(_random(settings, "outsiders"))
-    outsiders: list[Entity] = []
+    names = InventedNames(_random(settings, "outsiders"))
+    outsiders: list[WorldEntity] = []
     distractors: list[Fact] = []
     contradictions: list[Fact] = []
     placed = []
@@ -193,7 +203,7 @@ def _noise(
         if not contradicts:
             kinds, number = KINDS[head.type], len(entities) + len(outsiders)
             kind_of = kinds[int(kind * len(kinds))]
-            head = Entity(number, names.like(head.name), "", head.type, kind_of)
+            head = WorldEntity(number, names.like(head.name), "", head.type, kind_of)
             outsiders.append(head)
         other = Fact(len(others), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
         others.append(other)
@@ -201,12 +211,12 @@ def _noise(
         role: Role = "contradiction" if contradicts else "distractor"
         title = f"Rumours about {head.name}" if contradicts else head.name
         text = sentence if contradicts else f"{kind_sentence(head.name, head.kind)} {sentence}"
-        passage = Passage(f"n{row}", title, text, role, head.id, (other.id,))
+        passage = WorldPassage(f"n{row}", title, text, role, head.id, (other.id,))
         placed.append((place, passage))
     return outsiders, distractors, contradictions, placed
 
 
-class Names:
+class InventedNames:
     """Invented names with letters beyond ASCII; none is drawn twice, whatever its case."""
 
     def __init__(self, random: np.random.Generator) -> None:

@@ -26,13 +26,13 @@ from graphrag_bench.embedding.precision import one_thread
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import nlp_extraction
 from graphrag_bench.graphs.knowledge_graph import kg_synonymy
-from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.indices.vectors import name_index
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray, Ranked
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
+from graphrag_bench.world.planted import planted_extraction
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -20,7 +20,7 @@ from graphrag_bench.algorithms.triple_scorer import (
 )
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.synthetic import TrainingSet
+from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.precision import one_thread
 from graphrag_bench.errors import UserError
@@ -29,6 +29,7 @@ from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
+from graphrag_bench.world.dataset import world_of
 from graphrag_bench.world.facts import World
 
 if TYPE_CHECKING:
@@ -362,7 +363,7 @@ class _Triples:
 
 def questions_of(data: Dataset) -> Questions:
     """The training questions of a set with a subgraph for each, or of a synthetic world."""
-    return _of_subgraphs(data) if data.world is None else _of_world(data.world)
+    return _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
 
 
 def _of_subgraphs(data: Dataset) -> Questions:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from graphrag_bench.data.dataset import Dataset, card_names, load_card
-from graphrag_bench.data.readers import FOLDER, READERS, SYNTHETIC, read_dataset
+from graphrag_bench.data.readers import FOLDER, READERS, read_dataset
 from graphrag_bench.evaluation.answers import DEFAULT
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.text import normalise_name
@@ -98,12 +98,10 @@ def test_the_sample_repeats_nothing_and_has_its_types_of_questions(sample: Datas
 def test_every_card_names_itself_a_reader_and_metrics_that_exist(name: str) -> None:
     card = load_card(name)
     assert card.name == name
-    assert {layout.reader for layout in card.shapes} <= {*READERS, SYNTHETIC, FOLDER}
+    assert {layout.reader for layout in card.shapes} <= {*READERS, FOLDER}
     assert set(card.metrics) <= set(ANSWER_METRICS)
     files = {"questions"} if card.reader == FOLDER else {"corpus", "questions"}
     for layout in card.shapes:
-        assert set(layout.files) - {"training", "validation"} == (
-            set() if card.reader == SYNTHETIC else files
-        )
+        assert set(layout.files) - {"training", "validation"} == files
     assert card.license
     assert card.citation

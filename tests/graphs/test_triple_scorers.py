@@ -18,15 +18,16 @@ from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.data.synthetic import TrainingSet, training_set
+from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.chunking import presplit
 from graphrag_bench.graphs.knowledge_graph import kg
-from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Ranked
+from graphrag_bench.world.dataset import training_worlds, world_of
+from graphrag_bench.world.planted import planted_extraction
 from methods.subgraphrag import triple_scorers
 from methods.subgraphrag.triple_scorers import (
     Lessons,
@@ -105,7 +106,7 @@ def world() -> Dataset:
 
 @pytest.fixture(scope="module")
 def lessons(world: Dataset) -> Lessons:
-    return lessons_of(training_set(world).read(60), WORDS, QUIET, "")
+    return lessons_of(training_worlds(world).read(60), WORDS, QUIET, "")
 
 
 @pytest.fixture(scope="module")
@@ -132,12 +133,12 @@ def rog_training(
 
 
 def test_a_world_learns_from_another_world(world: Dataset) -> None:
-    result = training_set(world)
+    result = training_worlds(world)
     other = result.read(30)
     assert len(other.questions) == 30
     assert not {q.text for q in other.questions} & {q.text for q in world.questions}
-    assert result.identity == training_set(world).identity
-    assert result.identity != training_set(other).identity
+    assert result.identity == training_worlds(world).identity
+    assert result.identity != training_worlds(other).identity
 
 
 def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the_run(tmp_path):
@@ -156,7 +157,7 @@ def test_the_questions_that_choose_a_model_are_another_world_or_the_validation_f
 ) -> None:
     texts = [
         {question.text for question in one.questions}
-        for one in (world, training_set(world).read(None), training_set(world).validation())
+        for one in (world, training_worlds(world).read(None), training_worlds(world).validation())
     ]
     assert not texts[0] & texts[1] and not texts[2] & (texts[0] | texts[1])
     result = rog_training(tmp_path / "a", validation=[{**TEAM, "id": "v0"}])
@@ -326,7 +327,7 @@ def recall_of_chains(
     data: Dataset, graph: Graph, scorer: VectorIndex | MlpTripleScorer, top_k: int = 50
 ) -> float:
     """The mean share of a question's chain among the best triples, its start being linked."""
-    known = data.world
+    known = world_of(data)
 
     def node(entity: int) -> int:
         return graph.row_of[normalise_name(known.entities[entity].name)]

@@ -7,6 +7,7 @@ import pytest
 from toy_runs import metrics, run_folder
 
 from graphrag_bench.api import dataset
+from graphrag_bench.world.dataset import world_of
 
 pytestmark = pytest.mark.slow
 
@@ -56,8 +57,7 @@ def test_follow_ups_lead_to_facts_that_one_local_search_does_not_reach() -> None
 
 
 def test_removed_facts_cost_the_oracle_exactly_what_the_world_says() -> None:
-    result = dataset("world", **SIZES, removed=0.3).world
-    assert result is not None
+    result = world_of(dataset("world", **SIZES, removed=0.3))
     settings = ["method=oracle", "dataset.removed=0.3"]
     stated = [[result.facts[row].passage is not None for row in one.facts] for one in result.chains]
     best = mean(mean(facts) for facts in stated)

@@ -38,8 +38,6 @@ from graphrag_bench.values import Question
 _SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder")
 """The cards of sets of your own, which are named after their folders."""
-SYNTHETIC = "synthetic"
-"""The `reader` of a card whose set is made from settings and has no files."""
 FOLDER = "folder"
 """The `reader` of a card whose set is a folder of texts of any kind."""
 
@@ -63,11 +61,11 @@ def read_dataset(
     fault in the files, with the file and line; one in the gold is `fault` unless `scored`.
     """
     card = load_card(name)
-    if card.reader == SYNTHETIC:
-        from graphrag_bench.data.synthetic import synthetic
-
-        files = {"root": root, "openie": openie, "questions": questions}
-        return synthetic(card, files, settings)
+    if card.made_by:
+        for part, file in {"root": root, "openie": openie, "questions": questions}.items():
+            if file is not None:
+                raise UserError(f"Data set '{name}' is made, not read: leave out dataset.{part}.")
+        return _made(card, settings)
     for setting in settings:
         hint = did_you_mean(setting, _SETTINGS)
         raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
@@ -75,6 +73,12 @@ def read_dataset(
     if scored and dataset.fault:
         raise UserError(dataset.fault)
     return dataset
+
+
+def _made(card: Card, settings: Mapping[str, object]) -> Dataset:
+    module, _, function = card.made_by.rpartition(".")
+    make: Callable[[Card, Mapping[str, object]], Dataset] = getattr(import_module(module), function)
+    return make(card, settings)
 
 
 def _read(

@@ -13,10 +13,11 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.explain.stages import Funnel
 from graphrag_bench.graphs.chunking import presplit
-from graphrag_bench.graphs.planted import planted_extraction
 from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.world_reader import WorldReader
 from graphrag_bench.run.stored import find_run
+from graphrag_bench.world.dataset import world_of
+from graphrag_bench.world.planted import planted_extraction
+from graphrag_bench.world.reader import WorldReader
 
 pytestmark = pytest.mark.slow
 
@@ -58,8 +59,7 @@ class Careless(WorldReader):
 
 def outsider() -> str:
     """The name of somebody that no fact of the world is about."""
-    world = world_set().world
-    assert world is not None
+    world = world_of(world_set())
     return world.entities[world.settings.size].name
 
 

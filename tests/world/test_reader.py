@@ -8,8 +8,8 @@ import pytest
 
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.llm.chat import reply
-from graphrag_bench.llm.world_reader import UNKNOWN, WorldReader
 from graphrag_bench.prompts import FormName, Prompt, answer_form
+from graphrag_bench.world.reader import UNKNOWN, WorldReader
 
 QUESTION = "Who is the founder of the employer of Ada Marsh?"
 WORKED, FOUNDED = "Ada Marsh worked for Norvik Guild.", "Norvik Guild was founded by Otto Brandt."
@@ -125,7 +125,7 @@ def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None
 
 
 def test_its_identity_is_the_same_in_another_process() -> None:
-    show = "from graphrag_bench.llm.world_reader import *; print(WorldReader().identity)"
+    show = "from graphrag_bench.world.reader import *; print(WorldReader().identity)"
     other = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == WorldReader().identity
 

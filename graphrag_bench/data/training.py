@@ -1,0 +1,59 @@
+"""The questions that a trained scorer learns from, never those of the run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.rows import files_of, n_records
+from graphrag_bench.data.subgraphs import rog
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest, file_digest
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Training questions: their part of keys, a reader of the first so many, and their number.
+
+    `read` gives all for None. `validation` reads the questions by which a model is chosen, and is
+    None where the set has none.
+    """
+
+    identity: str
+    read: Callable[[int | None], Dataset]
+    size: Callable[[], int]
+    validation: Callable[[], Dataset] | None = None
+
+
+def training_set(dataset: Dataset) -> TrainingSet:
+    """Return the questions of a set's training file, and of its validation file if it has one.
+
+    Raises UserError for a set without training questions, and, when read, for a question that the
+    run asks.
+    """
+    if dataset.training is None:
+        wanted = dataset.card.files.get("training", "a file of training questions")
+        raise UserError(
+            f"Data set '{dataset.name}' has no training questions ({wanted}); a trained scorer "
+            "needs them, method.scorer=cosine does not."
+        )
+    training, validation = dataset.training, dataset.validation
+    ids = {question.id for question in dataset.questions}
+
+    def read(path: Path, n_questions: int | None = None) -> Dataset:
+        rows = rog(path, path, n_questions)
+        for name in sorted(ids & rows.questions.keys()):
+            raise UserError(f"{rows.places['question', name]}: '{name}' is a question of the run.")
+        return Dataset(
+            f"{dataset.name}-training", tuple(rows.documents.values()),
+            tuple(rows.questions.values()), rows.gold, dataset.card, subgraphs=rows.subgraphs,
+        )  # fmt: skip
+
+    files = [files_of(path) for path in (training, validation) if path is not None]
+    return TrainingSet(
+        digest([[file_digest(file) for file in each] for each in files]),
+        partial(read, training),
+        partial(n_records, training),
+        None if validation is None else partial(read, validation),
+    )

@@ -1,0 +1,98 @@
+"""A synthetic world as a data set, and other worlds whose questions a scorer may learn from."""
+
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from graphrag_bench.data.dataset import Card, Dataset, Document, Gold
+from graphrag_bench.data.training import TrainingSet
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.values import Question
+from graphrag_bench.world.facts import World, WorldSettings
+from graphrag_bench.world.making import make_world
+
+OTHER_SEED = 1_000_003
+"""What is added to a world's seed for its training questions; twice of it for validation."""
+MOST_TRAINING, MOST_VALIDATION = 300, 100
+"""The most questions of a synthetic world of either kind."""
+
+
+def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
+    """Return the data set of a world with these settings, named after those that are not default.
+
+    Raises UserError for a setting that is unknown, out of range or of another type.
+    """
+    try:
+        checked = WorldSettings.model_validate(dict(settings))
+    except ValidationError as error:
+        raise UserError("\n  ".join(_problem(dict(fault)) for fault in error.errors())) from None
+    return world_dataset(card, make_world(checked))
+
+
+def _problem(fault: Mapping[str, object]) -> str:
+    place = fault["loc"]
+    name = str(place[0]) if isinstance(place, tuple) else ""
+    if fault["type"] == "extra_forbidden":
+        known = ["name", *WorldSettings.model_fields]
+        return f"There is no setting 'dataset.{name}'. {did_you_mean(name, known)}"
+    return f"dataset.{name}={fault['input']!r}: {fault['msg']}."
+
+
+def world_of(dataset: Dataset) -> World:
+    """Return the world that a synthetic data set was made of."""
+    return make_world(WorldSettings.model_validate(dict(dataset.settings)))
+
+
+def world_dataset(card: Card, world: World) -> Dataset:
+    """Return passages as documents, and for each chain a question with its gold.
+
+    Gold answers are the name and the alias; the evidence are the passages that state the chain's
+    facts, and an id that no document has for each fact that was removed. Types are the hops.
+    """
+    gold = {}
+    for chain in world.chains:
+        answer, start = world.entities[chain.answer], world.entities[chain.start]
+        type_ = "1 hop" if chain.hops == 1 else f"{chain.hops} hops"
+        gold[chain.question] = Gold(
+            (answer.name, answer.alias), world.evidence(chain), type_, chain.hops, (start.name,)
+        )
+    return Dataset(
+        name=world.settings.name,
+        documents=tuple(Document(row.id, row.title, row.text) for row in world.passages),
+        questions=tuple(Question(chain.question, chain.text) for chain in world.chains),
+        gold=gold,
+        card=card,
+        settings=world.settings.model_dump(exclude_defaults=True),
+    )
+
+
+def training_worlds(dataset: Dataset) -> TrainingSet:
+    """Return training questions of a world with the same settings and another seed.
+
+    They are 300, or a half, a quarter or less of it where the world has room for no more.
+    Validation questions are those of a third world.
+    """
+    settings = WorldSettings.model_validate(dict(dataset.settings))
+
+    def world(place: int, n_questions: int) -> Dataset:
+        seed = settings.seed + place * OTHER_SEED
+        while True:
+            sizes = {"seed": seed, "n_questions": n_questions}
+            try:
+                made = make_world(settings.model_copy(update=sizes))
+            except UserError:  # the world is too small for so many different questions
+                if n_questions == 1:
+                    raise
+                n_questions //= 2
+            else:
+                return world_dataset(dataset.card, made)
+
+    def read(n_questions: int | None) -> Dataset:
+        return world(1, min(n_questions or MOST_TRAINING, MOST_TRAINING))
+
+    def validation() -> Dataset:
+        return world(2, MOST_VALIDATION)
+
+    one = world(1, settings.n_questions)
+    identity = f"{one.name} {one.corpus_digest} {MOST_TRAINING} {MOST_VALIDATION}"
+    return TrainingSet(identity, read, lambda: len(read(None).questions), validation)
