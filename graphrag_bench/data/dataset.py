@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.files import project_folder, read_yaml
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.prompts import FormName, answer_form
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
-
-if TYPE_CHECKING:
-    from graphrag_bench.data.subgraphs import Subgraphs
 
 QUESTIONS = "questions.jsonl"
 """The file of questions in the project's own form."""
@@ -234,7 +232,7 @@ class Dataset:
     openie: Path | None = None
     root: str | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
-    subgraphs: "Subgraphs | None" = None
+    subgraphs: Subgraphs | None = None
     training: Path | None = None
     validation: Path | None = None
     questions_file: Path | None = None

@@ -14,17 +14,15 @@ from importlib import import_module
 from pathlib import Path
 from string import ascii_uppercase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
-
-if TYPE_CHECKING:
-    from graphrag_bench.data.subgraphs import Subgraphs
 
 _BATCH = 64
 """Rows of a parquet file that are Python objects at a time."""
@@ -64,7 +62,7 @@ class Rows:
     questions: dict[str, Question] = field(default_factory=dict)
     gold: dict[str, Gold] = field(default_factory=dict)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
-    subgraphs: "Subgraphs | None" = None
+    subgraphs: Subgraphs | None = None
     files: dict[str, list[str]] = field(default_factory=dict)
     by_content: dict[tuple[str, str], str] = field(default_factory=dict)
 

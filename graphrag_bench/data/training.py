@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.readers.rog import rog
 from graphrag_bench.data.rows import files_of, n_records
-from graphrag_bench.data.subgraphs import rog
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 

@@ -8,7 +8,8 @@ from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.data.subgraphs import NO_TRIPLES, rog
+from graphrag_bench.data.readers.rog import rog
+from graphrag_bench.data.subgraphs import NO_TRIPLES
 from graphrag_bench.errors import UserError
 
 

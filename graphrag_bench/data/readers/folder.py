@@ -17,7 +17,7 @@ from typing import Any
 from zipfile import is_zipfile
 
 from graphrag_bench.data.dataset import QUESTIONS, Document
-from graphrag_bench.data.readers import add_questions
+from graphrag_bench.data.readers.jsonl import add_questions
 from graphrag_bench.data.rows import Rows, warn
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.fingerprint import digest, file_digest

@@ -1,0 +1,58 @@
+"""CWQ and WebQSP as RoG prepared them: questions over a knowledge graph, a subgraph for each."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.rows import FileRow, Rows, not_blank, records
+from graphrag_bench.data.subgraphs import Subgraphs
+from graphrag_bench.values import Question
+
+
+class _SubgraphDocument(Document):
+    def __init__(self, id: str, subgraphs: Subgraphs) -> None:
+        for name, value in (("id", id), ("title", ""), ("scope", id), ("_subgraphs", subgraphs)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def text(self) -> str:
+        subgraphs: Subgraphs = self._subgraphs  # type: ignore[attr-defined]
+        return subgraphs.text(self.id)
+
+
+class _RogQuestion(FileRow):
+    id: str
+    question: str
+    answer: list[str] = []
+    q_entity: list[str] = []
+    a_entity: list[str] = []
+    graph: list[tuple[str, str, str]]
+
+
+def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
+    """Return questions of CWQ or WebQSP with the triples around their entities, in RoG's format.
+
+    Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation,
+    tail). It becomes a question and a document of the same id, which is the question's scope; the
+    triples are columns, and the document's text is made from them at each use. `corpus` and
+    `questions` are the same file: JSON lines, parquet, or the parquet shards of that name next to
+    it or in `data/`. `limit` reads only the first rows.
+    Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
+    """
+    rows = Rows()
+
+    def read() -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+        for place, row in islice(records(questions, _RogQuestion), limit):
+            starts, wanted, answers = map(not_blank, (row.q_entity, row.a_entity, row.answer))
+            ends = {name for triple in row.graph for name in triple[::2]}
+            in_graph = any(name in ends for name in wanted or answers)
+            gold = Gold(answers or wanted, in_graph=in_graph, answer_entities=wanted)
+            rows.add_question(place, Question(row.id, row.question, row.id, starts), gold)
+            yield row.id, row.graph
+
+    rows.subgraphs = Subgraphs.of(read())
+    for name in rows.questions:
+        document = _SubgraphDocument(name, rows.subgraphs)
+        rows.add_document(rows.places["question", name], document)
+    return rows
