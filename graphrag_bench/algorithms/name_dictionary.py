@@ -157,16 +157,12 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """`alias` was taken for `name`, both normalised, by what `document` says.
-
-    It holds in that document, or `everywhere`; the document is "" where all say so together.
-    """
+    """`alias` was taken for `name`, both normalised, by what `document` says."""
 
     alias: str
     name: str
     rule: str
     document: str
-    everywhere: bool
 
 
 def save_merges(folder: Path, merges: Iterable[Merge]) -> None:

@@ -1,7 +1,7 @@
 """Graphs of names without relationships: names and titles joined to the passages naming them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,20 +19,16 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.resolution import ChunkNames, Name, Resolution, Rule, resolution
+from graphrag_bench.graphs.resolution import ChunkNames, Name, merged_names
 from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
 
-Passage = dict[str, int]
-"""The keys of the names in one passage, with the weight that joins each to it."""
 NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
 """Each title as a name, with the names inside it."""
 
-RULES: tuple[Rule, ...] = ("redirects", "acronyms", "initials", "surnames", "plurals")
-"""The rules that lose no evidence on three sets (docs/results/extraction.md)."""
 BRACKETS = "brackets"
 """The rule of titles that lost what is in brackets, which they always do."""
 NO_NAMES = (
@@ -52,32 +48,35 @@ def entity_passage(
     progress: Progress,
     title_weight: NonNegativeInt = 3,
     min_chunks: PositiveInt = 1,
-    resolve: tuple[Rule, ...] = RULES,
 ) -> Graph:
     """Named entities and passage titles as nodes, each in the chunks that name it; no relationship.
 
-    Entities are those of titles and texts by the tagger, numbers, ordinals, amounts and dates
-    aside; a title is an entity as a whole, without what is in brackets. Names lose a leading
-    article and a possessive ending, and are one node where they differ in case and accents alone,
-    under the first name read; further names of one thing are merged by the rules of `resolve`, and
-    listed in the graph's `merges`: a name that is another thing's in another document is a node of
-    its own in addition. `node_chunk` is int64: `title_weight` for the title of the
-    chunk, 1 for every other name in it; 0 reads no title at all. Nodes in less than `min_chunks`
-    chunks that are no title are left out. Nodes come in order of first mention, the title first.
-    Raises UserError when there is no name at all.
+    Entities are those of titles and texts by the tagger, without numbers, ordinals, amounts and
+    dates; a title is an entity as a whole, without what is in brackets. Names lose a leading
+    article and a possessive ending, and are one node where only case and accents differ, under
+    the first name read. Redirects of the corpus and acronyms that a text defines are nodes under
+    the name that they stand for; the graph's `merges` list them. `node_chunk` is int64:
+    `title_weight` for the title of the chunk, 1 for every other name in it; 0 reads no titles.
+    Nodes in less than `min_chunks` chunks that are no title are left out. Nodes come in order of
+    first mention, the title first. Raises UserError when there is no name at all.
     Source: ours; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
     """
     titles = read_titles(chunk_table, nlp) if title_weight else {}
     readings = read_names(chunk_table, nlp, titles, progress)
     redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
-    resolved = resolution(readings, redirects, resolve)
-    merges = (*_bracketed(chunk_table, titles), *resolved.merges)
+    stands_for, merged = merged_names(readings, redirects)
+    merges = (*_bracketed(chunk_table, titles), *merged)
     if counts := Counter(merge.rule for merge in merges):
         counted = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
         progress.say(f"names merged: {counted} (graph/merges.jsonl)")
     names: dict[str, str] = {}
-    several = _of_several(readings, resolved)
-    passages = [_passage(row, resolved, several, names, title_weight) for row in readings]
+    passages = []
+    for row in readings:
+        nodes = [stands_for.get(name.key, name) for name in row.every]
+        for name in nodes:
+            names.setdefault(name.key, name.shown)
+        own_title = {row.title.key: title_weight} if row.title else {}
+        passages.append(dict.fromkeys((name.key for name in nodes), 1) | own_title)
     own = {row.title.key for row in readings if row.title}
     n_chunks = Counter(key for passage in passages for key in passage)
     common = [key for key in names if n_chunks[key] >= min_chunks or key in own]
@@ -92,25 +91,22 @@ def entity_passage(
     }
     matrix = _counts(cells, (len(linked), len(passages)))
     graph = Graph.from_arrays([], [], matrix, names=[names[key] for key in linked])
-    return replace(graph, merges=tuple(merges))
+    return replace(graph, merges=merges)
 
 
 def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
-    """The titles as names; one that the tagger takes for a name as a whole has its label."""
+    """Return each title as a name, with the names inside it."""
     texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
-    titles: NamedTitles = {}
     name_of = cache(Name.of)
-    for title, sentences in zip(texts, nlp.sentences(texts), strict=True):
-        inside = tuple(_named(sentences, name_of))
-        kinds = {name.key: name.kind for name in inside}
-        whole = Name.of(title)
-        titles[title] = Name(whole.key, whole.shown, kinds.get(whole.key, "")), inside
-    return titles
+    return {
+        title: (Name.of(title), tuple(_named(sentences, name_of)))
+        for title, sentences in zip(texts, nlp.sentences(texts), strict=True)
+    }
 
 
-def _named(sentences: Iterable[Sentence], name_of: Callable[[str, str], Name]) -> Iterator[Name]:
+def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Iterator[Name]:
     entities = (entity for sentence in sentences for entity in sentence.entities)
-    return (name_of(text, label) for text, label in entities if label not in NUMERIC)
+    return (name_of(text) for text, label in entities if label not in NUMERIC)
 
 
 def read_names(
@@ -136,42 +132,7 @@ def _bracketed(chunk_table: ChunkTable, titles: NamedTitles) -> Iterator[Merge]:
         if title in titles and title not in seen and any(sign in title for sign in "(["):
             seen[title] = None
             document = chunk_table.documents_of(row)[0]
-            yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document, True)
-
-
-def _of_several(readings: Sequence[ChunkNames], resolved: Resolution) -> frozenset[str]:
-    first: dict[str, str] = {}
-    several = []
-    for reading in readings:
-        for name in reading.names:
-            stands_for = resolved.name(name.key, reading.document)
-            if first.setdefault(name.key, stands_for) != stands_for:
-                several.append(name.key)
-    return frozenset(several)
-
-
-def _passage(
-    reading: ChunkNames,
-    resolved: Resolution,
-    several: frozenset[str],
-    names: dict[str, str],
-    title_weight: int,
-) -> Passage:
-    """The names of a chunk as the nodes that they are; how a new one is shown is noted.
-
-    A name of several things stays a node as well: a question that uses it may mean any of them.
-    """
-    weights: Passage = {}
-    for name in reading.every:
-        key = resolved.name(name.key, reading.document)
-        names.setdefault(key, name.shown if key == name.key else resolved.shown[key])
-        weights[key] = 1
-        if name.key in several:
-            names.setdefault(name.key, name.shown)
-            weights[name.key] = 1
-    if reading.title:
-        weights[resolved.name(reading.title.key, reading.document)] = title_weight
-    return weights
+            yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document)
 
 
 @artifact("tri_graph")

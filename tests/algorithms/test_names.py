@@ -89,7 +89,7 @@ PEOPLE = ["marie curie", "pierre curie", "tarn"]
 
 
 def merge(alias: str, name: str, document: str = "d") -> Merge:
-    return Merge(alias, name, "surnames", document, False)
+    return Merge(alias, name, "redirects", document)
 
 
 def test_an_alias_leads_where_all_its_merges_name_one_node_and_else_nowhere() -> None:
@@ -104,6 +104,6 @@ def test_merges_come_back_from_disk_and_none_leave_no_file(tmp_path) -> None:
     save_merges(tmp_path, ())
     assert not (tmp_path / FILE).exists()
     assert load_merges(tmp_path) == ()
-    merges = (merge("skłodowska", "marie curie"), Merge("a", "b", "acronyms", "", True))
+    merges = (merge("skłodowska", "marie curie"), Merge("a", "b", "acronyms", "d"))
     save_merges(tmp_path, merges)
     assert load_merges(tmp_path) == merges

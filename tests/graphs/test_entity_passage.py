@@ -92,39 +92,22 @@ def test_a_corpus_without_a_name_is_refused() -> None:
 
 CURIES = ChunkTable.of([
     ("a", "Marie Curie (chemist)", "Curie came."),
-    ("b", "Pierre Curie", "Curie left. Marie left."),
+    ("b", "Pierre Curie", "Marie left."),
     ("c", "", "Sklodowska came."),
 ])  # fmt: skip
 KNOWN = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
 
 
-def curies(**settings: object) -> Graph:
-    return graph_of(CURIES, KNOWN, Words("Marie Curie", "Pierre Curie"), **settings)
-
-
-def test_a_name_is_joined_to_the_passage_under_the_name_it_stands_for() -> None:
-    graph = curies()
+def test_an_alias_is_the_node_that_it_stands_for_and_its_merge_is_kept_on_disk(tmp_path) -> None:
+    graph = graph_of(CURIES, KNOWN, Words("Marie Curie", "Pierre Curie"))
     assert list(graph.names) == ["marie curie", "curie", "pierre curie", "marie"]
-    assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [1, 1, 0], [0, 3, 0], [0, 1, 0]]
-
-
-def test_every_merge_is_listed_with_its_rule_and_document_and_kept_on_disk(tmp_path) -> None:
-    graph = curies()
+    assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [1, 0, 0], [0, 3, 0], [0, 1, 0]]
     assert graph.merges == (
-        Merge("marie curie chemist", "marie curie", "brackets", "a", True),
-        Merge("sklodowska", "marie curie", "redirects", "a", True),
-        Merge("curie", "marie curie", "surnames", "a", False),
-        Merge("curie", "pierre curie", "surnames", "b", False),
+        Merge("marie curie chemist", "marie curie", "brackets", "a"),
+        Merge("sklodowska", "marie curie", "redirects", "a"),
     )
     graph.save(tmp_path)
     assert Graph.load(tmp_path).merges == graph.merges
-
-
-def test_without_rules_names_stay_as_they_are_read() -> None:
-    graph = curies(resolve=())
-    names = ["marie curie", "curie", "pierre curie", "marie", "sklodowska"]
-    assert list(graph.names) == names
-    assert [merge.rule for merge in graph.merges] == ["brackets"]
 
 
 SPOKEN = ChunkTable.of([
