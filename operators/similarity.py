@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.embedding.embedder import Embedder, Vectors
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import FloatArray, Query, Question, Ranked, best_of, best_of_each
 
 BoolArray = NDArray[np.bool_]

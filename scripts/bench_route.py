@@ -21,8 +21,8 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.sentences import split_sentences
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.values import Ranked
 from operators.chunk.route import route

@@ -19,7 +19,7 @@ from numpy.lib.format import open_memmap
 from timing import Numbers, in_turns, milliseconds
 
 from graphrag_bench.embedding.embedder import Vectors
-from graphrag_bench.indices.vector_index import Ids, VectorIndex
+from graphrag_bench.embedding.vector_index import Ids, VectorIndex
 
 DIMENSION, TOP_K = 384, 20
 N_MILLION, N_100K, N_BATCH = 1_000_000, 100_000, 1000

@@ -33,7 +33,7 @@ MODULES = (
     "graphrag_bench.algorithms.graph", "graphrag_bench.algorithms.pagerank",
     "graphrag_bench.data.chunks",
     "graphrag_bench.llm.chat", "graphrag_bench.embedding.embedder", "graphrag_bench.embedding.nlp",
-    "graphrag_bench.indices.vector_index", "graphrag_bench.errors",
+    "graphrag_bench.embedding.vector_index", "graphrag_bench.errors",
 )  # fmt: skip
 """What operators, methods and notebooks are written with."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Ranked
 

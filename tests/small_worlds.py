@@ -36,10 +36,10 @@ from graphrag_bench.data.dataset import Card, Dataset, Document
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.knowledge_graph import fact_graph
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.indices.tfidf import Tfidf
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.indices.vectors import attribute_texts
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel

@@ -84,8 +84,8 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.indices.vectors import index_texts
+from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import index_texts
 from graphrag_bench.progress import Progress
 
 

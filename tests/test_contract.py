@@ -12,8 +12,8 @@ from graphrag_bench import contract, fingerprint
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import REQUIRED, Operator, Setting, artifact, operator
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.registry import ContractError, Registry
 from graphrag_bench.values import (

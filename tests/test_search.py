@@ -7,9 +7,9 @@ from graphrag_bench.embedding import embedder as embedders
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, encode_in_blocks
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.bm25 import Bm25
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.cache import Cache
 
 # ---- the hashing embedder

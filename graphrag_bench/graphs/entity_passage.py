@@ -18,10 +18,9 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.resolution import ChunkNames, Name, merged_names
-from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray

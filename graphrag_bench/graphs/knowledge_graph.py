@@ -19,11 +19,11 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.subgraphs import Subgraphs
-from graphrag_bench.embedding.embedder import Vectors
+from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
@@ -121,6 +121,24 @@ def _titled(row: ChunkExtraction, title: str) -> ChunkExtraction:
         if name and name not in joined
     ]
     return ChunkExtraction((title, *row.entities), (*row.triples, *triples))
+
+
+@artifact("name_index.extraction")
+def name_index(
+    *,
+    extraction: Extraction,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    progress: Progress,
+    titles: Titles = "off",
+    signs: bool = True,
+) -> VectorIndex:
+    """One vector for each node name of a knowledge graph, in node order.
+
+    `titles` and `signs` are those of the graph; where the graph sets them, they are set here too.
+    """
+    names = list(node_rows(titled(extraction, chunk_table, titles), signs=signs))
+    return index_texts(names, embedder, progress, "node names")
 
 
 @artifact("graph.attributed", provides=ATTRIBUTED)

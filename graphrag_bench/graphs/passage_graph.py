@@ -16,12 +16,11 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp, Sentence
+from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
-from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import Listed, list_reading
 from graphrag_bench.progress import Progress

@@ -21,6 +21,7 @@ from graphrag_bench.columns import Texts, cells
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import Extractor, failures
@@ -32,7 +33,6 @@ from graphrag_bench.graphs.sentences import (
     split_sentences,
     vectors_of,
 )
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, settled
 from graphrag_bench.progress import Progress

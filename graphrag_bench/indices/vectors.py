@@ -6,53 +6,21 @@ from typing import Literal
 import numpy as np
 
 from graphrag_bench.algorithms.communities import Reports
-from graphrag_bench.algorithms.extraction import Extraction
 from graphrag_bench.algorithms.graph import Graph, attributes_of
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder, encode_in_blocks
-from graphrag_bench.graphs.knowledge_graph import Titles, node_rows, titled
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import IntArray
 
 RelationshipText = Literal["context", "description"]
 
 
-def index_texts(
-    texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
-) -> VectorIndex:
-    """The vectors of some texts, in the order given; how many are longer is said and stored."""
-    fit = embedder.fit(texts)
-    if fit.n_long:
-        progress.say(fit.message(what))
-    with progress.task(f"embedding {what}", len(set(texts))) as advance:
-        vectors = encode_in_blocks(texts, embedder, advance)
-    return VectorIndex(vectors, {"what": what, **fit.row})
-
-
 @artifact("chunk_index")
 def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each chunk, of its title and text."""
     return index_texts(chunk_table.passages, embedder, progress, "chunks")
-
-
-@artifact("name_index.extraction")
-def name_index(
-    *,
-    extraction: Extraction,
-    chunk_table: ChunkTable,
-    embedder: Embedder,
-    progress: Progress,
-    titles: Titles = "off",
-    signs: bool = True,
-) -> VectorIndex:
-    """One vector for each node name of a knowledge graph, in node order.
-
-    `titles` and `signs` are those of the graph; where the graph sets them, they are set here too.
-    """
-    names = list(node_rows(titled(extraction, chunk_table, titles), signs=signs))
-    return index_texts(names, embedder, progress, "node names")
 
 
 @artifact("name_index.graph")

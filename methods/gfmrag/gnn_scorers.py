@@ -19,8 +19,8 @@ from graphrag_bench.algorithms.query_gnn import (
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.vector_index import index_texts
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Chunk, Node, Question, Ranked
 

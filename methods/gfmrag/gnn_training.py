@@ -25,8 +25,7 @@ from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.precision import one_thread
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import nlp_extraction
-from graphrag_bench.graphs.knowledge_graph import kg_synonymy
-from graphrag_bench.indices.vectors import name_index
+from graphrag_bench.graphs.knowledge_graph import kg_synonymy, name_index
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray, Ranked

@@ -12,8 +12,8 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.vector_index import VectorIndex, products
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.indices.vector_index import VectorIndex, products
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
 from graphrag_bench.prompts import Prompt

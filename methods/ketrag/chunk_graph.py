@@ -24,6 +24,7 @@ from graphrag_bench.contract import artifact, builders, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp
+from graphrag_bench.embedding.vector_index import VectorIndex, index_texts, products
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes
 from graphrag_bench.graphs.passage_graph import MAX_DF, chunks_as_nodes
@@ -35,8 +36,6 @@ from graphrag_bench.graphs.text_extraction import (
     llm_text_extraction,
     nlp_text_extraction,
 )
-from graphrag_bench.indices.vector_index import VectorIndex, products
-from graphrag_bench.indices.vectors import index_texts
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt

@@ -10,7 +10,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, Relationship, in_turn
 from operators.similarity import vectors_of
 

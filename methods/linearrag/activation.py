@@ -13,8 +13,8 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import (
     DECIMALS,
     ChunkScores,

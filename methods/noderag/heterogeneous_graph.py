@@ -21,13 +21,13 @@ from graphrag_bench.columns import Texts, cells, row_ids
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import Extractor, room_for
 from graphrag_bench.graphs.communities import leiden
 from graphrag_bench.graphs.sentences import central_texts, chunks_of, sentence_chunks, vectors_of
 from graphrag_bench.graphs.text_graph import text_graph
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt

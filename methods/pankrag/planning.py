@@ -21,7 +21,7 @@ from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.structured import ask

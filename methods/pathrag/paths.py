@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.algorithms.views import Neighbours
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import (
     DECIMALS,
     FloatArray,

@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import cells, row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
-from graphrag_bench.indices.vector_index import VectorIndex, products
+from graphrag_bench.embedding.vector_index import VectorIndex, products
 from graphrag_bench.values import (
     Chunk,
     ChunkScores,

@@ -8,7 +8,7 @@ from pydantic import NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Community, Query, Question, Ranked
 from operators.community.entity import reported
 from operators.similarity import most_similar

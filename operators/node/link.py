@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.name_dictionary import bare, key_of
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked, unique
 from operators.similarity import searched
 

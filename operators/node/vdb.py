@@ -8,7 +8,7 @@ from pydantic import Field, PositiveInt
 from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Node, Query, Question, Ranked
 from operators.similarity import most_similar
 

@@ -9,7 +9,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt

@@ -12,7 +12,7 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship
 
 TripleScorer = VectorIndex | MlpTripleScorer

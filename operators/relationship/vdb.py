@@ -9,7 +9,7 @@ from pydantic import Field, PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS, IntArray, Query, Question, Ranked, Relationship
 from operators.similarity import most_similar
 

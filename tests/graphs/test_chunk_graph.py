@@ -9,10 +9,10 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import builders
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes
 from graphrag_bench.graphs.text_graph import text_graph
-from graphrag_bench.indices.vector_index import VectorIndex
 from methods.ketrag.chunk_graph import (
     chunk_graph,
     core_chunks,

@@ -8,11 +8,11 @@ from graphrag_bench.algorithms.extraction import Extraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
-from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, node_rows
-from graphrag_bench.indices.vector_index import VectorIndex
-from graphrag_bench.indices.vectors import name_index, node_index
+from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, name_index, node_rows
+from graphrag_bench.indices.vectors import node_index
 
 
 def graph_of(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Graph:

@@ -12,9 +12,9 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.communities import leiden
 from graphrag_bench.graphs.reports import extractive
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import Ranked
 from operators.chunk.aggregator import aggregator as chunks_of
 from operators.community.entity import entity

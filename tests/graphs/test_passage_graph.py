@@ -12,9 +12,9 @@ from graphrag_bench.algorithms.bipartite import PseudoQuestions
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, incidence
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.passage_graph import hop, llm_questions, nlp_questions, passage
-from graphrag_bench.indices.vector_index import VectorIndex
 
 TEXTS = [
     ("Norvik", "Ada Marsh founded it."),

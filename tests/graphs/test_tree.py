@@ -9,8 +9,8 @@ from by_hand import Planted
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.tree import tree
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import count_tokens

@@ -20,10 +20,10 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.chunking import presplit
 from graphrag_bench.graphs.knowledge_graph import kg
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Ranked
 from graphrag_bench.world.dataset import training_worlds, world_of

@@ -18,8 +18,8 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.json_replies import read_json
 from graphrag_bench.llm.scripted import Scripted

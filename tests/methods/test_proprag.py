@@ -10,7 +10,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Path, Question, Ranked
 from methods.proprag.beam import beam, focused_ppr, of_paths
 from operators.chunk.ppr import ppr

@@ -9,7 +9,7 @@ from by_hand import Planted, replying
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.tokenizer import BytePairs
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Keywords, Mentions, Query, Question, Ranked

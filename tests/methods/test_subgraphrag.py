@@ -16,7 +16,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.tokenizer import BytePairs
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Prompt
 from graphrag_bench.run.experiment import Experiment

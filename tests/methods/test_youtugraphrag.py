@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, incidence
 from graphrag_bench.embedding.nlp import Sentence
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Query, Question, Ranked
 from methods.youtugraphrag.typed import Involved, involved_nodes, members, typed_llm, typed_nlp

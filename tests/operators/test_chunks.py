@@ -13,9 +13,9 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.bm25 import Bm25
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, RelationshipScores
 from methods.ketrag.chunk_graph import by_keyword
 from methods.lightrag.pick import similar, similar_and_dense

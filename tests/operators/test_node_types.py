@@ -13,8 +13,8 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import Operator, by_slot, operators
 from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import UNBOUNDED

@@ -9,9 +9,9 @@ from graphrag_bench.algorithms.path_values import ReasoningSteps
 from graphrag_bench.contract import alone, operators
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.tfidf import Tfidf
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import Keywords, Mentions, Question
 from methods.pathcorag.steps import by_step
 from methods.pathrag.paths import by_keyword

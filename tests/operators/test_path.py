@@ -6,7 +6,7 @@ from by_hand import Planted, ranked
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths, StepNodes
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Path, Question
 from methods.pathcorag.steps import k_shortest, members
 from methods.pathrag.paths import flow_prune

@@ -8,7 +8,7 @@ from by_hand import Planted, check, falling, ranked, replying
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import alone
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question
 from methods.pathcorag.steps import among
 from operators.node.relnode import relnode

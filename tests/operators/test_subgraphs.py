@@ -9,7 +9,7 @@ from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
-from graphrag_bench.indices.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Path, Question, Subgraph

@@ -10,8 +10,8 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import walk_with_chunks
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Node, NodeScores, Question, Ranked
 from methods.linearrag.activation import activate, activated
 from operators.chunk.ppr import chunk_restart, node_restart, specificity

@@ -1,6 +1,6 @@
 """Top-k search by inner product over unit vectors: faiss over a memory map, which is not copied."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.columns import NOT_STORED, Columns
-from graphrag_bench.embedding.embedder import Vectors
+from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
+from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, Ranked
 
 _SPARE = 16
@@ -75,6 +76,18 @@ class VectorIndex(Columns):
         clear = (most < last) | (n_candidates == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
         return best, np.take_along_axis(scores, order, axis=1), clear
+
+
+def index_texts(
+    texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
+) -> VectorIndex:
+    """The vectors of some texts, in the order given; how many are longer is said and stored."""
+    fit = embedder.fit(texts)
+    if fit.n_long:
+        progress.say(fit.message(what))
+    with progress.task(f"embedding {what}", len(set(texts))) as advance:
+        vectors = encode_in_blocks(texts, embedder, advance)
+    return VectorIndex(vectors, {"what": what, **fit.row})
 
 
 def _blocks(rows: Ids, n_candidates: int) -> list[Ids]:
