@@ -57,13 +57,13 @@ def test_every_kind_of_thing_to_add_names_its_proof() -> None:
 
 def test_a_command_is_a_file_and_a_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "hello.py").write_text(
-        "'Says hello.'\n\ndef declare(parser):\n    parser.word('name', 'NAME', 'who is greeted')\n"
+        "'Say hello.'\n\ndef declare(parser):\n    parser.word('name', 'NAME', 'who is greeted')\n"
         "def main(options):\n    print('hello', options.name)\n"
     )
     monkeypatch.setattr(graphrag_bench.cli, "__path__", [*graphrag_bench.cli.__path__, str(here)])
-    monkeypatch.setitem(GROUPS, "run", (*GROUPS["run"], "hello"))
+    monkeypatch.setitem(GROUPS, "run", {**GROUPS["run"], "hello": "Say hello."})
     assert command("hello", "you").out == "hello you\n"
-    assert "Says hello." in command("--help").out
+    assert "Say hello." in command("--help").out
 
 
 def test_a_data_set_is_a_card(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

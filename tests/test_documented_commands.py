@@ -20,7 +20,7 @@ from graphrag_bench.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = [name for group in main.GROUPS.values() for name in group]
-OF_RUNS = ("run", "plan", "ask", "ablate")
+OF_RUNS = ("run", "plan", "ask")
 MENTIONED = ("are required", "expected one argument")
 """What is said of a command that is named without its words."""
 PLACES = {

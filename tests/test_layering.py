@@ -26,7 +26,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"report"}),
     frozenset({"run"}),
     frozenset({"judging", "tables", "explain", "questions"}),
-    frozenset({"view", "inventing"}),
+    frozenset({"view", "scaffold"}),
     frozenset({"cli", "api", "__main__", "trackers"}),
 )
 """The modules and folders of `graphrag_bench`, lowest first."""

@@ -46,7 +46,7 @@ def test_every_block_of_the_page_does_what_it_says(
     assert "node.bridges" in shown["plan"]
     assert "node.bridges" in shown["list"]
     assert "bridges (" in shown["list"]
-    assert "node.bridges.batched" in ran("graphrag-bench list plugins=[mylab]").out
+    assert "node.bridges.batched" in ran("graphrag-bench list operators plugins=[mylab]").out
     (script,) = [one.text for one in page if one.language == "python" and not one.file]
     settings = (
         'embedder="hashing", llm="scripted", nlp={"_target_": "toy_runs.Capitals"}, '

@@ -1,33 +1,80 @@
-"""Prints the contribution of each step of a method.
+"""Show what each step of a method contributes.
 
-That is the evidence retrieved without it, with the paired difference, its interval and p. A
-setting from 0 to 1 is set to 0, a switch fixed to each of its cases, a branch loses each of its
-arms. No answers are generated, and no model is called without --calls.
+Without --set and --drop every step is left out in turn: the evidence retrieved without it, with the
+paired difference, its interval and p. A setting from 0 to 1 is set to 0, a switch fixed to each of
+its cases, a branch loses each of its arms. With them the retrieval is repeated with these changes:
+the paired differences of every metric, and the questions that flipped.
+
+The questions are those of a stored run, or of the run that the settings would make. Artifacts,
+vectors and replies are used as they are stored, no answers are generated, and no model is called
+without --calls. A step is named by its operator (node.ppr) or by its position as `plan` and `show`
+print it (retrieve.1.cases.otherwise.0).
 
 examples
-  graphrag-bench ablate dataset=sample method=hipporag
-  graphrag-bench ablate dataset=sample method=entitypassage split=dev --metric all_evidence@5
+  graphrag-bench ablate 0a1b2c
+  graphrag-bench ablate 0a1b2c --set node.ppr.damping=0.85
+  graphrag-bench ablate 0a1b2c --drop node.link --metric all_evidence@5
+  graphrag-bench ablate dataset=sample method=entitypassage split=dev
 """
 
 from argparse import Namespace
+from pathlib import Path
 
-from graphrag_bench.cli.parsing import Parser, show_settings
+from graphrag_bench.cli.parsing import RUN, Parser, runs_and_settings, show_settings
 from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import ablation
-from graphrag_bench.explain.replay import Player
+from graphrag_bench.explain.changes import Change, setting_of
+from graphrag_bench.explain.replay import Player, check_metric, failures
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.rendering import show
+from graphrag_bench.report.comparisons import difference_table, flipped_line
+from graphrag_bench.report.rendering import show_tables
 from graphrag_bench.run.session import refuse_unused
+from graphrag_bench.run.stored import find_run
 
 
 def declare(parser: Parser) -> None:
-    show_settings(parser, "[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
-    parser.word("words", "WORD", "groups and settings, as of a run", "*")
+    show_settings(parser, "RUN [OPTIONS]\n[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
+    parser.word("words", "RUN", f"{RUN}; or groups and settings, as of a run", "+")
+    for name, shown, meaning in (
+        ("--set", "STEP.SETTING=VALUE", "change a setting of a step; may be repeated"),
+        ("--drop", "STEP", "leave a step out; may be repeated"),
+    ):
+        parser.add_argument(name, action="append", default=[], metavar=shown, help=meaning)
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
     parser.flag("--calls", "let steps ask a model for replies that are not stored")
+    parser.home()
+    parser.json()
 
 
 def main(options: Namespace) -> None:
-    player = Player.of_settings(composed(options.words), Progress(), calls=options.calls)
-    refuse_unused(options.words, [player.experiment])
-    show(ablation(player, options.metric))
+    changes = [*map(setting_of, options.set), *(Change("drop", step) for step in options.drop)]
+    player = _player(options)
+    if not changes:
+        show_tables([ablation(player, options.metric)], as_json=options.json)
+        return
+    before, after = player.as_it_is(), player.with_changes(changes)
+    check_metric(options.metric, before, "The run has no metric")
+    scopes = {question.id: question.scope for question in player.questions}
+    caption = f"A: {player.experiment.method.title}, B: {', '.join(map(str, changes))}"
+    table = difference_table(caption, before.scores, after.scores, scopes)
+    show_tables([table], as_json=options.json)
+    if not options.json:
+        print(flipped_line(options.metric, before.scores, after.scores))
+        for line in failures(after.retrieval):
+            print(f"! {line}")
+
+
+def _player(options: Namespace) -> Player:
+    named, settings = runs_and_settings(options.words)
+    if not named:
+        words = [*settings, f"paths.home={options.home}"]
+        player = Player.of_settings(composed(words), Progress(), calls=options.calls)
+        refuse_unused(words, [player.experiment])
+        return player
+    if named[1:] or settings:
+        raise UserError(f"ablate takes one RUN, or settings: not {' '.join(options.words)}.")
+    load_plugins()
+    run = find_run(named[0], options.home)
+    return Player.of_run(run, Path(options.home), Progress(), calls=options.calls)

@@ -1,4 +1,4 @@
-"""Lists, exports, imports and verifies what was built.
+"""List, export, import and verify what was built.
 
 Chunks, extractions, graphs, indices and reports are built once and stored in HOME/artifacts,
 content-addressed by code, settings and inputs. An expensive graph can be passed on: its recipe has
@@ -22,7 +22,7 @@ from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.report.rendering import Table, show_tables
 
 _FILE = (
     "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
@@ -39,6 +39,8 @@ def declare(parser: Parser) -> None:
     exporting.word("key", "KEY", "of the artifact, or the beginning of it")
     exporting.word("file", "FILE", _FILE)
     importing.word("file", "FILE.tar.gz", "an archive that export has written")
+    for action in (listing, verifying):
+        action.json()
     for action in (listing, exporting, importing, verifying):
         action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
 
@@ -54,7 +56,8 @@ def _list(options: Namespace) -> None:
         for one in sharing.stored(_folder(options))
     )  # fmt: skip
     heads = ("data set", "resource", "variant", "key", "MB", "s")
-    show(Table(str(_folder(options)), heads, rows, (), texts=heads[:4]))
+    table = Table(str(_folder(options)), heads, rows, (), texts=heads[:4])
+    show_tables([table], as_json=options.json)
 
 
 def _verify(options: Namespace) -> int:
@@ -66,7 +69,7 @@ def _verify(options: Namespace) -> int:
     n_wrong = sum(state != "whole" for _, state in rows)
     heads = ("artifact", "state")
     caption = f"{folder}: {len(rows)} artifacts, {n_wrong} not whole"
-    show(Table(caption, heads, rows, (), texts=heads))
+    show_tables([Table(caption, heads, rows, (), texts=heads)], as_json=options.json)
     return 1 if n_wrong else 0
 
 

@@ -1,4 +1,4 @@
-"""Counts, exports and imports the replies that were paid for.
+"""Count, export and import the replies that were paid for.
 
 Every reply of a language model (and every embedding by API) is cached on arrival in
 HOME/cache/replies.sqlite and never paid for twice. An export of the replies behind a paper lets
@@ -12,6 +12,7 @@ examples
   graphrag-bench cache import replies.jsonl.gz                   runs request only missing replies
 """
 
+import json
 from argparse import Namespace
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def declare(parser: Parser) -> None:
     counting = parser.action("stats", _show, "replies, tokens and price by model")
     exporting = parser.action("export", _export, "write the replies to FILE.jsonl or FILE.jsonl.gz")
     importing = parser.action("import", _import, "add the replies of FILE; those there stay")
+    counting.json()
     for action in (exporting, importing):
         action.word("file", "FILE", "of replies, to write or to read")
     for action in (counting, exporting, importing):
@@ -50,8 +52,12 @@ def _store(options: Namespace) -> Path:
 
 def _show(options: Namespace) -> None:
     store = _store(options)
+    stats = cache_stats(store)
+    if options.json:
+        print(json.dumps(stats, ensure_ascii=False, indent=1))
+        return
     rows = []
-    for model, counts in cache_stats(store).items():
+    for model, counts in stats.items():
         n_replies = sum(counts[verdict] for verdict in VERDICTS)
         numbers = [counts[name] for name in (*VERDICTS, "cut", VECTORS, *_TOKENS)]
         rows.append((model, *(f"{n:,}" for n in (n_replies, *numbers)), f"{counts['usd']:.4f}"))

@@ -1,18 +1,26 @@
-"""Compares two finished runs over the questions that both were scored on.
+"""Compare two finished runs over the questions that both were scored on.
 
-No model is called. Every metric with the paired difference and its interval, which questions were
-gained and lost, and the settings that differ.
+Every metric with the paired difference and its interval, the questions that were gained and lost,
+and the settings that differ. No model is called.
 
 example
-  graphrag-bench diff runs/musique/vanilla/0a1b2c3d4e5f runs/musique/hipporag2/f5e4d3c2b1a0
+  graphrag-bench diff 0a1b2c3d4e5f f5e4d3c2b1a0
 """
 
+import json
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.comparisons import difference_table, flipped_line, settings_that_differ
+from graphrag_bench.report.comparisons import (
+    difference_table,
+    flipped_line,
+    paired_differences,
+    settings_that_differ,
+)
 from graphrag_bench.report.notes import same_contexts, scored_again
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.rows import check_one_corpus
@@ -20,16 +28,21 @@ from graphrag_bench.run.scoring import contexts
 from graphrag_bench.run.stored import StoredRun, alike, find_run, scores_of
 
 _FLIPS = ("accuracy", "all_evidence@5")
+_Scores = dict[str, dict[str, float]]
 
 
 def declare(parser: Parser) -> None:
     parser.word("first", "RUN_A", RUN)
     parser.word("second", "RUN_B", "the run that it is compared with")
     parser.home()
+    parser.json()
 
 
 def main(options: Namespace) -> None:
     first, second = (find_run(name, options.home) for name in (options.first, options.second))
+    if options.json:
+        print(json.dumps(_values(first, second), ensure_ascii=False, indent=1))
+        return
     for line in diff_lines(first, second):
         print(line) if isinstance(line, str) else show(line)
 
@@ -40,26 +53,44 @@ def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
     Raises UserError for runs over different corpora, for one whose gold is not at hand, and for
     runs without a common question.
     """
-    check_one_corpus([first.metrics, second.metrics], of_each_set=False)
-    for run in (first, second):
-        run.require_dataset()
     rules = first.metrics, second.metrics
-    first, second = alike([first, second])
-    before, after = scores_of(first), scores_of(second)
-    shared = set(before) & set(after)
-    if not shared:
-        raise UserError("The two runs have no question in common.")
+    first, second, before, after = _compared(first, second)
     yield f"A: {first.folder.path}\nB: {second.folder.path}\n"
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
     yield difference_table(caption, before, after, first.scopes)
+    shared = set(before) & set(after)
     yield from same_contexts([
         {**run.metrics, "title": title, "contexts": contexts(run.rows[q] for q in shared)}
         for title, run in (("A", first), ("B", second))
     ])  # fmt: skip
     for name in _FLIPS:
-        if any(name in scores for scores in before.values()):
+        if any(name in of_question for of_question in before.values()):
             yield flipped_line(name, before, after)
     yield from scored_again([first.metrics, second.metrics])
     yield "\nsettings that differ"
     for path, a, b in settings_that_differ(*rules):
         yield f"  {path}: {a} -> {b}"
+
+
+def _values(first: StoredRun, second: StoredRun) -> dict[str, Any]:
+    settings = settings_that_differ(first.metrics, second.metrics)
+    first, second, before, after = _compared(first, second)
+    names = dict.fromkeys(name for of_question in before.values() for name in of_question)
+    differences = paired_differences(before, after, first.scopes, names)
+    return {
+        "runs": [str(first.folder.path), str(second.folder.path)],
+        "metrics": {name: asdict(difference) for name, difference in differences},
+        "settings": [{"path": path, "a": a, "b": b} for path, a, b in settings],
+    }
+
+
+def _compared(first: StoredRun, second: StoredRun) -> tuple[StoredRun, StoredRun, _Scores, _Scores]:
+    """Return two runs scored by one rule, each with the scores of its questions."""
+    check_one_corpus([first.metrics, second.metrics], of_each_set=False)
+    for run in (first, second):
+        run.require_dataset()
+    first, second = alike([first, second])
+    before, after = scores_of(first), scores_of(second)
+    if not set(before) & set(after):
+        raise UserError("The two runs have no question in common.")
+    return first, second, before, after

@@ -1,4 +1,4 @@
-r"""Checks the models of a run with a few small real calls.
+r"""Check the models of a run with a few small real calls.
 
 A chat with a long prompt and a JSON reply of each language model, one embedding, one sentence
 tagged. Writes nothing; a key is never printed.
@@ -17,7 +17,7 @@ from graphrag_bench.cli.parsing import Parser, refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import names
-from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.report.rendering import Table, show_tables
 from graphrag_bench.run.model_check import examine
 
 _MODELS = ("llm", "llm_build", "embedder")
@@ -28,6 +28,7 @@ def declare(parser: Parser) -> None:
     parser.takes("[MODEL=NAME ...] [SETTING=VALUE ...]")
     parser.word("words", "WORD", "a model, or a setting of a run", "*")
     parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])
+    parser.json()
 
 
 def main(options: Namespace) -> int:
@@ -38,5 +39,5 @@ def main(options: Namespace) -> int:
     n_fix = sum(not check.passed for check in checks)
     note = f"to fix: {n_fix}" if n_fix else "everything passes"
     heads = ("model", "check", "result", "reply, or what to fix")
-    show(Table("models", heads, rows, (note,), texts=heads))
+    show_tables([Table("models", heads, rows, (note,), texts=heads)], as_json=options.json)
     return 1 if n_fix else 0

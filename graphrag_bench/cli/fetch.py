@@ -1,4 +1,4 @@
-"""Downloads a published data set, checks it and reads it once.
+"""Download a published data set, check it and read it once.
 
 It is stored in HOME/data/NAME, where `run dataset=NAME` finds it (or in DIR, and then `run` needs
 dataset.root=DIR too, as for a set that is on disk already). The same command goes on after an
@@ -28,7 +28,7 @@ from graphrag_bench.progress import Progress
 def declare(parser: Parser) -> None:
     parser.takes("dataset=NAME [dataset.root=DIR] [paths.home=HOME]")
     parser.settings([
-        ("dataset", "NAME", "", "one of `graphrag-bench list`"),
+        ("dataset", "NAME", "", "one of `graphrag-bench list datasets`"),
         ("dataset.root", "DIR", "", "another place for the files"),
         ("paths.home", "HOME", ".", "the folder that holds data/; default: ."),
     ])  # fmt: skip
@@ -42,7 +42,7 @@ def main(options: Namespace) -> None:
     settings = vars(options)
     name, root, home = settings["dataset"], settings["dataset.root"], settings["paths.home"]
     if not name:
-        raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list` names them.")
+        raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list datasets` names them.")
     card = load_card(name)
     folder = Path(root) if root else data_folder(card.name, home)
     print(f"{card.name}: {card.title}\nlicence: {card.license}")

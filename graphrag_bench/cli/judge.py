@@ -1,65 +1,121 @@
-r"""Lets a language model grade the answers of runs one by one.
+r"""Let a language model judge the answers of runs.
 
-Values are stored in the run's folder (judged.jsonl): repeating the command resumes it, and repeats
-no call. An unreadable reply is a missing value and enters no mean. Contexts are those that the run
-stored (none with trace=off).
+One run is graded answer by answer, several with --each too. Values are stored in the run's folder
+(judged.jsonl). An unreadable reply is a missing value and enters no mean. Contexts are those that
+the run stored (none with trace=off).
+
+Two or more runs are compared pairwise, in both orders, over the questions that all of them
+answered: win rates with intervals, and the judge's position and length bias. Verdicts are stored in
+HOME/comparisons/<key>/verdicts.jsonl.
+
+Repeating the command resumes it, and repeats no call.
 
 examples
   graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
-  graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm@llm_judge=openai_compatible \
+  graphrag-bench judge RUN_A RUN_B --each --metrics judged_correctness llm@llm_judge=local \
+      llm_judge.model_path=weights.gguf
+  graphrag-bench judge RUN_A RUN_B RUN_C --criteria pankrag llm@llm_judge=openai_compatible \
       llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \
       llm_judge.api_key_env=null
 """
 
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import Parser, is_setting, positive, refuse_but
+from graphrag_bench.cli.parsing import RUNS, Parser, positive, refuse_but, runs_and_settings
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
-from graphrag_bench.judging import answers
-from graphrag_bench.judging.tables import judged_table
+from graphrag_bench.judging import answers, pairs, tables
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.rendering import show
+from graphrag_bench.report.rendering import markdown, show_tables
+from graphrag_bench.report.rows import check_one_corpus
+from graphrag_bench.run.folder import Row, RunFolder, write_whole
 from graphrag_bench.run.judged import judged_values
 from graphrag_bench.run.models import Models
-from graphrag_bench.run.stored import StoredRun, find_run
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.run.sweep import named_runs
 
-_SETTINGS = ("llm_judge", "cache", "budget", "failures")
+_SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures")
 """The settings of a run that judging takes."""
+_USUAL = "zhou2025"
+_CRITERIA = (
+    "pairwise, by these: comprehensiveness, diversity, empowerment, logicality, relevance, "
+    "coherence, overall; or those of a paper, by its name: "
+    f"{', '.join(pairs.OF_PAPERS)}. Default: {_USUAL}"
+)
+_PROTOCOL = (
+    "pairwise, how the judge is asked: paper as the papers print it, house without a bonus for "
+    "length; default: paper where all runs are regime=published"
+)
 
 
 def declare(parser: Parser) -> None:
     parser.takes("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
-    declare_judge(parser, "embedder= ")
+    parser.word("words", "RUN", f"{RUNS}; or a judge's setting", "+")
+    parser.flag("--each", "grade the answers of several runs one by one")
+    parser.option("--metrics", "A,B", "one by one, only these; default: all that a run allows", "")
+    parser.option("--criteria", "A,B", _CRITERIA, "")
+    parser.settings([("protocol", "|".join(pairs.PROTOCOLS), "", _PROTOCOL)])
+    parser.rows("models and limits", [
+        ("llm@llm_judge=", f"{', '.join(names('llm'))}; no default: a judge has to be chosen"),
+        ("embedder= cache.* budget.* failures.*", "as of a run; budget.usd=1 stops before 1 USD"),
+    ])  # fmt: skip
+    parser.option("--limit", "N", "only the first N questions, stratified by type", type=positive)
+    parser.flag("--plan", "print the most calls it would take, and make none")
     about = ((name, str(one.metric.__doc__), one.named) for name, one in answers.MEASURES.items())
     rows = [(name, "by name only: " * named + text.splitlines()[0]) for name, text, named in about]
     parser.rows("metrics", rows)
-    parser.option("--metrics", "A,B", "only these; default: all that data set and run allow", "")
-
-
-def declare_judge(parser: Parser, more: str = "") -> None:
-    parser.word("words", "RUN", "a run's folder, or its key's beginning; or a judge's setting", "+")
     parser.home(None, "the folder that holds runs/; default: that of the first run")
-    parser.rows("settings", [
-        ("llm@llm_judge=", f"{', '.join(names('llm'))}; no default: a judge has to be chosen"),
-        (f"{more}cache.* budget.* failures.*", "as of a run; budget.usd=1 stops before 1 USD"),
-    ])  # fmt: skip
-    parser.option("--limit", "N", "only the first N questions, stratified by type", type=positive)
-    parser.flag("--plan", "say how many calls it would take at most, and make none")
+    parser.json()
 
 
 def main(options: Namespace) -> None:
-    wanted = tuple(filter(None, options.metrics.split(",")))
-    answers.chosen(wanted)
-    runs, settings = runs_to_judge("judge", options, 1, "embedder")
+    metrics = tuple(filter(None, options.metrics.split(",")))
+    criteria = pairs.criteria_of([name for name in options.criteria.split(",") if name])
+    answers.chosen(metrics)
+    runs, settings = _runs_and_settings(options)
+    one_by_one = options.each or bool(metrics) or len(runs) == 1
+    if one_by_one and (criteria or options.protocol):
+        raise UserError(
+            "--criteria and protocol= compare two or more runs; --each, --metrics and a single "
+            "run are graded one by one."
+        )
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
+    if one_by_one:
+        _grade(runs, models, metrics, options)
+    else:
+        check_one_corpus([run.metrics for run in runs])
+        comparison = pairs.Comparison.of(runs, options.limit)
+        protocol, home = pairs.protocol_of(runs, options.protocol), Path(settings.paths.home)
+        criteria = criteria or pairs.criteria_of([_USUAL])
+        _compare(pairs.Panel(comparison, models, criteria, home, protocol), options)
+
+
+def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings]:
+    """Return the runs among the words, each once, and the checked settings with their home."""
+    named, settings = runs_and_settings(options.words)
+    refuse_but("judge", settings, _SETTINGS)
+    checked = check_settings(composed(settings))
+    if not named:
+        raise UserError(f"judge takes RUN: {RUNS}.")
+    found = named_runs(named, options.home or ".")
+    runs = list({run.folder.path.resolve(): StoredRun(run.folder) for run in found}.values())
+    home = options.home or str(runs[0].folder.path.resolve().parents[3])
+    paths = checked.paths.model_copy(update={"home": home})
+    return runs, checked.model_copy(update={"paths": paths})
+
+
+def _grade(
+    runs: Sequence[StoredRun], models: Models, metrics: tuple[str, ...], options: Namespace
+) -> None:
     if options.plan:
         for run in runs:
-            calls = answers.calls_ahead(run, models, wanted, options.limit)
+            calls = answers.calls_ahead(run, models, metrics, options.limit)
             each = ", ".join(f"{name} {n}" for name, n in calls.items())
             print(f"{run.folder.path}: at most {sum(calls.values())} calls ({each})")
         return
@@ -67,30 +123,43 @@ def main(options: Namespace) -> None:
     models.charge(ledgers[0], lambda: ledgers[1:])
     judged = []
     for run in runs:
-        rows = answers.judge_answers(run, models, wanted, options.limit, Progress())
+        rows = answers.judge_answers(run, models, metrics, options.limit, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
-    show(judged_table(judged))
-    for run in runs:
+    show_tables([tables.judged_table(judged)], as_json=options.json)
+    for run in () if options.json else runs:
         print(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}")
 
 
-def runs_to_judge(
-    command: str, options: Namespace, least: int, *more: str
-) -> tuple[list[StoredRun], RunSettings]:
-    """Return the runs among the words, each once, and the checked settings with their home.
+def _compare(panel: pairs.Panel, options: Namespace) -> None:
+    comparison, protocol, criteria = panel.comparison, panel.protocol, panel.criteria
+    if options.plan:
+        print(f"at most {pairs.n_calls(panel)} calls, protocol {protocol.name}")
+        return
+    panel.models.charge(panel.folder / pairs.LEDGER, tuple)
+    matches = list(_matches(comparison, criteria, pairs.judge_pairs(panel, Progress())))
+    judge, n = panel.models.identity("llm_judge"), len(comparison.questions)
+    caption = f"{n} questions, judged by {judge}, protocol {protocol.name}"
+    matched = tables.match_table(caption, matches)
+    if mixed := pairs.mixed_regimes(comparison):
+        matched = replace(matched, notes=(*matched.notes, f"! regimes differ: {mixed}"))
+    printed = [matched, tables.audit_table(matches)]
+    show_tables(printed, as_json=options.json)
+    RunFolder(panel.folder).write_json(
+        "comparison.json",
+        {"runs": dict(comparison.titles), "criteria": list(criteria), "judge": judge,
+         "protocol": protocol.name, "questions": list(comparison.questions)},
+    )  # fmt: skip
+    write_whole(panel.folder / "table.md", "\n".join(map(markdown, printed)))
+    if not options.json:
+        print(f"comparison: {panel.folder.resolve()}")
 
-    A folder that is there is a run, whatever it is called. The home is `--home`, else that of the
-    first run. Raises UserError for fewer than `least` runs.
-    """
-    named = [word for word in options.words if not is_setting(word) or Path(word).is_dir()]
-    settings = [word for word in options.words if word not in named]
-    refuse_but(command, settings, (*_SETTINGS, *more))
-    checked = check_settings(composed(settings))
-    runs = [find_run(name, options.home or ".") for name in named] if len(named) >= least else []
-    distinct = list({run.folder.path.resolve(): run for run in runs}.values())
-    if len(distinct) < least:
-        n = ("one run", "two runs")[least - 1]
-        raise UserError(f"{command} takes {n} or more: folders, or beginnings of keys.")
-    home = options.home or str(distinct[0].folder.path.resolve().parents[3])
-    paths = checked.paths.model_copy(update={"home": home})
-    return distinct, checked.model_copy(update={"paths": paths})
+
+def _matches(
+    comparison: pairs.Comparison, criteria: Sequence[str], rows: Sequence[Row]
+) -> Iterator[tables.Match]:
+    for a, b in comparison.pairs:
+        for name in criteria:
+            verdicts = pairs.both_orders(comparison, rows, a, b, name)
+            scopes = tuple(comparison.scopes.get(question) for question in verdicts)
+            titles = comparison.titles[a], comparison.titles[b]
+            yield tables.Match(*titles, name, tuple(verdicts.values()), scopes)

@@ -1,63 +1,109 @@
-"""Lists what can be chosen.
+"""List what can be chosen, a kind at a time.
 
-The names of every group (dataset=, method=, llm=, ...), your own with their files, the data sets
-with their licences, the operators with what they read and write, and the builders.
+Without a kind it counts what there is of each. The operators come with what they read and write,
+your own choices with their files.
 
-example
+examples
   graphrag-bench list
-  graphrag-bench list | grep chunk.        the operators and builders of chunks
+  graphrag-bench list methods
+  graphrag-bench list operators plugins=[mylab]
 """
 
+import json
+import textwrap
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
-from graphrag_bench.cli.parsing import CONFIG_DIR, Parser
+from graphrag_bench.cli.parsing import CONFIG_DIR, WIDTH, Parser
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import GROUPS, built_in, file_of, method_file, names, read
+from graphrag_bench.config.sources import built_in, file_of, method_file, names, read
 from graphrag_bench.contract import builders, operators, paper_first
 from graphrag_bench.data.dataset import card_names, load_card
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, unknown
+
+GROUPS = {
+    "datasets": "dataset", "methods": "method", "llms": "llm", "embedders": "embedder",
+    "chunkings": "chunking", "poolings": "pooling", "profiles": "profile",
+    "fidelities": "fidelity", "experiments": "experiment", "rows": "row",
+}  # fmt: skip
+"""The groups of a run by what their choices are listed as."""
+KINDS = (*GROUPS, "operators", "builders")
+_MARGIN = 26
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One name that can be chosen; `file` is that of a choice of your own."""
+
+    name: str
+    about: str = ""
+    file: str = ""
 
 
 def declare(parser: Parser) -> None:
-    parser.takes("[plugins=[PACKAGE]] [--config-dir FOLDER]")
+    parser.takes("[KIND] [plugins=[PACKAGE]] [--config-dir FOLDER]")
+    parser.word("kind", "KIND", f"one of {', '.join(KINDS)}", "?")
     meaning = "with what your packages hold: operators, builders, configs"
     parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
     parser.rows("folders", [CONFIG_DIR])
+    parser.json()
 
 
 def main(options: Namespace) -> None:
+    if options.kind not in (None, *KINDS):
+        raise unknown("kind", options.kind, KINDS)
     plugins = value_of(options.plugins, "plugins")
     load_plugins([str(name) for name in (plugins if isinstance(plugins, list) else [plugins])])
-    print(*_lines(), sep="\n")
+    if options.kind is None:
+        counts = {kind: len(list(entries(kind))) for kind in KINDS}
+        lines = [f"{kind:<{_MARGIN - 2}}{n:>5}" for kind, n in counts.items()]
+        print(json.dumps(counts, indent=1) if options.json else "\n".join(lines))
+    elif options.json:
+        print(json.dumps([asdict(one) for one in entries(options.kind)], indent=1))
+    else:
+        wrapper = textwrap.TextWrapper(WIDTH, subsequent_indent=" " * _MARGIN)
+        for one in entries(options.kind):
+            text = " ".join(filter(None, (one.about, one.file and f"(yours: {one.file})")))
+            print(wrapper.fill(f"{one.name:<{_MARGIN - 1}} {text}").rstrip())
 
 
-def _lines() -> Iterator[str]:
-    for group in GROUPS:
-        yield f"{group}: {'PAPER.TABLE.ROW' if group == 'row' else ', '.join(built_in(group))}"
-    for group in GROUPS:
-        for name in sorted({*names(group)} - {*built_in(group)}):
-            file = file_of(group, name)
+def entries(kind: str) -> Iterator[Entry]:
+    """Yield what there is of a kind: built-in choices, then those of the user.
+
+    One that cannot be read says why. Operators of Zhou et al. 2025, Table 3, come first.
+    """
+    if kind == "operators":
+        for one in paper_first(operators.all()):
+            reads = ", ".join(read.slot + "?" * read.optional for read in one.reads)
+            text = f"{reads} -> {', '.join(one.writes)}: {_first_line(one.function.__doc__)}"
+            yield Entry(one.name, text + " (Table 3)" * bool(one.table3))
+    elif kind == "builders":
+        yield from (Entry(one.name, _first_line(one.function.__doc__)) for one in builders.all())
+    else:
+        group = GROUPS[kind]
+        ours = built_in(group)
+        yield from (Entry(name, _about(group, name)) for name in ours)
+        for name in sorted({*names(group)} - {*ours}):
+            file = str(file_of(group, name) or "")
             try:
-                _ = method_file(name) if group == "method" else read(file) if file else {}
-                yield f"  yours, {group}: {name} ({file})"
+                yield Entry(name, _about(group, name), file)
             except UserError as error:
-                yield f"  cannot be used, {group} {name}: {error}"
-    yield "\ndata sets"
-    for card in map(load_card, card_names()):
+                yield Entry(name, f"cannot be used: {error}", file)
+
+
+def _about(group: str, name: str) -> str:
+    if group == "method":
+        return str(method_file(name).get("title", ""))
+    if group == "dataset" and name in card_names():
+        card = load_card(name)
         unseen = "" if card.verified else "; shape not checked"
-        yield f"  {card.name:<24} {card.title} [{card.license}{unseen}]"
-    for table3, ops in groupby(paper_first(operators.all()), lambda op: bool(op.table3)):
-        yield f"\noperators of {'Zhou et al. 2025, Table 3' if table3 else 'our own'}"
-        for op in ops:
-            reads = ", ".join(read.slot + "?" * read.optional for read in op.reads)
-            yield f"  {op.name:<24} {reads} -> {', '.join(op.writes)}: {_first_line(op.function)}"
-    yield "\nbuilders"
-    for builder in builders.all():
-        yield f"  {builder.name:<24} {_first_line(builder.function)}"
+        return f"{card.title} [{card.license}{unseen}]"
+    if file := file_of(group, name):
+        read(file)
+    return ""
 
 
-def _first_line(function: Callable[..., object]) -> str:
-    return (function.__doc__ or "").strip().splitlines()[0]
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]

@@ -1,6 +1,5 @@
 """The `graphrag-bench` command: finds the sub-command, and turns errors into exit code 2."""
 
-import ast
 import atexit
 import gc
 import os
@@ -8,20 +7,40 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
 
 from graphrag_bench.errors import UserError, did_you_mean, exit_code_of, message_of
 from graphrag_bench.terminal import Terminated, cleaned, heeding_signals, refuse_secrets
 from graphrag_bench.version import __version__
 
-GROUPS = {
-    "prepare data, models and methods": ("list", "fetch", "questions", "doctor", "new"),
-    "run": ("run", "plan", "ask", "artifacts", "cache"),
-    "look and explain": ("view", "runs", "show", "funnel", "replay", "ablate"),
-    "compare and report": ("table", "curve", "score", "diff", "compare", "judge"),
+GROUPS: dict[str, dict[str, str]] = {
+    "prepare data, models and methods": {
+        "list": "List the methods, data sets, models, operators, ... that there are.",
+        "fetch": "Download a published data set and check it.",
+        "questions": "Make questions for a corpus.",
+        "doctor": "Check the models of a run with a few small real calls.",
+        "new": "Create a package with an operator or a method of your own.",
+    },
+    "run": {
+        "run": "Run methods on a data set, score them, and print one table.",
+        "plan": "Print what a run would build and call, and what it would cost.",
+        "ask": "Answer a question of your own by one or more methods.",
+        "artifacts": "List, export, import and verify graphs, indices and what else is built.",
+        "cache": "Count, export and import stored replies of models.",
+    },
+    "look and explain": {
+        "view": "Show stored runs in a browser.",
+        "runs": "List, score, remove, import and export stored runs.",
+        "show": "Show where runs lost their evidence, or why a question was answered so.",
+        "ablate": "Show what each step of a method contributes.",
+    },
+    "compare and report": {
+        "table": "Print a paper's table beside our figures, or the table of stored runs.",
+        "diff": "Compare two runs question by question and setting by setting.",
+        "judge": "Let a language model grade the answers of a run, or compare several runs.",
+    },
 }
+"""The commands and what each does, by group; the module of a command has its long help."""
 _COLLECT_AT = 50_000
 """New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
 _HELP = """
@@ -72,17 +91,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 143 if isinstance(stop, Terminated) else 130
 
 
-def about(name: str) -> str:
-    """Return the help of a command: the docstring of its module, which is not imported."""
-    module = find_spec(f"graphrag_bench.cli.{name}")
-    assert module is not None and module.origin is not None
-    return ast.get_docstring(ast.parse(Path(module.origin).read_bytes())) or ""
-
-
 def _command(name: str, words: list[str]) -> int:
     if name in ("--help", "-h", "help"):
         commands = "".join(
-            f"\n{title}\n" + "".join(f"  {one:<11}{about(one).splitlines()[0]}\n" for one in group)
+            f"\n{title}\n" + "".join(f"  {name:<11}{line}\n" for name, line in group.items())
             for title, group in GROUPS.items()
         )
         sys.stdout.write(_HELP.format(commands=commands).lstrip())

@@ -1,4 +1,4 @@
-"""Creates a package here: an operator, a method that uses it, and a test.
+"""Create a package here: an operator, a method that uses it, and a test.
 
 The test is on a graph of six nodes. The package runs as it is; edit the operator. --package adds to
 an existing package.
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.inventing.skeleton import KINDS, Skeleton
+from graphrag_bench.scaffold.skeleton import KINDS, Skeleton
 
 _NEXT = """
 next

@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 from graphrag_bench.config.compose import value_of
@@ -91,6 +92,10 @@ class Parser(argparse.ArgumentParser):
         """Take `--home`, which a run calls `paths.home`."""
         self.option("--home", "HOME", meaning, default)
         self._settings["paths.home"] = "home"
+
+    def json(self) -> None:
+        """Take `--json`."""
+        self.flag("--json", "print JSON, for a program")
 
     def columns(self) -> None:
         """Take `columns=main` or `columns=all`."""
@@ -217,6 +222,15 @@ def is_setting(argument: str) -> bool:
     name, equals, _ = argument.partition("=")
     path = re.fullmatch(r"[+~]*[\w@/]+(\.[\w@:/.]+)?", name)
     return path is not None and bool(equals or argument.startswith("~"))
+
+
+def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words that name runs, and those that are settings.
+
+    A folder that is there is a run, whatever it is called.
+    """
+    named = [word for word in words if not is_setting(word) or Path(word).is_dir()]
+    return named, [word for word in words if word not in named]
 
 
 def refuse_but(

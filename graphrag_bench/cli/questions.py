@@ -1,4 +1,4 @@
-r"""Makes questions for a corpus and writes both into a folder.
+r"""Make questions for a corpus and write both into a folder.
 
 Ask them of the same data set, which reuses its graphs (dataset.questions=FOLDER), or run the folder
 as a separate data set (dataset=jsonl dataset.root=FOLDER). The model is llm@llm_build=, or llm=

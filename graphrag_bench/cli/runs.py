@@ -1,10 +1,14 @@
-"""Lists, removes, imports and exports stored runs, and collects garbage.
+"""List, remove, score, import and export stored runs, and collect garbage.
 
 Every run is a folder HOME/runs/<data set>/<method>/<key>/.
 
 gc lists artifacts that no run refers to and what was broken off; --delete removes them. It never
 touches the cache of paid replies, a store of others (paths.shared_artifacts), or a broken-off build
 that a stored run still waits for.
+
+score computes the metrics of stored answers and contexts again, with no model call, writes their
+metrics.json and prints the table, with the difference from evaluation.baseline, whose run is one of
+RUN.... Costs stay, and judged values (judged.jsonl) are included.
 
 import takes a TREC run file; JSON or JSON lines of question ids and ranked passages (ids, or texts
 that match but for white space), with answers or without; or {"retrieved_docs": [[TEXT, ...], ...],
@@ -17,29 +21,54 @@ command, environment, sha256 of the rows. It holds no path, address or key.
 examples
   graphrag-bench runs ls
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
+  graphrag-bench runs score 0a1b2c 9f8e7d evaluation.metrics=[rouge_l,meteor] evaluation.cuts=[1,5]
+  graphrag-bench runs score 0a1b2c dataset.root=FOLDER
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
   graphrag-bench runs export 0a1b2c --result
 """
 
+import json
 from argparse import Namespace
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from graphrag_bench.cli.parsing import RUN, Parser, refuse_but
+from graphrag_bench.cli.parsing import (
+    RUN,
+    RUNS,
+    Parser,
+    refuse_but,
+    runs_and_settings,
+    setting_rows,
+)
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.evaluation.metrics import ANSWER_METRICS
+from graphrag_bench.files import read_yaml
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import imported_notes
-from graphrag_bench.report.rendering import Table, csv_text, show
+from graphrag_bench.report.rendering import Table, csv_text, show, show_tables
 from graphrag_bench.report.run_page import ListedRun, run_sheet, runs_table
+from graphrag_bench.report.tables import checked_columns, metrics_table
 from graphrag_bench.run import cleanup
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
-from graphrag_bench.run.stored import find_run, readable_runs
+from graphrag_bench.run.session import NONE
+from graphrag_bench.run.stored import (
+    StoredRun,
+    alike,
+    find_run,
+    moved,
+    readable_runs,
+    rescored,
+    stored_differences,
+    tables_of,
+)
 from graphrag_bench.run.stored_settings import differing_settings
+from graphrag_bench.run.sweep import named_runs
 from graphrag_bench.tables.board import BOARD, write_result
 
 _FORMATS = ("terminal", "csv")
@@ -49,12 +78,22 @@ _FORMAT = "terminal; or csv: a row for each scored run, with the settings that d
 def declare(parser: Parser) -> None:
     meaning = "a line for each run: model, questions, failures, size; the default"
     listing = parser.action("ls", _list, meaning, alone=True)
+    scoring = parser.action("score", _score, "score stored answers and contexts again")
     removing = parser.action("rm", _remove, "remove runs that no process is running, not artifacts")
     collecting = parser.action("gc", _collect, "what no stored run needs any more")
     importing = parser.action("import", _import, "somebody else's results, scored as ours are")
     exporting = parser.action("export", _export, "a run as TREC files, or as a file of the board")
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
+    for action in (listing, scoring):
+        action.json()
     exporting.word("run", "RUN", RUN)
+    scoring.takes("RUN [RUN ...] [evaluation.NAME=VALUE ...] [dataset.root=FOLDER]")
+    scoring.word("words", "RUN", RUNS, "+")
+    scoring.columns()
+    scoring.rows("answer metrics", [(name, one.meaning) for name, one in ANSWER_METRICS.items()])
+    scoring.rows("how to score; the rest is as it was scored last", [
+        *setting_rows("evaluation."), ("dataset.root=FOLDER", "where their data set is now"),
+    ])  # fmt: skip
     removing.word("runs", "RUN", RUN, "+")
     removing.flag("--yes", "remove them; without it they are listed")
     collecting.flag("--delete", "remove what gc lists")
@@ -70,7 +109,7 @@ def declare(parser: Parser) -> None:
     exporting.add_argument("--trec", metavar="FOLDER", help=meaning)
     meaning = f"where the file of the board is written, {BOARD} without"
     exporting.add_argument("--result", metavar="FOLDER", nargs="?", const=BOARD, help=meaning)
-    for action in (listing, removing, collecting, importing, exporting):
+    for action in (listing, scoring, removing, collecting, importing, exporting):
         action.home()
 
 
@@ -84,6 +123,31 @@ def _export(options: Namespace) -> None:
         print(f"{files}: {n} questions")
     if options.result is not None:
         print(write_result(run, options.home, options.result))
+
+
+def _score(options: Namespace) -> None:
+    names, settings = runs_and_settings(options.words)
+    refuse_but("runs score", settings, ("evaluation", "dataset"))
+    changes: dict[str, dict[str, Any]] = {"evaluation": {}, "dataset": {}}
+    for word in settings:
+        name, _, value = word.partition("=")
+        group, _, setting = name.partition(".")
+        changes[group][setting] = read_yaml(value, f"'{word}'")
+    if not names:
+        raise UserError(f"runs score takes RUN: {RUNS}.")
+    columns = checked_columns(options.columns)
+    runs = named_runs(names, options.home)
+    if changes["dataset"]:
+        runs = [moved(run, changes["dataset"]) for run in runs]
+    methods = {*(str(run.metrics["method"]) for run in runs), NONE}
+    if (baseline := changes["evaluation"].get("baseline", NONE)) not in methods:
+        raise unknown("run of the baseline", str(baseline), methods)
+    metrics = [rescored(run, changes["evaluation"]) for run in runs]
+    scored = alike([StoredRun(run.folder, run.dataset) for run in runs])
+    first, *rest = tables_of(scored, stored_differences(scored), columns)
+    show_tables([first, metrics_table(metrics), *rest], as_json=options.json)
+    for run in () if options.json else runs:
+        print(f"scored: {run.folder.path}")
 
 
 def _import(options: Namespace) -> None:
@@ -100,12 +164,15 @@ def _import(options: Namespace) -> None:
 def _list(options: Namespace) -> None:
     home = Path(options.home)
     runs, damaged = listed_runs(home)
-    if options.format == _FORMATS[0]:
+    if not options.json and options.format == _FORMATS[0]:
         table = runs_table(str(home / "runs"), runs)
         show(replace(table, notes=(*table.notes, *damaged)))
         return
     for line in damaged:
         Progress().say(line)
+    if options.json:
+        print(json.dumps(list(map(asdict, runs)), ensure_ascii=False, indent=1))
+        return
     scored = [home / "runs" / run.dataset / run.method / run.key for run in runs if run.metrics]
     stored = readable_runs([folder / METRICS for folder in scored])
     rows = [{**run.metrics, "folder": str(run.folder.path)} for run in stored]

@@ -1,18 +1,33 @@
-"""Shows why a finished run gave its answer to a question.
+"""Show where runs lost their evidence, or why a run gave its answer to a question.
 
-Answer and gold, evidence found and missed, the context as it was sent with tokens and cuts, every
-step with what it read and wrote by name, its seconds, calls and tokens, and the rank of each gold
-passage after each step. Without a question it lists them.
+Of runs it prints the evidence funnel, and of a single one its questions. Every document in a
+question's evidence is counted once, at the first stage it did not pass:
 
-With a passage it shows how that one got its rank: the question is retrieved again, and after each
-step stand the ranks of the passage's chunks, nodes and relationships with their scores, and, where
-it is not in the context, the step at which it was lost. No model is called.
+  in corpus      the data set holds the document
+  in a chunk     a chunk was made of it
+  extracted      a relationship (or a node) of the graph is from one of its chunks
+  linked         the first steps found a node of it, or one that is joined to it through the
+                 evidence of the question (its relationships, and synonymy)
+  retrieved      it is among the ranked chunks (or rows of the graph), or in the prompt
+  not cut        the context's budget did not cut it
+  in the prompt  a text read from it stands in the context
+  not failed     the question did not fail behind this point (shown when one has)
+  answered       the answer is right
 
-method=NAME --files lists the files of a method in reading order: its YAML file, its page, the
+Stages that a method does not have are left out. Evidence that a stage lost and a later one found
+(a dense fallback) counts as "found otherwise".
+
+Of a question it prints answer and gold, evidence found and missed, the context as it was sent,
+every step with what it read and wrote by name, its seconds, calls and tokens, and the rank of each
+gold passage after each step. Of a passage it prints the ranks of its chunks, nodes and
+relationships after each step of the question, which is retrieved again without a model, and the
+step at which it was lost.
+
+method=NAME --files prints the files of a method in reading order: its YAML file, its page, the
 builders of its artifacts, its operators and its prompts.
 
 examples
-  graphrag-bench show 0a1b2c
+  graphrag-bench show 0a1b2c f5e4d3
   graphrag-bench show 0a1b2c q7 --calls
   graphrag-bench show 0a1b2c "Who taught" p057
   graphrag-bench show method=hipporag --files
@@ -20,70 +35,117 @@ examples
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.cli.parsing import RUN, Parser
+from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
+from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.passages import Passage, lost_at
 from graphrag_bench.explain.question import Calls, stored_questions, with_gold
 from graphrag_bench.explain.replay import Player
+from graphrag_bench.explain.stages import Funnel, stage_table
 from graphrag_bench.explain.text import call_lines, explained_lines
 from graphrag_bench.progress import Progress
+from graphrag_bench.report.rendering import show
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.plan import method_files
 from graphrag_bench.run.stored import StoredRun, find_run
+from graphrag_bench.run.sweep import named_runs
 from graphrag_bench.text import short
 
 
 def declare(parser: Parser) -> None:
-    parser.word("run", "RUN", RUN)
-    parser.word("question", "QUESTION", "its id, or the beginning of its id or text", "?")
-    parser.word("passage", "PASSAGE", "the id of a document; default: the gold ones, briefly", "?")
-    parser.flag("--calls", "print the prompt and the reply of each call of a language model too")
-    parser.flag("--json", "print all rows, and all calls, for a program")
-    parser.flag("--files", "list the files of method=NAME in reading order")
+    parser.takes("RUN [RUN ...] [OPTIONS]\nRUN QUESTION [PASSAGE] [OPTIONS]\nmethod=NAME --files")
+    meaning = f"{RUNS}. QUESTION: its id, or the beginning of its id or text. PASSAGE: a document"
+    parser.word("words", "RUN", meaning, "+")
+    parser.flag("--calls", "of a question: print the prompt and the reply of each model call too")
+    parser.flag("--files", "print the files of method=NAME in reading order")
     parser.home()
+    parser.json()
 
 
 def main(options: Namespace) -> None:
     load_plugins()
+    home, (first, *rest) = Path(options.home), options.words
     if options.files:
-        _print_files(options.run)
-        return
-    run, home = find_run(options.run, options.home), Path(options.home)
-    texts = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
-    if options.question is None:
-        for name, row in run.rows.items():
-            answer = str(row.get("answer", row["status"]))
-            print(f"{name}  {short(texts.get(name, ''), 80)}  -> {short(answer, 60)}")
-        return
-    run.require_steps()
-    row = _row(run, options.question, texts)
-    if options.passage is None:
-        _print_question(run, row, home, options)
-    elif options.calls or options.json:
-        raise UserError("--calls and --json are of a question: leave out PASSAGE.")
+        _print_files(first)
+    elif not rest or _is_run(rest[0], first, home):
+        if options.calls:
+            raise UserError("--calls prints the calls of a question: show RUN QUESTION --calls.")
+        _print_runs(named_runs(options.words, home), home, as_json=options.json)
     else:
-        _print_passage(run, row["question"], options.passage, home)
+        run = find_run(first, home)
+        run.require_steps()
+        row = _row(run, rest[0])
+        if not rest[1:]:
+            _print_question(run, row, home, options)
+        elif rest[2:] or options.calls or options.json:
+            raise UserError("show RUN QUESTION PASSAGE takes no --calls, no --json and no more.")
+        else:
+            _print_passage(run, row["question"], rest[1], home)
+
+
+def _is_run(word: str, first: str, home: Path) -> bool:
+    """Return whether the word after a run is a run too, and not the id of a question of it."""
+    if Path(word).is_dir():
+        return True
+    try:
+        return word not in find_run(first, home).rows and bool(find_run(word, home))
+    except UserError:
+        return False
 
 
 def _print_files(word: str) -> None:
     group, _, name = word.partition("=")
     if group != "method" or not name:
-        raise UserError(f"--files lists the files of a method: show method=NAME, not {word}.")
+        raise UserError(f"--files prints the files of a method: show method=NAME, not {word}.")
     settings = [word, "dataset=toy", "llm=scripted", "embedder=hashing"]
     for path in method_files(Experiment.prepare(composed(settings), swept=True)):
         print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def _row(run: StoredRun, name: str, texts: Mapping[str, str]) -> Row:
-    begins = name.lower()
+def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None:
+    rows = []
+    for run in runs:
+        texts = _texts(run)
+        funnel: Funnel | str
+        try:
+            funnel = run_funnel(run, home)
+        except UserError as error:
+            funnel = f"no funnel: {error}"
+        questions = [
+            {"id": name, "question": texts.get(name), "status": row["status"],
+             "answer": row.get("answer")}
+            for name, row in run.rows.items()
+        ]  # fmt: skip
+        if as_json:
+            counts = [] if isinstance(funnel, str) else list(map(asdict, funnel.counts()))
+            notes = [funnel] if isinstance(funnel, str) else list(funnel.unknown)
+            rows.append({"run": str(run.folder.path), "title": run.metrics["title"],
+                         "dataset": run.metrics["dataset"], "questions": questions,
+                         "stages": counts, "notes": notes})  # fmt: skip
+            continue
+        for one in questions if not runs[1:] else ():
+            answer = one["status"] if one["answer"] is None else one["answer"]
+            print(f"{one['id']}  {short(one['question'] or '', 80)}  -> {short(str(answer), 60)}")
+        print(funnel) if isinstance(funnel, str) else show(stage_table(funnel))
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False, indent=1))
+
+
+def _texts(run: StoredRun) -> Mapping[str, str]:
+    return {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
+
+
+def _row(run: StoredRun, name: str) -> Row:
+    texts, begins = _texts(run), name.lower()
     by_text = [one for one in run.rows if texts.get(one, "").lower().startswith(begins)]
     if name not in run.rows and len(by_text) == 1:
         return run.rows[by_text[0]]

@@ -1,6 +1,6 @@
-"""Prints a paper's table beside our figures, or the table of stored runs.
+"""Print a paper's table beside our figures, or the table of stored runs.
 
-Alone it lists the tables and figures of the papers. RUN ... alone prints the table of runs.
+Without words it lists the tables and figures of the papers.
 
 PAPER/TABLE prints the paper's figures with ours next to them, from the stored runs; nothing is run.
 Each of ours has its interval, n, model, profile and a grade:
@@ -20,13 +20,14 @@ examples
   graphrag-bench table multirun/2026-01-31/10-00-00-000000     the table that a sweep printed
 """
 
+import json
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUNS, Parser
+from graphrag_bench.cli.parsing import RUNS, Parser, runs_and_settings
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, nearest, unknown
 from graphrag_bench.papers.printed import (
     PaperTable,
     load_paper,
@@ -35,8 +36,7 @@ from graphrag_bench.papers.printed import (
     table_names,
 )
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.curves import check_metric
-from graphrag_bench.report.rendering import FORMATS, Table, show
+from graphrag_bench.report.rendering import FORMATS, Table, show_tables
 from graphrag_bench.report.rows import check_one_corpus, corpus_notes
 from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
 from graphrag_bench.run.stored import stored_differences, stored_runs
@@ -60,12 +60,11 @@ def declare(parser: Parser) -> None:
     formats = "markdown, latex (booktabs) or csv (of a paper: a row for each cell)"
     parser.option("--format", "FORMAT", formats, choices=tuple(FORMATS))
     parser.home()
+    parser.json()
 
 
 def main(options: Namespace) -> None:
-    form = options.format
-    words = [word for word in options.words if "=" not in word]
-    settings = [word for word in options.words if "=" in word]
+    words, settings = runs_and_settings(options.words)
     of_paper = len(words) == 1 and _is_of_paper(words[0])
     if settings:
         run = words[0] if of_paper else "PAPER/TABLE"
@@ -76,16 +75,19 @@ def main(options: Namespace) -> None:
     if options.papers_prompts and not of_paper:
         raise UserError("--papers-prompts goes with a table of a paper.")
     if of_paper:
-        tables = _of_paper(load_table(words[0]), options, form)
+        tables = _of_paper(load_table(words[0]), options)
     elif set(words) <= set(paper_names()):
         tables = [_listing(words or paper_names())]
+    elif options.json:
+        runs = [run.metrics for run in named_runs(words, options.home)]
+        print(json.dumps(runs, ensure_ascii=False, indent=1))
+        return
     else:
         tables = _of_runs(words, options)
-    if form:
-        print("\n".join(map(FORMATS[form], tables)), end="")
-        return
-    for table in tables:
-        show(table)
+    if options.format and not options.json:
+        print("\n".join(map(FORMATS[options.format], tables)), end="")
+    else:
+        show_tables(tables, as_json=options.json)
 
 
 def _is_of_paper(word: str) -> bool:
@@ -107,18 +109,16 @@ def _listing(papers: Sequence[str]) -> Table:
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(table: PaperTable, options: Namespace, form: str | None) -> list[Table]:
+def _of_paper(table: PaperTable, options: Namespace) -> list[Table]:
     load_plugins()
     runs = stored_runs(options.home)
     for note in corpus_notes([run.metrics for run in runs]):
         Progress().say(note)
     source = FigureSource(Path(options.home))
     filled = collected(table, runs, source, papers_prompts=options.papers_prompts)
-    return (
-        [long_table(table, filled)]
-        if form == "csv"
-        else comparison_tables(table, filled, Path(options.home))
-    )
+    if options.json or options.format == "csv":
+        return [long_table(table, filled)]
+    return comparison_tables(table, filled, Path(options.home))
 
 
 def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
@@ -131,5 +131,6 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     runs = [run.metrics for run in stored]
     scoring = stored[0].evaluation
     metric = main_metric(runs, next(iter(scoring.compared), None))
-    check_metric(runs, metric)
+    if metric not in (known := {name for run in runs for name in run["metrics"]}):
+        raise unknown("metric", metric, known)
     return shown_tables(runs, stored_differences(stored), columns=columns, metric=metric)

@@ -1,4 +1,4 @@
-"""Shows stored runs in a browser.
+"""Show stored runs in a browser.
 
 Scores against tokens, the evidence funnel, costs, every question with its context, prompts, replies
 and the graph of its answer, what differs between two methods, and the health of their graphs.

@@ -166,7 +166,7 @@ class RunSettings(_Settings):
     llm_build: dict[str, Any] | None = None
     """The model that builds, if another."""
     llm_judge: dict[str, Any] | None = None
-    """The model that judges answers: `judge` and `compare`."""
+    """The model that judges answers: `judge`."""
     embedder: dict[str, Any]
     """The model that embeds."""
     nlp: dict[str, Any] = NLP

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import shutil
 import sys
@@ -117,6 +118,26 @@ def show(table: Table) -> None:
     for note in (*table.notes, *table.advice):  # a command is to be copied, a pipe to be searched
         whole = not console.is_terminal or "graphrag-bench " in note
         console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
+
+
+def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
+    """Print tables as `show` does, or as a JSON list of their captions, rows and notes.
+
+    Each row is an object of its cells by head, as texts.
+    """
+    if not as_json:
+        for table in tables:
+            show(table)
+        return
+    written = [
+        {
+            "caption": table.caption,
+            "rows": [dict(zip(table.heads, row, strict=True)) for row in table.rows],
+            "notes": [*table.notes, *table.advice],
+        }
+        for table in tables
+    ]
+    sys.stdout.write(json.dumps(written, ensure_ascii=False, indent=1) + "\n")
 
 
 def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:

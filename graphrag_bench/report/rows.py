@@ -4,7 +4,6 @@ Runs are what `metrics.json` holds.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 from graphrag_bench.errors import UserError, unknown
@@ -225,19 +224,6 @@ def _packed(run: Run) -> bool:
     return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
-def named_along(runs: Sequence[Run], axis: str) -> list[str]:
-    """Return the data set and title of each run, with the settings it has apart.
-
-    Runs that differ in the setting `axis` alone, which has a column of its own, have one name.
-    """
-    groups = [(run["dataset"], run["title"]) for run in runs]
-    details = _by_group(groups, runs, partial(_details, axis=axis))
-    return [
-        f"{run['dataset']}: {run['title']} {detail}".strip()
-        for run, detail in zip(runs, details, strict=True)
-    ]
-
-
 def parameter_details(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[str]:
     """Return the parameters in which runs of one group differ, for each run."""
 
@@ -258,16 +244,16 @@ def _by_group(
     return texts
 
 
-def _details(runs: Sequence[Run], axis: str = "") -> list[str]:
+def _details(runs: Sequence[Run]) -> list[str]:
     settings = [_settings(run) for run in runs]
-    names = [name for name in _differing(settings) if name != axis]
+    names = _differing(settings)
     shown: list[str] = []
     for level in range(3):
-        if level and _distinct(_assignments(settings, [axis, *shown])):
+        if level and _distinct(_assignments(settings, shown)):
             break
         shown += [name for name in names if _level(name) == level]
     details = _assignments(settings, shown)
-    if _distinct(_assignments(settings, [axis, *shown])):
+    if _distinct(_assignments(settings, shown)):
         return details
     return [f"{detail} {run['key']}".strip() for detail, run in zip(details, runs, strict=True)]
 

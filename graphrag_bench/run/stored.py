@@ -129,7 +129,7 @@ class StoredRun:
             raise UserError(
                 f"The data set '{name}' of {self.folder.path} is not at hand, and its questions "
                 f"and gold answers are needed: {self._source} Name the folder where it is now: "
-                f"graphrag-bench score {self.folder.path} dataset.root=FOLDER"
+                f"graphrag-bench runs score {self.folder.path} dataset.root=FOLDER"
             )
         return self._source
 
@@ -419,7 +419,7 @@ def _check_gold(runs: Sequence[StoredRun]) -> None:
             keys = ", ".join(of[0].folder.path.name for of in by_gold.values())
             raise UserError(
                 f"{dataset}: these runs are scored by different gold ({keys}). Score them by one: "
-                "graphrag-bench score RUN ..."
+                "graphrag-bench runs score RUN ..."
             )
 
 

@@ -43,7 +43,7 @@ def _compare(table: PaperTable, cells: Sequence[Printed], filled: Cells) -> Iter
     criteria = ",".join(criteria_of_table(table))
     for judge, unjudged in pairs.items():
         for keys in whole_groups(list(unjudged)):
-            yield f"compare {' '.join(keys)} --criteria {criteria} {_model(table, judge)}"
+            yield f"judge {' '.join(keys)} --criteria {criteria} {_model(table, judge)}"
 
 
 def whole_groups(pairs: Sequence[Pair]) -> list[Pair]:
@@ -65,7 +65,7 @@ def _judge(table: PaperTable, cells: Sequence[Printed], filled: Cells) -> Iterat
         embedder = table.paper.embedder if any(MEASURES[name].embeds for name in names) else None
         own = f" embedder={table.owner}.{embedder}" if embedder else ""
         listed = f"--metrics {','.join(names)}"
-        yield f"judge {' '.join(keys[judge])} {listed} {_model(table, judge)}{own}"
+        yield f"judge {' '.join(keys[judge])} --each {listed} {_model(table, judge)}{own}"
 
 
 def _model(table: PaperTable, judge: str) -> str:

@@ -164,7 +164,7 @@ class _Collection:
         stored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and stored:
             wanted = metric.value.split("|")[0]
-            return Filled(lacks=f"{wanted} of {stored[0]} (graphrag-bench score)")
+            return Filled(lacks=f"{wanted} of {stored[0]} (graphrag-bench runs score)")
         own = [part.own for part, run in gaps if run is None]
         if metric.kind == "judged_answer":
             return self.lacking_judge([part for part, run in gaps if run is None], judge)

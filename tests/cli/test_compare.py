@@ -1,4 +1,4 @@
-"""`graphrag-bench compare`: verdicts in both orders, stored and gone on from."""
+"""`graphrag-bench judge` of several runs: verdicts in both orders, stored and gone on from."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def folder(out: str) -> Path:
 
 
 def compared(*arguments: str) -> str:
-    ended = command("compare", *arguments)
+    ended = command("judge", *arguments)
     assert ended.code == 0, ended.err
     return ended.out
 
@@ -62,7 +62,7 @@ def test_a_reply_in_prose_is_missing_and_in_no_rate(runs: list[str]) -> None:
 def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]) -> None:
     more = (*LONGER, "--criteria", "coherence")
     planted_judges.stops_on.add("Did Mira Holt")
-    assert "told to stop" in refused(*runs[:2], *more, name="compare", code=1)
+    assert "told to stop" in refused(*runs[:2], *more, name="judge", code=1)
     before = len(planted_judges.prompts)
     planted_judges.stops_on.clear()
     assert cells(compared(*runs[:2], *more), "VanillaRAG", "BM25", "coherence")[3:5] == ["6", "0"]

@@ -23,9 +23,7 @@ MODELS = {
     "questions": ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister",
                   "n=2"],
     "run": [*WEIGHTLESS, "fidelity=default"],
-    "compare": ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"],
-    "judge": ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.strict",
-              "embedder=hashing"],
+    "judge": ["llm@llm_judge=scripted", "embedder=hashing"],
 }  # fmt: skip
 """What stands in for the models that a paper names."""
 NAMED = re.compile(r"(n|llm@llm_build|llm_build\.model|llm@llm_judge|embedder)=")
@@ -40,7 +38,9 @@ def printed(table: str) -> list[list[str]]:
 def paste(words: list[str]) -> str:
     """Run a command with models that need no weights; return what it prints."""
     rest = [word for word in words if not NAMED.match(word)]
-    ended = command(*rest, *MODELS[rest[0]])
+    judge = "strict" if "--each" in words else "takes_longer"
+    more = [f"llm_judge._target_=planted_judges.{judge}"] if words[0] == "judge" else []
+    ended = command(*rest, *MODELS[rest[0]], *more)
     assert ended.code == 0, ended.err
     return ended.out
 
@@ -71,10 +71,10 @@ def test_a_table_of_win_rates_is_filled_by_the_commands_that_it_prints(
     assert questions[0] == "questions" and runs == ["run", "experiment=pathcorag/table3"]
     paste(questions)
     assert "next: graphrag-bench table pathcorag/table3" in paste(runs).splitlines()
-    (compare,) = printed("pathcorag/table3")
+    (judge,) = printed("pathcorag/table3")
     keys = sorted(path.parent.name for path in home.glob("runs/*/*/*/metrics.json"))
-    assert compare[:3] == ["compare", *keys] and compare[3] == "--criteria"
-    paste(compare)
+    assert judge[:4] == ["judge", *keys, "--criteria"]
+    paste(judge)
     assert printed("pathcorag/table3") == []
     (verdicts,) = home.glob("comparisons/*/verdicts.jsonl")
     rows = [json.loads(line) for line in verdicts.read_text().splitlines()]

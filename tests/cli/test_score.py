@@ -1,4 +1,4 @@
-"""`graphrag-bench score`: stored runs of the toy set re-scored."""
+"""`graphrag-bench runs score`: stored runs of the toy set re-scored."""
 
 import json
 import shutil
@@ -40,7 +40,7 @@ def again(run: Path, **changes: Any) -> dict[str, Any]:
 
 
 def scored(*arguments: object) -> str:
-    ended = command("score", *map(str, arguments))
+    ended = command("runs", "score", *map(str, arguments))
     assert ended.code == 0, ended.err
     return ended.out
 
@@ -114,7 +114,7 @@ def test_the_run_of_a_baseline_is_compared_with(run: Path) -> None:
     every = ("evaluation.baseline=vanilla", "columns=all")
     shown = scored(*runs, *every)
     assert "evidence_recall@5" in shown[shown.index("differences from VanillaRAG") :]
-    assert "'vanila'" in refused(str(run), "evaluation.baseline=vanila", name="score")
+    assert "'vanila'" in refused("score", str(run), "evaluation.baseline=vanila", name="runs")
     chosen = scored(*runs, *every, "evaluation.compared=[mrr]")
     rows = chosen[chosen.index("differences from VanillaRAG") :]
     assert "mrr" in rows and "evidence_recall@5" not in rows

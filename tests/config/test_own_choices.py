@@ -4,9 +4,10 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from toy_runs import command, refused
+from toy_runs import refused
 
 import graphrag_bench as gb
+from graphrag_bench.cli.list import entries
 from graphrag_bench.cli.parsing import with_folders
 from graphrag_bench.config import plugins
 from graphrag_bench.config.compose import composed
@@ -146,8 +147,9 @@ def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(home: Path) -> No
     assert composed(["method=mine"])["method"]["name"] == "mine"
     with pytest.raises(UserError, match=f"{broken}, line 4"):
         composed(["method=broken"])
-    listed = command("list").out
-    assert f"method broken: {broken}, line 4" in listed and "yours, method: mine" in listed
+    listed = {one.name: one for one in entries("methods")}
+    assert f"{broken}, line 4" in listed["broken"].about
+    assert listed["mine"].file.endswith("mine.yaml")
 
 
 @pytest.mark.parametrize(

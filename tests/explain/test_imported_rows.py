@@ -1,4 +1,4 @@
-"""An imported run beside one of ours: tables, differences, funnel, curve, judges and the page."""
+"""An imported run beside one of ours: tables, differences, funnel, judges and the page."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,6 @@ from graphrag_bench.explain.replay import Player
 from graphrag_bench.judging.answers import chosen
 from graphrag_bench.judging.pairs import Comparison
 from graphrag_bench.report.comparisons import settings_that_differ
-from graphrag_bench.report.curves import Point, curve_table
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.cleanup import garbage
 from graphrag_bench.run.imported import Source, import_run
@@ -70,12 +69,6 @@ def test_the_funnel_of_an_imported_run_begins_where_passages_are_retrieved(
     assert [(one.stage, one.lost) for one in result.counts()] == [("retrieved", 5), ("answered", 1)]
     lost = [question for question, stage in result.lost.items() if stage == "retrieved"]
     assert lost == ["q3", "q4", "q5"]
-
-
-def test_a_curve_has_the_row_without_tokens(runs: Both) -> None:
-    points = [Point(run.metrics) for run in runs]
-    table = curve_table(points, ["accuracy"])
-    assert table.rows[0][:4] == (f"toy: {runs[1].metrics['title']}", "–", "6", "–")
 
 
 def test_answers_are_compared_and_judged_and_contexts_are_asked_for_in_vain(runs: Both) -> None:

@@ -8,7 +8,7 @@ import pytest
 from toy_runs import TOY, command
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.inventing.skeleton import KINDS, Skeleton
+from graphrag_bench.scaffold.skeleton import KINDS, Skeleton
 
 ROOT = Path(__file__).resolve().parents[2]
 
